@@ -1,0 +1,1 @@
+"""Documents into token windows with exact character spans."""

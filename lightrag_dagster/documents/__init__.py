@@ -1,0 +1,1 @@
+"""Sources: which files they hold, and what each says."""

@@ -1,0 +1,1 @@
+"""Rows into vectors: the embedded text, and embedding only what changed."""

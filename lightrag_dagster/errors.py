@@ -1,0 +1,73 @@
+"""Every error this package raises on purpose.
+
+LightRAGError                    catch this one; the command line turns it into one line and exit code 2
+├── SettingsError                a setting, `lightrag.yaml` or a question file that cannot be used
+├── SourceError                  a source that is not configured, cannot be listed, or lost too much at once
+├── TokenizerError               an encoding that cannot be loaded
+├── ProviderError                the LLM or embedding endpoint
+│   ├── TransientProviderError   may succeed when asked again (timeout, 429, 5xx, reset)
+│   ├── PermanentProviderError   will fail again (content filter, context length, unusable answer)
+│   └── ProviderAccessError      nothing will succeed until a person acts (key, quota, model name)
+├── EmbeddingError               vectors of the wrong number, size or value
+├── StoreError                   a file or store in the home that is missing, locked or unreadable
+│   └── BuilderLockedError       another process is building in this home
+├── IntegrityError               a generation that must not be published (invariant I5)
+└── QueryError                   a question that cannot be asked
+    └── NoSnapshotError          nothing has been published in this home yet
+"""
+
+
+class LightRAGError(Exception):
+    """Base class; the message names the object, the bound and the next step."""
+
+
+class SettingsError(LightRAGError):
+    """A setting, `lightrag.yaml` or a question file cannot be used."""
+
+
+class SourceError(LightRAGError):
+    """A source is not configured, cannot be listed, or lost too many documents at once."""
+
+
+class TokenizerError(LightRAGError):
+    """A token encoding cannot be loaded."""
+
+
+class ProviderError(LightRAGError):
+    """The LLM or embedding endpoint did not give a usable answer."""
+
+
+class TransientProviderError(ProviderError):
+    """The same request may succeed later: timeout, rate limit, server error, reset."""
+
+
+class PermanentProviderError(ProviderError):
+    """The same request will fail again: content filter, context length, unusable answer."""
+
+
+class ProviderAccessError(ProviderError):
+    """No request will succeed until a person acts: key, quota, unknown model, unreachable endpoint."""
+
+
+class EmbeddingError(LightRAGError):
+    """An embedder returned vectors of the wrong number, size or value."""
+
+
+class StoreError(LightRAGError):
+    """A file or store in the home is missing, unreadable or not what its manifest says."""
+
+
+class BuilderLockedError(StoreError):
+    """Another process is building in this home."""
+
+
+class IntegrityError(LightRAGError):
+    """A generation breaks invariant I5 and must not be published."""
+
+
+class QueryError(LightRAGError):
+    """A question cannot be asked as given."""
+
+
+class NoSnapshotError(QueryError):
+    """Nothing has been published in this home yet."""

@@ -1,0 +1,1 @@
+"""Chunks into raw responses, and raw responses into entity and relation mentions."""

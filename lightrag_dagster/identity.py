@@ -1,0 +1,92 @@
+"""Identifiers and hashes: the same thing has the same id in every run, store and process.
+
+An id is a prefix and the first 32 hexadecimal digits of a SHA-256. Fields are joined as a JSON array before hashing,
+so that no two different lists of fields share a digest.
+"""
+
+import hashlib
+import json
+import unicodedata
+
+import pyarrow as pa
+
+_DIGITS = 32
+_QUOTES = "\"'“”‘’«»„‚`´"
+
+
+def digest(*fields: object) -> str:
+    """Return 32 hexadecimal digits that identify the fields, which must be JSON-serialisable."""
+    encoded = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def text_digest(text: str) -> str:
+    """Return 32 hexadecimal digits of the UTF-8 text alone; DuckDB's `left(sha256(text), 32)` is the same."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:_DIGITS]
+
+
+def document_id(source: str, path: str) -> str:
+    """Return the id of the document at `path`, relative to its source and whole."""
+    return "doc-" + digest(source, path)
+
+
+def chunk_id(content: str, heading: str | None) -> str:
+    """Return the id of a chunk: its text and whatever else of it reaches the prompt."""
+    return "chunk-" + digest(content, heading or "")
+
+
+def name_key(name: str) -> str:
+    """Return what makes two spellings one entity: case, spacing, quotes and compatibility forms folded away."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    stripped = folded.translate({ord(quote): None for quote in _QUOTES})
+    return " ".join(stripped.split()) or " ".join(folded.split())
+
+
+def entity_id(name: str) -> str:
+    """Return the id of the entity with this name, whatever its display spelling."""
+    return "ent-" + text_digest(name_key(name))
+
+
+def relation_id(first_entity_id: str, second_entity_id: str) -> str:
+    """Return the id of the undirected relation between two entities."""
+    low, high = sorted((first_entity_id, second_entity_id))
+    return "rel-" + text_digest(f"{low}|{high}")
+
+
+def extraction_key(chunk_id: str, extraction_fingerprint: str) -> str:
+    """Return the label of one chunk's extraction: the chunk, and the prompts, model and parameters used.
+
+    Both are plain ASCII, so `left(sha256('["' || chunk_id || '","' || fingerprint || '"]'), 32)` is the same in SQL.
+    """
+    return digest(chunk_id, extraction_fingerprint)
+
+
+def embedding_fingerprint(embedder_identity: str, text: str) -> str:
+    """Return the key of a vector; `left(sha256(identity || chr(10) || text), 32)` is the same in SQL."""
+    return text_digest(f"{embedder_identity}\n{text}")
+
+
+def table_version(table: pa.Table) -> str:
+    """Return a hash of a table's schema and rows, in order; how its chunks lie in memory does not matter."""
+    plain = table.replace_schema_metadata(None).combine_chunks()
+    sink = _HashingSink()
+    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), plain.schema) as writer:
+        writer.write_table(plain)
+    return sink.hash.hexdigest()[:_DIGITS]
+
+
+class _HashingSink:
+    """A write-only file that keeps nothing but a running SHA-256."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.hash.update(data)
+        return len(data)
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...

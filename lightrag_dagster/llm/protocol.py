@@ -1,0 +1,123 @@
+"""What the pipeline needs of a language model and of an embedding model.
+
+Every provider implements these two protocols: offline rules, an OpenAI-compatible endpoint, and the wrappers that put
+the response store and the vector store in front of either.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+
+Role = Literal["extract", "summarise", "keywords", "answer"]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """One call: what it is for, and the whole conversation.
+
+    `max_output_tokens` overrides the provider's own setting when given.
+    """
+
+    role: Role
+    messages: tuple[Message, ...]
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class ChatResponse:
+    """An answer, and what it took: tokens and US dollars when it was bought."""
+
+    text: str
+    finish_reason: str = "stop"
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    cost_usd: float = 0.0
+
+
+class ChatModel(Protocol):
+    """A language model."""
+
+    @property
+    def identity(self) -> str:
+        """Names provider, model and parameters that shape an answer; part of every response key."""
+        ...
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer one request.
+
+        Raises:
+            TransientProviderError: asking again later may help.
+            PermanentProviderError: this request will fail again.
+            ProviderAccessError: no request will succeed until a person acts.
+        """
+        ...
+
+
+class Embedder(Protocol):
+    """An embedding model. Document vectors depend on the text alone, never on the corpus."""
+
+    @property
+    def identity(self) -> str:
+        """Names provider, model and dimensions; part of every vector key."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        ...
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors, shape (len(texts), dimensions).
+
+        Raises:
+            ProviderError: as for `ChatModel.complete`.
+            EmbeddingError: the vectors have the wrong number, size or value.
+        """
+        ...
+
+    def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
+        """Return what `embed_queries` must know of the corpus, a 1-dimensional array, or None when nothing.
+
+        It does not depend on the order of the texts.
+        """
+        ...
+
+    async def embed_queries(self, texts: Sequence[str], corpus_state: Vectors | None = None) -> Vectors:
+        """Return unit vectors for questions, shape (len(texts), dimensions); raises as `embed_documents`."""
+        ...
+
+
+@dataclass
+class Usage:
+    """What a run did: calls that were made, answers that were already stored, and what the calls took."""
+
+    calls: int = 0
+    stored: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    failures: dict[str, int] = field(default_factory=dict)
+
+    def add(self, response: ChatResponse, *, stored: bool) -> None:
+        """Count one response."""
+        if stored:
+            self.stored += 1
+            return
+        self.calls += 1
+        self.input_tokens += response.input_tokens
+        self.output_tokens += response.output_tokens
+        self.cost_usd += response.cost_usd

@@ -1,0 +1,1 @@
+"""Mentions into entities and relations, in any order with the same result."""

@@ -1,0 +1,1 @@
+"""Asking a published snapshot."""

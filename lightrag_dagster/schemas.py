@@ -1,0 +1,221 @@
+"""The Arrow schema of every table, documented field by field.
+
+The descriptions are field metadata: they reach the Dagster UI as the table schema. Key columns come first; rows are
+sorted by them. No table holds a wall clock except `raw_documents.modified_at`.
+"""
+
+import pyarrow as pa
+
+
+def _field(name: str, kind: pa.DataType, description: str, *, nullable: bool = False) -> pa.Field:
+    return pa.field(name, kind, nullable=nullable, metadata={"description": description})
+
+
+_TEXTS = pa.list_(pa.string())
+
+_SOURCE = _field("source", pa.string(), "The source (Dagster partition) the row belongs to.")
+_CHUNK = _field("chunk_id", pa.string(), "chunk- and a hash of the text and heading that reach the prompt.")
+_KEY = _field("extraction_key", pa.string(), "Hash of chunk, prompts, model and parameters.")
+_MENTION = _field("mention_index", pa.int32(), "Position of the record in the chunk's parsed responses.")
+
+RAW_DOCUMENTS = pa.schema(
+    [
+        _SOURCE,
+        _field("doc_id", pa.string(), "doc- and a hash of source and path."),
+        _field("path", pa.string(), "Path relative to the source, with forward slashes."),
+        _field("title", pa.string(), "The document's own title, else its file name."),
+        _field("content", pa.string(), "Sanitised text; empty unless processed, duplicate or stale."),
+        _field("content_hash", pa.string(), "Hash of the sanitised text; the document's version."),
+        _field("content_length", pa.int64(), "Length of the text. Characters."),
+        _field("summary", pa.string(), "The first 250 characters."),
+        _field("media_type", pa.string(), "text/plain, text/markdown or text/html."),
+        _field("status", pa.string(), "processed, duplicate, failed, empty or stale."),
+        _field("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
+        _field("error", pa.string(), "Why the document failed or is stale.", nullable=True),
+        _field("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
+    ]
+)
+
+CHUNKS = pa.schema(
+    [
+        _SOURCE,
+        _CHUNK,
+        _field("doc_id", pa.string(), "The document the chunk stands in."),
+        _field("path", pa.string(), "Path of that document."),
+        _field("chunk_index", pa.int32(), "Position of the chunk in the document, from 0."),
+        _field("content", pa.string(), "The text: document[char_start:char_end]."),
+        _field("tokens", pa.int32(), "Length of the text. Tokens."),
+        _field("char_start", pa.int64(), "First character in the document."),
+        _field("char_end", pa.int64(), "One past the last character."),
+        _field("heading", pa.string(), "Heading path in force where the chunk starts.", nullable=True),
+        _field("page", pa.int32(), "Page the chunk starts on, where pages exist.", nullable=True),
+    ]
+)
+
+EXTRACTIONS = pa.schema(
+    [
+        _SOURCE,
+        _CHUNK,
+        _KEY,
+        _field("model", pa.string(), "Identity of the model that answered."),
+        _field("responses", _TEXTS, "Raw responses: the first, then one a gleaning round."),
+        _field("rounds", pa.int32(), "Number of responses."),
+        _field("status", pa.string(), "ok, truncated or failed."),
+        _field("error", pa.string(), "Why the extraction failed.", nullable=True),
+        _field("finish_reason", pa.string(), "Of the last response.", nullable=True),
+        _field("input_tokens", pa.int64(), "What the stored responses took in when bought. Tokens."),
+        _field("output_tokens", pa.int64(), "What they put out. Tokens."),
+        _field("cost_usd", pa.float64(), "What they cost. US dollars."),
+    ]
+)
+
+ENTITY_MENTIONS = pa.schema(
+    [
+        _SOURCE,
+        _CHUNK,
+        _KEY,
+        _MENTION,
+        _field("name", pa.string(), "Name as extracted, normalised."),
+        _field("type", pa.string(), "Entity type, lower case."),
+        _field("description", pa.string(), "What the chunk says of the entity."),
+    ]
+)
+
+RELATION_MENTIONS = pa.schema(
+    [
+        _SOURCE,
+        _CHUNK,
+        _KEY,
+        _MENTION,
+        _field("src", pa.string(), "Name of the first endpoint as extracted."),
+        _field("tgt", pa.string(), "Name of the second endpoint as extracted."),
+        _field("keywords", pa.string(), "Comma-separated keywords."),
+        _field("description", pa.string(), "What the chunk says of the relation."),
+        _field("weight", pa.float64(), "1 unless the response gave a strength."),
+    ]
+)
+
+_PROVENANCE = [
+    _field("chunk_ids", _TEXTS, "Distinct chunks that mention it, in canonical order."),
+    _field("doc_ids", _TEXTS, "Documents that hold those chunks, sorted."),
+    _field("file_paths", _TEXTS, "source/path of those documents, sorted."),
+    _field("sources", _TEXTS, "Sources of those documents, sorted."),
+    _field("mention_count", pa.int64(), "Mentions that were merged; 0 for an entity only relations name."),
+]
+
+_FINGERPRINTS = [
+    _field("text_fingerprint", pa.string(), "Hash of what the description is made from."),
+    _field("embedding_fingerprint", pa.string(), "Hash of the embedded text and the embedding model."),
+    _field("row_fingerprint", pa.string(), "Hash of every other column."),
+]
+
+ENTITIES = pa.schema(
+    [
+        _field("entity_id", pa.string(), "ent- and a hash of the normalised name."),
+        _field("name", pa.string(), "Most frequent spelling."),
+        _field("type", pa.string(), "Most frequent type; unknown when only relations name the entity."),
+        _field("description", pa.string(), "Distinct descriptions joined by <SEP>, or their summary."),
+        *_PROVENANCE,
+        _field("degree", pa.int64(), "Relations that end here."),
+        *_FINGERPRINTS,
+    ]
+)
+
+RELATIONS = pa.schema(
+    [
+        _field("relation_id", pa.string(), "rel- and a hash of the sorted pair of entity ids."),
+        _field("src_id", pa.string(), "Endpoint with the smaller entity id."),
+        _field("tgt_id", pa.string(), "Endpoint with the larger entity id."),
+        _field("src", pa.string(), "Display name of src_id."),
+        _field("tgt", pa.string(), "Display name of tgt_id."),
+        _field("keywords", pa.string(), "Distinct keywords, sorted, comma-separated."),
+        _field("description", pa.string(), "Distinct descriptions joined by <SEP>, or their summary."),
+        _field("weight", pa.float64(), "Sum of the weights of the mentions."),
+        *_PROVENANCE,
+        _field("rank", pa.int64(), "Sum of the degrees of both endpoints."),
+        *_FINGERPRINTS,
+    ]
+)
+
+_EVIDENCE = [
+    _CHUNK,
+    _field("mention_index", pa.int32(), "Position of the mention in the chunk's parsed responses."),
+    _field("source", pa.string(), "Source of the chunk's first canonical position."),
+    _field("doc_id", pa.string(), "Document of that position."),
+    _field("path", pa.string(), "Path of that document."),
+    _KEY,
+]
+
+ENTITY_EVIDENCE = pa.schema(
+    [
+        _field("entity_id", pa.string(), "The merged entity."),
+        *_EVIDENCE,
+        _field("name", pa.string(), "Name as extracted."),
+        _field("type", pa.string(), "Type as extracted."),
+        _field("description", pa.string(), "Description as extracted."),
+    ]
+)
+
+RELATION_EVIDENCE = pa.schema(
+    [
+        _field("relation_id", pa.string(), "The merged relation."),
+        *_EVIDENCE,
+        _field("src", pa.string(), "First endpoint as extracted."),
+        _field("tgt", pa.string(), "Second endpoint as extracted."),
+        _field("keywords", pa.string(), "Keywords as extracted."),
+        _field("description", pa.string(), "Description as extracted."),
+        _field("weight", pa.float64(), "Weight as extracted."),
+    ]
+)
+
+ANSWERS = pa.schema(
+    [
+        _field("question", pa.string(), "The question as asked."),
+        _field("mode", pa.string(), "Retrieval mode."),
+        _field("answer", pa.string(), "The answer."),
+        _field("references", _TEXTS, "source/path of each reference, best first."),
+        _field("snapshot_id", pa.string(), "The snapshot that was asked."),
+    ]
+)
+
+SOURCE_TABLES: dict[str, pa.Schema] = {
+    "raw_documents": RAW_DOCUMENTS,
+    "chunks": CHUNKS,
+    "extractions": EXTRACTIONS,
+    "entity_mentions": ENTITY_MENTIONS,
+    "relation_mentions": RELATION_MENTIONS,
+}
+"""Tables with one immutable version a source."""
+
+MERGED_TABLES: dict[str, pa.Schema] = {
+    "entities": ENTITIES,
+    "relations": RELATIONS,
+    "entity_evidence": ENTITY_EVIDENCE,
+    "relation_evidence": RELATION_EVIDENCE,
+}
+"""Tables with one immutable version a generation."""
+
+SORT_KEYS: dict[str, tuple[str, ...]] = {
+    "raw_documents": ("source", "path"),
+    "chunks": ("source", "path", "chunk_index"),
+    "extractions": ("source", "chunk_id"),
+    "entity_mentions": ("source", "chunk_id", "extraction_key", "mention_index"),
+    "relation_mentions": ("source", "chunk_id", "extraction_key", "mention_index"),
+    "entities": ("entity_id",),
+    "relations": ("relation_id",),
+    "entity_evidence": ("entity_id", "chunk_id", "mention_index"),
+    "relation_evidence": ("relation_id", "chunk_id", "mention_index"),
+    "answers": ("question", "mode"),
+}
+"""The order of rows in each table."""
+
+
+def vector_schema(dimensions: int) -> pa.Schema:
+    """Return the schema of a LanceDB table: `id`, `embedding_fingerprint`, `vector` of float32[dimensions]."""
+    return pa.schema(
+        [
+            _field("id", pa.string(), "chunk_id, entity_id or relation_id."),
+            _field("embedding_fingerprint", pa.string(), "Hash of the embedded text and the embedding model."),
+            _field("vector", pa.list_(pa.float32(), dimensions), "Unit-length embedding."),
+        ]
+    )

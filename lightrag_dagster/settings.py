@@ -1,0 +1,193 @@
+"""All settings, in one class: environment `LIGHTRAG_…` over `lightrag.yaml` over the defaults here.
+
+Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environment, and nothing here repeats it.
+"""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+from lightrag_dagster.errors import SettingsError
+
+CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
+CONFIG_FILE = "lightrag.yaml"
+
+Provider = Literal["offline", "openai"]
+
+
+class Section(BaseModel):
+    """A group of settings; an unknown name is an error rather than ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceSettings(Section):
+    """One source named in `lightrag.yaml`."""
+
+    uri: str = Field(description="A folder: a path or a file:// URI.")
+    glob: str = Field(default="**/*", description="Which files below the folder belong to the source.")
+
+
+class DocumentSettings(Section):
+    """Reading sources."""
+
+    max_bytes: int = Field(default=20_000_000, gt=0, description="A larger file becomes a failed row. Bytes.")
+    max_deleted_share: float = Field(
+        default=0.2,
+        ge=0,
+        le=1,
+        description="A source that lost more than this share of its documents at once needs accept_deletes.",
+    )
+    accept_deletes: bool = Field(default=False, description="Accept any number of deletions.")
+    max_failed_share: float = Field(
+        default=0.2,
+        ge=0,
+        le=1,
+        description="A source with a larger share of failed documents or chunks keeps its last accepted version.",
+    )
+
+
+class ChunkingSettings(Section):
+    """Token windows."""
+
+    size: int = Field(default=1200, gt=0, description="Window length. Tokens.")
+    overlap: int = Field(default=100, ge=0, description="What a window shares with the one before. Tokens.")
+    encoding: str = Field(default="o200k_base", description="tiktoken encoding; o200k_base is in the package.")
+
+    @model_validator(mode="after")
+    def _overlap_fits(self) -> "ChunkingSettings":
+        if self.overlap >= self.size:
+            raise ValueError(f"overlap {self.overlap} must be smaller than size {self.size}")
+        return self
+
+
+class LLMSettings(Section):
+    """The language model that extracts, summarises and answers."""
+
+    provider: Provider = "offline"
+    model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
+    max_concurrency: int = Field(default=16, gt=0, description="Requests in flight at once.")
+    temperature: float = Field(default=0.0, ge=0)
+    max_output_tokens: int = Field(default=8192, gt=0, description="Per response. Tokens.")
+    timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
+    max_retries: int = Field(default=5, ge=0, description="Further attempts after a transient failure.")
+
+
+class EmbeddingSettings(Section):
+    """The embedding model."""
+
+    provider: Provider = "offline"
+    model: str = Field(default="text-embedding-3-small", description="Ignored by the offline provider.")
+    dimensions: int = Field(default=1024, gt=0, description="Length of every vector.")
+    batch_size: int = Field(default=64, gt=0, description="Texts in one request.")
+    max_concurrency: int = Field(default=8, gt=0, description="Requests in flight at once.")
+    timeout: float = Field(default=60.0, gt=0, description="Per request. Seconds.")
+    max_retries: int = Field(default=5, ge=0, description="Further attempts after a transient failure.")
+
+
+class ExtractionSettings(Section):
+    """What is asked of the model for each chunk."""
+
+    language: str = Field(default="English", description="Language of descriptions and keywords.")
+    gleaning: int = Field(default=1, ge=0, description="Further rounds that ask for what was missed.")
+    max_gleaning_tokens: int = Field(
+        default=20_480,
+        ge=0,
+        description="Gleaning is skipped when its input would be longer; 0 is no limit. Tokens.",
+    )
+
+
+class MergingSettings(Section):
+    """When descriptions of one entity or relation are summarised."""
+
+    summary_min_descriptions: int = Field(default=8, gt=1, description="This many distinct ones: summarise.")
+    summary_min_tokens: int = Field(default=1200, gt=0, description="This many tokens in all: summarise.")
+    summary_max_tokens: int = Field(default=600, gt=0, description="Length asked of a summary. Tokens.")
+    summary_context_tokens: int = Field(default=12_000, gt=0, description="Descriptions in one call. Tokens.")
+    language: str = Field(default="English", description="Language of summaries.")
+
+
+class QuerySettings(Section):
+    """Defaults of a question; each can be given per call."""
+
+    mode: str = "mix"
+    top_k: int = Field(default=40, gt=0, description="Entities, and relations, found by vector search.")
+    chunk_top_k: int = Field(default=20, gt=0, description="Chunks in the context.")
+    cosine_threshold: float = Field(default=0.2, ge=-1, le=1, description="Less similar hits are dropped.")
+    max_entity_tokens: int = Field(default=6000, gt=0)
+    max_relation_tokens: int = Field(default=8000, gt=0)
+    max_total_tokens: int = Field(default=30_000, gt=0)
+    related_chunk_number: int = Field(default=5, gt=0, description="Chunks considered for each entity or relation.")
+    response_type: str = "Multiple Paragraphs"
+
+
+class Settings(BaseSettings):
+    """Everything that can be configured; see `docs/` for what each setting does."""
+
+    model_config = SettingsConfigDict(env_prefix="LIGHTRAG_", env_nested_delimiter="__", extra="forbid", frozen=True)
+
+    home: Path = Field(default=Path("data"), description="Where everything is kept.")
+    sources: Path = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
+    named_sources: dict[str, SourceSettings] = Field(default_factory=dict)
+    documents: DocumentSettings = DocumentSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    llm: LLMSettings = LLMSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    merging: MergingSettings = MergingSettings()
+    query: QuerySettings = QuerySettings()
+    prompts: Path | None = Field(
+        default=None, description="Folder whose files replace the package's prompts of the same name."
+    )
+    questions: Path | None = Field(
+        default=None, description="YAML file with the questions that the `answers` asset asks."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Put the YAML file below the environment."""
+        file = Path(os.environ.get(CONFIG_VARIABLE, CONFIG_FILE))
+        return (init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file=file))
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings; keyword arguments win over environment and file.
+
+    Raises:
+        SettingsError: the file cannot be read or a value is not allowed; the message names the setting.
+    """
+    file = Path(os.environ.get(CONFIG_VARIABLE, CONFIG_FILE))
+    if CONFIG_VARIABLE in os.environ and not file.is_file():
+        raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{file} is not valid YAML: {_one_line(error)}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} cannot be read: {_one_line(error)}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "settings"
+        raise SettingsError(f"setting {name}: {first['msg']}; see {file} and LIGHTRAG_… variables") from error
+    except ValueError as error:
+        raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {_one_line(error)}") from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,80 @@
+"""Where everything lives below `LIGHTRAG_HOME`.
+
+builder.lock                          held by whoever builds
+CURRENT                               the published snapshot (one JSON file, replaced atomically)
+NEWEST                                the newest built generation
+responses.sqlite, vectors.sqlite      what was paid for
+tables/<table>/<source>/              immutable Parquet versions and `current.json`
+accepted/<source>.json                the versions of a source that the merge reads
+generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest
+lance/                                LanceDB tables, in place; versions pinned by tag
+dagster/                              the Dagster instance, unless $DAGSTER_HOME is set
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+
+@dataclass(frozen=True)
+class Home:
+    """Paths below one home. Nothing is created until something is written."""
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", self.root.expanduser().absolute())
+
+    @property
+    def lock(self) -> Path:
+        """File that builders lock."""
+        return self.root / "builder.lock"
+
+    @property
+    def current(self) -> Path:
+        """Pointer to the published snapshot."""
+        return self.root / "CURRENT"
+
+    @property
+    def newest(self) -> Path:
+        """Pointer to the newest built generation."""
+        return self.root / "NEWEST"
+
+    @property
+    def responses(self) -> Path:
+        """Response store."""
+        return self.root / "responses.sqlite"
+
+    @property
+    def vectors(self) -> Path:
+        """Vector store."""
+        return self.root / "vectors.sqlite"
+
+    @property
+    def lance(self) -> Path:
+        """LanceDB database."""
+        return self.root / "lance"
+
+    @property
+    def generations(self) -> Path:
+        """Folder of generations."""
+        return self.root / "generations"
+
+    @property
+    def dagster(self) -> Path:
+        """Folder of the Dagster instance: `$DAGSTER_HOME` when set."""
+        configured = os.environ.get("DAGSTER_HOME")
+        return Path(configured) if configured else self.root / "dagster"
+
+    def source_table(self, table: str, source: str) -> Path:
+        """Folder of one per-source table; the source name is percent-encoded."""
+        return self.root / "tables" / table / quote(source, safe="")
+
+    def accepted(self, source: str) -> Path:
+        """File that names a source's accepted versions."""
+        return self.root / "accepted" / f"{quote(source, safe='')}.json"
+
+    def generation(self, generation_id: str) -> Path:
+        """Folder of one generation."""
+        return self.generations / generation_id

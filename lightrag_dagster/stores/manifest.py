@@ -1,0 +1,59 @@
+"""What a generation is made of: written once beside it, read by everyone who opens it."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Record(BaseModel):
+    """A frozen JSON record."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class GenerationInputs(Record):
+    """What the merge read: `generation.json`. The generation id is a hash of this."""
+
+    sources: dict[str, dict[str, str]] = Field(description="source → table → accepted version")
+    left_out: dict[str, str] = Field(description="source → why it has no accepted version yet")
+    fingerprint: str = Field(description="Code and settings of the merge and of everything after it")
+
+
+class VectorTable(Record):
+    """One LanceDB table, pinned."""
+
+    table: str
+    tag: str
+    rows: int
+    dimensions: int
+    upserted: int = Field(description="Rows written for this generation")
+    deleted: int = Field(description="Rows deleted for this generation")
+
+
+class Vectors(Record):
+    """`vectors.json`: the vector tables of a generation and the embedder that made them."""
+
+    provider: str
+    model: str
+    dimensions: int
+    identity: str
+    tables: dict[str, VectorTable]
+
+
+class Graph(Record):
+    """`graph.json`: row counts of the Kùzu database."""
+
+    documents: int
+    chunks: int
+    entities: int
+    relations: int
+
+
+class Manifest(Record):
+    """`manifest.json`: a published snapshot."""
+
+    snapshot_id: str
+    sequence: int = Field(description="1 for the first snapshot of a home, and so on")
+    published_at: str = Field(description="UTC, ISO 8601")
+    inputs: GenerationInputs
+    rows: dict[str, int] = Field(description="table → rows, per-source tables added up")
+    vectors: Vectors
+    graph: Graph
