@@ -78,12 +78,8 @@ class SourceTables:
         Raises:
             StoreError: the source has no such version.
         """
-        if version is None:
-            current = self.current(table, source)
-            if current is None:
-                raise StoreError(f"source {source!r} has no {table} yet; materialise {table} for it first")
-            version = current.version
-        return files.read_parquet(self.path(table, source, version), columns)
+        chosen = version or self.require(table, source).version
+        return files.read_parquet(self.path(table, source, chosen), columns)
 
     def path(self, table: str, source: str, version: str) -> Path:
         """Return the Parquet file of one version."""

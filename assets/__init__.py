@@ -1,0 +1,1 @@
+"""The Dagster assets, one module a stage: read, call the engine, write, report."""
