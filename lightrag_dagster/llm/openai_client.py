@@ -2,18 +2,26 @@
 
 import asyncio
 import os
-import re
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+import httpx2
 from openai import AsyncOpenAI
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_exponential,
+    wait_random,
+)
 
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.llm.openai_errors import SDK_ERRORS, FailedCallError, Target, explain
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 _OPENAI = "https://api.openai.com/v1"
+_BACKOFF = wait_exponential(multiplier=0.5, max=30) + wait_random(0, 0.25)
 _NO_KEY = "none"  # Servers that need no key still get a header, because the SDK insists on one.
 
 Answer = TypeVar("Answer")
@@ -23,6 +31,11 @@ class Endpoint:
     """Calls one model; the client is made by the first call, so that stored answers need no key."""
 
     def __init__(self, settings: LLMSettings | EmbeddingSettings) -> None:
+        """Read OPENAI_BASE_URL.
+
+        Raises:
+            ProviderAccessError: it is not a URL.
+        """
         self._settings = settings
         self._base_url = os.environ.get("OPENAI_BASE_URL") or _OPENAI
         self._client: AsyncOpenAI | None = None
@@ -93,8 +106,14 @@ def _key(base_url: str, target: Target) -> str:
 
 def _host(base_url: str) -> str:
     """Return host and port of a URL, without the user and password that it may hold."""
-    found = re.match(r"(?:[^/]*//)?(?:[^/]*@)?([^/?#]*)", base_url)
-    return found[1] if found else ""
+    try:
+        url = httpx2.URL(base_url)
+        usable = url.scheme in ("http", "https") and url.host and (url.port or 0) < 65536
+    except httpx2.InvalidURL:
+        usable = False
+    if not usable:
+        raise ProviderAccessError("OPENAI_BASE_URL is not a usable URL; it looks like http://localhost:8000/v1")
+    return url.netloc.decode("ascii")
 
 
 def _wait(state: RetryCallState) -> float:
@@ -102,4 +121,4 @@ def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, FailedCallError) and error.wait is not None:
         return error.wait
-    return wait_exponential_jitter(initial=0.5, max=30, jitter=0.25)(state)
+    return _BACKOFF(state)

@@ -14,7 +14,7 @@ import openai
 
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, ProviderError, TransientProviderError
 
-SDK_ERRORS = (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, json.JSONDecodeError, UnicodeDecodeError)
+SDK_ERRORS = (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError)
 """Everything that a call of the SDK may raise for a reason outside this process."""
 
 LONGEST_WAIT = 120.0
@@ -57,15 +57,12 @@ def explain(error: Exception, target: Target) -> FailedCallError:
         return _explain_status(error, target)
     if isinstance(error, openai.APIConnectionError):
         return _explain_connection(error, target)
-    if isinstance(error, httpx2.InvalidURL):
-        message = f"OPENAI_BASE_URL is not a usable URL (model {target.model}); correct it: http://host:port/v1"
-        return FailedCallError(ProviderAccessError(message), retry=False)
     return unusable(target, "it is not JSON")
 
 
 def _explain_connection(error: openai.APIConnectionError, target: Target) -> FailedCallError:
     cause = error.__cause__
-    if isinstance(cause, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol)):
+    if isinstance(cause, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         message = (
             f"{target.host} cannot be reached (model {target.model}); "
             "check OPENAI_BASE_URL, and that the server runs, then run again"

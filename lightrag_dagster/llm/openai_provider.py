@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 import openai
 from openai import AsyncOpenAI
-from openai.types import CreateEmbeddingResponse
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
 from lightrag_dagster.errors import EmbeddingError, PermanentProviderError
@@ -24,6 +24,8 @@ from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
 # OpenAI's models that can shorten their vectors; other servers reject the parameter.
 _SHORTENING = re.compile(r"(?:^|/)text-embedding-3-")
+# The SDK does not check the shape of what arrives; reading another shape ends in one of these.
+_MALFORMED = (AttributeError, IndexError, TypeError, ValueError)
 
 
 class OpenAIChatModel:
@@ -58,33 +60,33 @@ class OpenAIChatModel:
             max_completion_tokens=limit if reasoning else openai.omit,
             max_tokens=openai.omit if reasoning else limit,
         )
-        return self._response(completion)
+        try:
+            return self._response(completion)
+        except _MALFORMED:
+            raise unusable(self._endpoint.target, "it is not shaped like a chat completion") from None
 
     def _response(self, completion: ChatCompletion) -> ChatResponse:
         target = self._endpoint.target
-        if not isinstance(completion, ChatCompletion) or not completion.choices:
-            raise unusable(target, "it has no choices")
         choice = completion.choices[0]
-        finish_reason = choice.finish_reason or "stop"
-        text = (choice.message.content if choice.message else None) or ""
+        text = choice.message.content or ""
         who = f"model {target.model} at {target.host}"
-        if finish_reason == "content_filter":
+        if choice.finish_reason == "content_filter":
             raise _final(f"the content filter of {who} stopped the answer; change or remove the text")
         if not text.strip():
-            if finish_reason == "length":
+            if choice.finish_reason == "length":
                 raise _final(
                     f"{who} used up its output tokens without an answer; raise LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"
                 )
-            if choice.message and choice.message.refusal:
+            if choice.message.refusal:
                 raise _final(f"{who} refused to answer; change or remove the text")
             raise unusable(target, "it is empty")
         usage = completion.usage
         details = usage.prompt_tokens_details if usage else None
         return ChatResponse(
             text=_encodable(text),
-            finish_reason=finish_reason,
-            input_tokens=usage.prompt_tokens if usage else 0,
-            output_tokens=usage.completion_tokens if usage else 0,
+            finish_reason=choice.finish_reason or "stop",
+            input_tokens=(usage.prompt_tokens if usage else None) or 0,
+            output_tokens=(usage.completion_tokens if usage else None) or 0,
             cached_input_tokens=(details.cached_tokens if details else None) or 0,
         )
 
@@ -135,17 +137,18 @@ class OpenAIEmbedder:
             encoding_format="float",
             dimensions=settings.dimensions if _SHORTENING.search(settings.model) else openai.omit,
         )
-        target = self._endpoint.target
-        if not isinstance(response, CreateEmbeddingResponse) or not isinstance(response.data, list):
-            raise unusable(target, "it holds no embeddings")
-        self._usage.input_tokens += response.usage.prompt_tokens if response.usage else 0
-        # Servers that number their vectors may send them in any order; those that do not keep the order of the texts.
-        ordered = sorted(response.data, key=lambda item: item.index or 0)
-        return self._unit_vectors([item.embedding for item in ordered], len(texts))
+        try:
+            # Servers that number their vectors may send them in any order; others keep the order of the texts.
+            ordered = sorted(response.data, key=lambda item: item.index or 0)
+            rows = [np.array(list(item.embedding), dtype=np.float64) for item in ordered]
+            tokens = response.usage.prompt_tokens if response.usage else 0
+        except _MALFORMED:
+            raise unusable(self._endpoint.target, "it holds no embeddings") from None
+        self._usage.input_tokens += tokens or 0
+        return self._unit_vectors(rows, len(texts))
 
-    def _unit_vectors(self, rows: Sequence[Sequence[float]], count: int) -> Vectors:
-        target = self._endpoint.target
-        who = f"model {target.model} at {target.host}"
+    def _unit_vectors(self, rows: Sequence[npt.NDArray[np.float64]], count: int) -> Vectors:
+        who = f"model {self._endpoint.target.model} at {self._endpoint.target.host}"
         if len(rows) != count:
             raise EmbeddingError(f"{who} returned {len(rows)} vectors for {count} texts; choose another model")
         wrong = next((len(row) for row in rows if len(row) != self.dimensions), None)
@@ -154,7 +157,7 @@ class OpenAIEmbedder:
                 f"{who} returns vectors of {wrong} dimensions, but {self.dimensions} are configured; "
                 f"set LIGHTRAG_EMBEDDING__DIMENSIONS={wrong}"
             )
-        vectors = np.asarray(rows, dtype=np.float64)
+        vectors = np.stack(rows)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise EmbeddingError(
