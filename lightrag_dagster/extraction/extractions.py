@@ -145,7 +145,7 @@ class _Conversation:
         for attempt in range(2):
             answer = await self.model.complete(replace(request, attempt=attempt))
             self.bought.append(answer)
-            records = parse_response(answer.text)
+            records = parse_response(answer.text, truncated=answer.finish_reason == "length")
             if _is_usable(records):
                 break
         self.rounds.append(answer)

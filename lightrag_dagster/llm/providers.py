@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from lightrag_dagster.llm.identities import openai_chat_identity, openai_embedder_identity
-from lightrag_dagster.llm.protocol import Usage
+from lightrag_dagster.llm.protocol import ChatModel, Embedder, Usage
 from lightrag_dagster.llm.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from lightrag_dagster.stores.home import Home
@@ -18,20 +18,11 @@ async def open_chat_model(settings: LLMSettings, home: Home) -> AsyncIterator[St
 
     Raises:
         StoreError: the response store cannot be used.
+        ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
     with ResponseStore(home.responses) as store:
-        if settings.provider == "offline":
-            from lightrag_dagster.llm.offline import OfflineChatModel
-
-            yield StoredChatModel(OfflineChatModel(), store, Usage())
-            return
-        from lightrag_dagster.llm.openai_provider import OpenAIChatModel
-
-        model = OpenAIChatModel(settings)
-        try:
+        async with open_plain_chat_model(settings) as model:
             yield StoredChatModel(model, store, Usage())
-        finally:
-            await model.close()
 
 
 @asynccontextmanager
@@ -40,21 +31,46 @@ async def open_embedder(settings: EmbeddingSettings, home: Home) -> AsyncIterato
 
     Raises:
         StoreError: the vector store cannot be used.
+        ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
     usage = Usage()
     with VectorStore(home.vectors) as store:
-        if settings.provider == "offline":
-            from lightrag_dagster.llm.offline import LexicalEmbedder
-
-            yield StoredEmbedder(LexicalEmbedder(settings.dimensions), store, usage)
-            return
-        from lightrag_dagster.llm.openai_provider import OpenAIEmbedder
-
-        embedder = OpenAIEmbedder(settings, usage)
-        try:
+        async with open_plain_embedder(settings, usage) as embedder:
             yield StoredEmbedder(embedder, store, usage)
-        finally:
-            await embedder.close()
+
+
+@asynccontextmanager
+async def open_plain_chat_model(settings: LLMSettings) -> AsyncIterator[ChatModel]:
+    """Open the language model without a store, for readers who may not write; raises ProviderAccessError as above."""
+    if settings.provider == "offline":
+        from lightrag_dagster.llm.offline import OfflineChatModel
+
+        yield OfflineChatModel()
+        return
+    from lightrag_dagster.llm.openai_provider import OpenAIChatModel
+
+    model = OpenAIChatModel(settings)
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+@asynccontextmanager
+async def open_plain_embedder(settings: EmbeddingSettings, usage: Usage | None = None) -> AsyncIterator[Embedder]:
+    """Open the embedding model without a store; input tokens are counted in `usage` where given."""
+    if settings.provider == "offline":
+        from lightrag_dagster.llm.offline import LexicalEmbedder
+
+        yield LexicalEmbedder(settings.dimensions)
+        return
+    from lightrag_dagster.llm.openai_provider import OpenAIEmbedder
+
+    embedder = OpenAIEmbedder(settings, usage or Usage())
+    try:
+        yield embedder
+    finally:
+        await embedder.close()
 
 
 def chat_identity(settings: LLMSettings) -> str:

@@ -1,7 +1,8 @@
 """The response store: every answer that a language model was paid for, by what it was asked."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 
 from lightrag_dagster.llm.protocol import ChatResponse
@@ -15,6 +16,7 @@ _COLUMNS = (
     "cached_input_tokens INTEGER NOT NULL",
     "cost_usd REAL NOT NULL",
 )
+_values = attrgetter(*(field.name for field in fields(ChatResponse)))
 
 
 class ResponseStore(KeyedTable):
@@ -29,4 +31,4 @@ class ResponseStore(KeyedTable):
 
     def put_many(self, responses: Mapping[str, ChatResponse]) -> None:
         """Store answers by key; they are durable when this returns."""
-        self._write((key, *astuple(response)) for key, response in responses.items())
+        self._write((key, *_values(response)) for key, response in responses.items())
