@@ -1,4 +1,4 @@
-"""Every test runs in a folder of its own, without the developer's settings or keys."""
+"""Fixtures for all tests: a folder of their own, nobody's settings, and a server to talk to."""
 
 import os
 from collections.abc import Iterator
@@ -8,6 +8,9 @@ import dagster as dg
 import pytest
 
 from lightrag_dagster.settings import Settings, load_settings
+from tests.loopback import Loopback, serving
+
+API_KEY = "sk-test-SECRET0123456789"
 
 
 @pytest.fixture(autouse=True)
@@ -30,3 +33,18 @@ def instance() -> Iterator[dg.DagsterInstance]:
     """A Dagster instance that lives as long as the test."""
     with dg.DagsterInstance.ephemeral() as ephemeral:
         yield ephemeral
+
+
+@pytest.fixture(scope="session")
+def _server() -> Iterator[Loopback]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def loopback(_server: Loopback, monkeypatch: pytest.MonkeyPatch) -> Loopback:
+    """Serve the OpenAI API, and point the environment to it, with a key that must show up nowhere."""
+    _server.reset()
+    monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
+    return _server
