@@ -173,24 +173,29 @@ def test_every_gold_document_is_a_good_document(item: dict[str, Any]) -> None:
     assert set(item["documents"]) <= set(GOOD)
 
 
-def test_some_questions_join_sources() -> None:
-    joining = [item for item in QUESTIONS if len({path.split("/")[0] for path in item["documents"]}) > 1]
-    assert len(joining) >= 3
+def test_most_questions_join_two_sources() -> None:
+    joining = [item for item in QUESTIONS if len({path.split("/")[0] for path in item["documents"]}) == 2]
+    assert len(joining) == 7
 
 
 @pytest.mark.parametrize(
-    ("fact", "holder", "other"),
+    ("holder", "fact", "other", "absent"),
     [
-        # Each multi-hop question needs both of its documents: the fact that one holds is nowhere in the other's source.
-        ("designed the cartridge and its housing", "handbook", "incidents"),
-        ("409,318", "feldberichte", "handbook"),
-        ("Bolt 8 has a height of", "incidents", "feldberichte"),
-        ("The dip gave 407.31", "field-notes", "incidents"),
-        ("threw a line", "incidents", "handbook"),
-        ("safety trainer", "handbook", "incidents"),
-        ("lud mit vier Ampere", "feldberichte", "handbook"),
+        # Why a question needs both its documents: what one source says, the other source does not.
+        ("handbook", "designed the cartridge and its housing", "incidents", "designed the cartridge"),
+        ("incidents", "the failed part was therefore", "handbook", "failed part"),
+        ("handbook", "safety trainer", "incidents", "safety trainer"),
+        ("incidents", "threw a line", "handbook", "threw a line"),
+        ("incidents", "bolt 7 on the dam wall has a height of 409.438", "feldberichte", "409,438"),
+        ("feldberichte", "bolzen 7 an der mauer", "incidents", "started from bolt"),
+        ("field-notes", "the dip gave 407.31", "incidents", "407.31"),
+        ("feldberichte", "minus vierzehn grad", "incidents", "fourteen degrees"),
+        ("incidents", "more than four thousand packs", "feldberichte", "tausend"),
+        ("handbook", "a report has four parts", "incidents", "four parts"),
+        ("field-notes", "thirty-five minutes slow", "incidents", "thirty-five minutes"),
+        ("incidents", "checked by lucian farrow", "field-notes", "checked by lucian farrow"),
     ],
 )
-def test_a_fact_is_in_one_source_alone(fact: str, holder: str, other: str) -> None:
-    assert fact.casefold() in TEXTS[holder]
-    assert fact.casefold() not in TEXTS[other]
+def test_a_fact_is_in_one_source_alone(holder: str, fact: str, other: str, absent: str) -> None:
+    assert fact in TEXTS[holder]
+    assert absent not in TEXTS[other]
