@@ -25,9 +25,11 @@ def check_deletions(source: str, previous: pa.Table | None, current: pa.Table, s
     lost = before.filter(pc.invert(pc.or_(here, said_elsewhere)))
     if current.num_rows > 0 and lost.num_rows <= settings.max_deleted_share * before.num_rows:
         return
-    example = lost["path"][0].as_py()
+    bound = (
+        f"more than documents.max_deleted_share = {settings.max_deleted_share:g}" if current.num_rows else "all it had"
+    )
     raise SourceError(
-        f"source {source!r} lost {lost.num_rows} of {before.num_rows} documents at once ({example!r} for one), more "
-        f"than documents.max_deleted_share = {settings.max_deleted_share:g} allows; the last accepted version stays "
-        "published. If they are meant to go, run again with --accept-deletes or set documents.accept_deletes"
+        f"source {source!r} lost {lost.num_rows} of {before.num_rows} documents at once, {bound}; one of them is "
+        f"{lost['path'][0].as_py()!r}. The last accepted version stays published. If they are meant to go, run again "
+        "with --accept-deletes or set documents.accept_deletes"
     )

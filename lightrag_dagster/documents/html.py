@@ -6,6 +6,7 @@ import re
 import trafilatura
 from lxml import etree
 from lxml import html as lxml_html
+from trafilatura.settings import use_config
 
 from lightrag_dagster.documents.formats import decode
 
@@ -16,7 +17,11 @@ _CHARSET = re.compile(
     rb"""(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,100}?encoding)=["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE
 )
 _CHARSET_WITHIN = 4096
-_LAYOUT = "//article | //main | //*[@role='main']"
+
+# By default a main text under 250 characters is given up for all text of the page, menus included.
+_CONFIG = use_config()
+_CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
+
 # Code is matched first and kept: backslashes in it are the author's.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`|])", re.DOTALL)
 
@@ -29,13 +34,15 @@ def extract_html(data: bytes) -> tuple[str | None, str]:
     """
     declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
     page = decode(data, declared[1].decode("ascii") if declared else None)
-    if not page.strip():
-        return None, ""
     try:
         tree = _parse(page)
         title = _first_text(tree, "//head/title") or _first_text(tree, "//h1")
-        markdown = trafilatura.extract(_with_article(tree), output_format="markdown", include_comments=False)
+        markdown = trafilatura.extract(
+            _with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG
+        )
         return title, _unescape(markdown) if markdown else _all_text(_parse(page))
+    except etree.ParserError:  # no element at all: an empty file, or only comments
+        return None, ""
     except Exception as error:  # the parsers raise many kinds; whatever it was, it costs this page only (I4)
         raise ValueError(f"the HTML cannot be parsed ({type(error).__name__})") from error
 
@@ -45,18 +52,18 @@ def _parse(page: str) -> lxml_html.HtmlElement:
     return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), lxml_html.HTMLParser(encoding="utf-8"))
 
 
-def _with_article(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
-    """Mark the body as the article of a page whose paragraphs stand directly in it.
+def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
+    """Mark the body as the main part of a page that marks none.
 
-    Such a page has no layout to see through, and without a container trafilatura keeps its paragraphs but drops
-    headings and lists.
+    trafilatura looks for `<main>` last, so this changes only pages in which it finds no container; of those it would
+    keep the paragraphs and drop headings and lists.
     """
     body = tree.find("body")
-    if body is not None and body.find("p") is not None and not tree.xpath(_LAYOUT):
-        article = lxml_html.Element("article")
-        article.text, body.text = body.text, None
-        article.extend(list(body))
-        body.append(article)
+    if body is not None and tree.find(".//main") is None:
+        main = lxml_html.Element("main")
+        main.text, body.text = body.text, None
+        main.extend(list(body))
+        body.append(main)
     return tree
 
 

@@ -17,12 +17,13 @@ _MARKED_LINE = re.compile(
 _CLOSING_MARKS = re.compile(r"(?:^|[ \t])#+$")
 _NOT_A_TITLE = re.compile(r"[ \t]{4}|\t| {0,3}(?:[#>|*+=~`-]|\d+[.)])")
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
+_MAX_HEADING = 500  # characters; a longer line is text with a stray mark
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 @dataclass(frozen=True)
 class Heading:
-    """One heading: where its line starts (characters), its level from 1 to 6, and its text without markup."""
+    """One heading: where its line starts (characters), its level (1 to 6), and its text without markup."""
 
     offset: int
     level: int
@@ -80,6 +81,6 @@ def _setext_start(text: str, underline: int) -> int | None:
 
 
 def _plain(text: str) -> str:
-    without_marks = _CLOSING_MARKS.sub("", text.strip())
+    without_marks = _CLOSING_MARKS.sub("", text.strip()[:_MAX_HEADING])
     words = _ESCAPE.sub(r"\1", _LINK.sub(r"\1", without_marks)).strip("*_` \t\r\n")
     return " ".join(words.split())
