@@ -79,7 +79,7 @@ class Tokenizer:
         100; here it is one.)
         """
         tokens = self.encode(text)
-        first = np.arange(0, max(len(tokens) - overlap, 1), size - overlap)
+        first = np.arange(0, len(tokens), size - overlap)
         last = np.minimum(first + size, len(tokens))
         edges = self._char_offsets(text, tokens, np.concatenate([first, last])).tolist()
         spans: list[Span] = []
