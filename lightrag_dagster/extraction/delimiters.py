@@ -1,0 +1,74 @@
+"""Field delimiters and completion markers, in every damaged form that models write them.
+
+The rows of an answer look like `entity<|#|>name<|#|>type<|#|>description`, and `<|COMPLETE|>` ends them. `mark` puts
+one control character in the place of each, so that everything after it needs to know nothing of the damage.
+"""
+
+import re
+
+FIELD = "\x1f"
+"""Stands for a field delimiter in marked text."""
+
+END = "\x1e"
+"""Stands for a completion marker in marked text."""
+
+_FIELD = re.compile(
+    r"""
+    (?: <\|\#\|*\#\|>               # core doubled: <|##|> <|#||#|>
+      | <\\?\|[\\ ]?\#[\\ ]?\|\\?>  # whole, escaped or spaced: <|#|> <|\#|> <| # |>
+      | <.?\|\#\|.?>                # a stray character outside the pipes: <X|#|> <|#|X> <||#||>
+      | <\|*\#\|?>                  # pipes missing: <#> <#|> <|#> <||#>
+      | <[^|\n]\#\|>                # a pipe replaced: <X#|>
+      | <\|\#[^|\n]>                #                  <|#X>
+      | <\|\#(?:\|+>?|:)            # the end missing: <|#| <|#|| <|#:
+      | \|\#\|>                     # the start missing: |#|>
+    ) (?:\|(?!\#))?                 # and one pipe too many: <|#|>|
+  | \|\|\#\|\|                      # pipes for brackets: ||#||
+  | <(?<=\S<)\|+>(?=\S)             # core missing, glued on both sides: name<|>type; a spaced <|> is text
+  | <(?<=\S<)\|\|(?!>)              # core and end missing, glued: name<||type
+    """,
+    re.VERBOSE,
+)
+
+_END = re.compile(
+    r"""
+      <\\?\|*\ ?completed?\ ?\\?\|*\\?>  # <|COMPLETE|> <COMPLETE|> <\|COMPLETE\|>
+    | <\\?\|+\ ?completed?\b\|*           # the end missing: <|COMPLETE <|COMPLETE|
+    | \|+\ ?completed?\ ?\|*>              # the start missing: |COMPLETE|>
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_NOTHING_OR_ROW_FOLLOWS = re.compile(r"(?:[^\w\n]|[\d_])*+(?:\n|\Z|entity|relation)", re.IGNORECASE)
+_OPENING_QUOTES = tuple("\"'`“‘「『")
+_CLOSING_QUOTES = tuple("\"'`”’」』")
+_FIRST_CJK = "\u2e80"
+_SENTENCE_ENDS = tuple(".!?:;…。！？)]*|>") + _CLOSING_QUOTES
+
+
+def mark(answer: str) -> str:
+    """Return the answer with FIELD and END for delimiters and markers, and line feeds for every kind of line break.
+
+    A completion marker that a description quotes stays as it is. Delimiters with text inside (`<|name|>`, `<|#name`)
+    are not repaired: where the field begins would be a guess.
+    """
+    lines = answer.replace("\r\n", "\n").replace("\r", "\n")
+    if FIELD in lines or END in lines:
+        lines = lines.replace(FIELD, "").replace(END, "")
+    ended = _END.sub(lambda found: found[0] if _is_quoted(found) else END, lines)
+    return _FIELD.sub(FIELD, ended)
+
+
+def _is_quoted(marker: re.Match[str]) -> bool:
+    """Tell whether a marker stands in the middle of a sentence rather than at the end of a row or of the answer."""
+    text, start, end = marker.string, marker.start(), marker.end()
+    before = text[max(0, start - 16) : start].rpartition("\n")[2]
+    words = before.strip(" \t*-" + "".join(_OPENING_QUOTES))
+    if not words:
+        return False
+    if before.endswith(_OPENING_QUOTES) and text.startswith(_CLOSING_QUOTES, end):
+        return True
+    if _NOTHING_OR_ROW_FOLLOWS.match(text, end):
+        return False
+    in_sentence = before.endswith((" ", *_OPENING_QUOTES)) or before[-1] >= _FIRST_CJK  # which puts no spaces
+    return in_sentence and not before.rstrip().endswith(_SENTENCE_ENDS)
