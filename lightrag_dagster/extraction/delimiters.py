@@ -23,6 +23,7 @@ _FIELD = re.compile(
       | <\|\#(?:\|+>?|:)            # the end missing: <|#| <|#|| <|#:
       | \|\#\|>                     # the start missing: |#|>
     ) (?:\|(?!\#))?                 # and one pipe too many: <|#|>|
+  | \x1f\|(?!\#)                   # the same, where the rest is replaced already
   | \|\|\#\|\|                      # pipes for brackets: ||#||
   | <(?<=\S<)\|+>(?=\S)             # core missing, glued on both sides: name<|>type; a spaced <|> is text
   | <(?<=\S<)\|\|(?!>)              # core and end missing, glued: name<||type
@@ -43,7 +44,7 @@ _NOTHING_OR_ROW_FOLLOWS = re.compile(r"(?:[^\w\n]|[\d_])*+(?:\n|\Z|entity|relati
 _OPENING_QUOTES = tuple("\"'`“‘「『")
 _CLOSING_QUOTES = tuple("\"'`”’」』")
 _FIRST_CJK = "\u2e80"
-_SENTENCE_ENDS = tuple(".!?:;…。！？)]*|>") + _CLOSING_QUOTES
+_SENTENCE_ENDS = tuple(".!?:;…。！？)]*|>\x1f") + _CLOSING_QUOTES
 
 
 def mark(answer: str) -> str:
@@ -55,8 +56,9 @@ def mark(answer: str) -> str:
     lines = answer.replace("\r\n", "\n").replace("\r", "\n")
     if FIELD in lines or END in lines:
         lines = lines.replace(FIELD, "").replace(END, "")
-    ended = _END.sub(lambda found: found[0] if _is_quoted(found) else END, lines)
-    return _FIELD.sub(FIELD, ended)
+    lines = lines.replace("<|#|>", FIELD)
+    lines = _END.sub(lambda found: found[0] if _is_quoted(found) else END, lines)
+    return _FIELD.sub(FIELD, lines) if "<" in lines or "|" in lines else lines
 
 
 def _is_quoted(marker: re.Match[str]) -> bool:
@@ -71,4 +73,4 @@ def _is_quoted(marker: re.Match[str]) -> bool:
     if _NOTHING_OR_ROW_FOLLOWS.match(text, end):
         return False
     in_sentence = before.endswith((" ", *_OPENING_QUOTES)) or before[-1] >= _FIRST_CJK  # which puts no spaces
-    return in_sentence and not before.rstrip().endswith(_SENTENCE_ENDS)
+    return in_sentence and not before.rstrip(" ").endswith(_SENTENCE_ENDS)

@@ -6,6 +6,7 @@ Each function returns the empty string for a value that cannot be used, and retu
 import html
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 _MAX_NAME_CHARACTERS = 256
 _MAX_NAME_BYTES = 512
@@ -41,6 +42,8 @@ _PROSE_SPACES = _spaces_in(_HAN_AND_KANA)
 _QUOTES_AT_CJK = re.compile(rf"['\"‘’]+(?=[{_HAN_AND_KANA}{_HANGUL}])|(?<=[{_HAN_AND_KANA}{_HANGUL}])['\"‘’]+")
 _OPENING_SINGLE_QUOTE = re.compile(r"(?<!\w)‘")
 _SINGLE_QUOTES = re.compile(r"(?<!\w)[‘’]|[‘’](?!\w)")
+# Nothing that any rule below could change: ASCII from a letter to the end of a word or sentence, without & and <.
+_PLAIN = re.compile(r"[A-Za-z](?:[ !-%'-;=-~]*[!-%'-;=-~])?")
 _SHORT_NUMBER = re.compile(r"[0-9]{1,2}|[0-9.]*\.[0-9.]*")
 
 _NO_TYPE = re.compile(r".*['()<>|/\\].*|__proto__|constructor|prototype")
@@ -51,6 +54,7 @@ def normalise_name(text: str) -> str:
     return _cut(_settled(text, _name_pass))
 
 
+@lru_cache(maxsize=1024)
 def normalise_type(text: str) -> str:
     """Return the first of the comma-separated types, lower case and without spaces."""
     parts = normalise_keywords(text).split(",")
@@ -70,6 +74,8 @@ def normalise_description(text: str) -> str:
 
 
 def _settled(text: str, clean: Callable[[str], str]) -> str:
+    if _PLAIN.fullmatch(text) and "  " not in text:
+        return text
     for _ in range(_MAX_PASSES):
         before, text = text, clean(text)
         if text == before:
@@ -109,5 +115,7 @@ def _cleaned(text: str, spaces: re.Pattern[str]) -> str:
 
 
 def _cut(name: str) -> str:
+    if len(name) * 4 <= _MAX_NAME_BYTES:
+        return name
     short = name[:_MAX_NAME_CHARACTERS]
     return short.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").rstrip()

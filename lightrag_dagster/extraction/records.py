@@ -122,6 +122,8 @@ def _record(row: Row) -> Entity | Relation | _WideEntity | None:
 def _fitted(row: Row) -> tuple[list[str], float | None]:
     """Return the fields without blanks beyond the number that the kind has, and the strength after them."""
     wanted = 3 if row.kind == "entity" else 4
+    if len(row.fields) == wanted:
+        return row.fields, None
     fields, weight = list(row.fields), None
     while len(fields) > wanted and not fields[-1]:
         fields.pop()
@@ -149,4 +151,7 @@ def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) ->
 
 
 def _are_placeholders(names: Sequence[str], others: Sequence[str]) -> bool:
-    return any(map(_PLACEHOLDER_NAME.fullmatch, names)) or all(map(_PLACEHOLDER.fullmatch, [*names, *others]))
+    for name in names:
+        if _PLACEHOLDER_NAME.fullmatch(name):
+            return True
+    return all(map(_PLACEHOLDER.fullmatch, (*names, *others)))

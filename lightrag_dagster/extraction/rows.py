@@ -91,14 +91,13 @@ def _stop(fields: Sequence[str], starts: Mapping[int, _Start], at: int) -> int:
     next record word that is clear, or with the line.
     """
     full = at + _LENGTHS[starts[at].kind]
-    extra = starts[full].before if full in starts else fields[full] if full < len(fields) else None
-    ends = (full, full + 1) if extra == "" or (extra and strength(extra) is not None) else (full,)
-    if len(fields) in ends:
-        return len(fields)
+    if full == len(fields) or (full in starts and not starts[full].before):
+        return full
+    extra = starts[full].before if full in starts else "".join(fields[full : full + 1])
+    ends = (full,) if extra and strength(extra) is None else (full + 1, full)
     for end in ends:
-        if end in starts and not starts[end].before:
+        if end == len(fields) or (end in starts and not starts[end].before):
             return end
-    for end in ends:
         if end - 1 in starts and starts[end - 1].before:
             return end - 1
     return next(
