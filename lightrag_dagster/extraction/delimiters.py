@@ -14,30 +14,31 @@ END = "\x1e"
 
 _FIELD = re.compile(
     r"""
-    (?: <\|\#\|*\#\|>               # core doubled: <|##|> <|#||#|>
-      | <\\?\|[\\ ]?\#[\\ ]?\|\\?>  # whole, escaped or spaced: <|#|> <|\#|> <| # |>
+    (?: \x1f                        # whole, put in place already
+      | <\|\#\|*\#\|>               # core doubled: <|##|> <|#||#|>
+      | <\\?\|[\\ ]?\#[\\ ]?\|\\?>  # escaped or spaced: <|\#|> <| # |>
       | <.?\|\#\|.?>                # a stray character outside the pipes: <X|#|> <|#|X> <||#||>
       | <\|*\#\|?>                  # pipes missing: <#> <#|> <|#> <||#>
       | <[^|\n]\#\|>                # a pipe replaced: <X#|>
       | <\|\#[^|\n]>                #                  <|#X>
       | <\|\#(?:\|+>?|:)            # the end missing: <|#| <|#|| <|#:
       | \|\#\|>                     # the start missing: |#|>
-    ) (?:\|(?!\#))?                 # and one pipe too many: <|#|>|
-  | \x1f\|(?!\#)                   # the same, where the rest is replaced already
+      | <(?<=[\S\x1f]<)\|+>(?=[\S\x1f])  # core missing, glued on both sides: name<|>type; a spaced <|> is text
+      | <(?<=[\S\x1f]<)\|\|(?!>)         # core and end missing, glued: name<||type
+    ) (?:\|(?!\#)|>(?=[^\W\d]))?    # and a pipe or bracket too many: <|#|>| <|#|>>name, but not >90%
+  | <\x1f                           # or before it: <<|#|>
   | \|\|\#\|\|                      # pipes for brackets: ||#||
-  | <(?<=\S<)\|+>(?=\S)             # core missing, glued on both sides: name<|>type; a spaced <|> is text
-  | <(?<=\S<)\|\|(?!>)              # core and end missing, glued: name<||type
     """,
     re.VERBOSE,
 )
 
 _END = re.compile(
     r"""
-      <\\?\|*\ ?completed?\ ?\\?\|*\\?>  # <|COMPLETE|> <COMPLETE|> <\|COMPLETE\|>
-    | <\\?\|+\ ?completed?\b\|*           # the end missing: <|COMPLETE <|COMPLETE|
-    | \|+\ ?completed?\ ?\|*>              # the start missing: |COMPLETE|>
+      <\\?\|*\ ?(?i:completed?)\ ?\\?\|*\\?>      # <|COMPLETE|> <COMPLETE|> <\|COMPLETE\|>
+    | <\\?\|+\ ?(?i:completed?)\b\|*               # the end missing: <|COMPLETE <|COMPLETE|
+    | \|(?<!\|\|)\|*\ ?(?i:completed?)\ ?\|*>      # the start missing: |COMPLETE|>
     """,
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 )
 
 _NOTHING_OR_ROW_FOLLOWS = re.compile(r"(?:[^\w\n]|[\d_])*+(?:\n|\Z|entity|relation)", re.IGNORECASE)
@@ -58,7 +59,8 @@ def mark(answer: str) -> str:
         lines = lines.replace(FIELD, "").replace(END, "")
     lines = lines.replace("<|#|>", FIELD)
     lines = _END.sub(lambda found: found[0] if _is_quoted(found) else END, lines)
-    return _FIELD.sub(FIELD, lines) if "<" in lines or "|" in lines else lines
+    damaged = "<" in lines or "|" in lines or FIELD + ">" in lines
+    return _FIELD.sub(FIELD, lines) if damaged else lines
 
 
 def _is_quoted(marker: re.Match[str]) -> bool:

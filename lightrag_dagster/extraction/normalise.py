@@ -41,6 +41,7 @@ _PROSE_SPACES = _spaces_in(_HAN_AND_KANA)
 
 _QUOTES_AT_CJK = re.compile(rf"['\"‘’]+(?=[{_HAN_AND_KANA}{_HANGUL}])|(?<=[{_HAN_AND_KANA}{_HANGUL}])['\"‘’]+")
 _OPENING_SINGLE_QUOTE = re.compile(r"(?<!\w)‘")
+_STRAY_QUOTES = re.compile(r"(?<!\w)[‘’](?!\w)")
 _SINGLE_QUOTES = re.compile(r"(?<!\w)[‘’]|[‘’](?!\w)")
 # Nothing that any rule below could change: ASCII from a letter to the end of a word or sentence, without & and <.
 _PLAIN = re.compile(r"[A-Za-z](?:[ !-%'-;=-~]*[!-%'-;=-~])?")
@@ -89,7 +90,8 @@ def _name_pass(text: str) -> str:
         return text
     text = _QUOTES_AT_CJK.sub("", text).replace("“", "").replace("”", "")
     # Without an opening quote, ’ is an apostrophe: O’Brien, the Workers’ Party.
-    return _SINGLE_QUOTES.sub("", text) if _OPENING_SINGLE_QUOTE.search(text) else text
+    quotes = _SINGLE_QUOTES if _OPENING_SINGLE_QUOTE.search(text) else _STRAY_QUOTES
+    return quotes.sub("", text)
 
 
 def _description_pass(text: str) -> str:
