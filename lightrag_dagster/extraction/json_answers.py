@@ -1,26 +1,26 @@
 """Answers that hold a JSON object instead of rows: `{"entities": [...], "relationships": [...]}`.
 
 The object is the first thing in the answer that opens with a brace. An answer that opens with `[` outside quotes is a
-list and is refused, so that one of its items is never taken for the whole. What is not valid JSON is repaired.
+list and is refused, so that one of its items is never taken for the whole. Of an object that is not valid JSON each
+item is decoded or repaired by itself: one broken item costs no other, and the time stays linear.
 """
 
 import json
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 import json_repair
 
 from lightrag_dagster.extraction.records import Entity, Relation, make_entity, make_relation
 
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
-_OPENER = re.compile(rf"{_STRING}|(?P<opener>[\[{{])", re.DOTALL)
-# An apostrophe opens a string only where a key or a value may stand, so that O'Reilly without quotes is left whole.
-_PART = re.compile(rf"{_STRING}|(?<=[{{\[,:])\s*+'[^'\\]*+(?:\\.[^'\\]*+)*+'?|(?P<brace>[{{}}])", re.DOTALL)
-# What follows the first brace of an object that is worth repairing.
-_OBJECT = re.compile(r"\{\s*[\"'\w]")
-_CLOSING_FENCE = re.compile(r"\s*```\s*\Z")
+_FIRST_OPENER = re.compile(r'(?:[^"\[{]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
+_ITEM = re.compile(r"\{\s*(?![\"'“]?(?:entities|relationships)\b)[\"'“]?\w+[\"'”]?\s*:")
+# json_repair takes quadratic time on some texts; an item is never as long as this.
+_MAX_REPAIRED = 4096
 # JSON reads an unescaped \frac or \beta as a control character and the rest of the word.
 _LATEX_DAMAGE = re.compile(r"[\x08\x0c](?=[A-Za-z])")
+_DECODER = json.JSONDecoder(strict=False)  # which allows line breaks in strings
 
 
 class JsonAnswer(NamedTuple):
@@ -36,15 +36,14 @@ def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
 
     Of a truncated answer, the item that was cut off is left out.
     """
-    opener = next((found for found in _OPENER.finditer(answer) if found["opener"]), None)
-    if opener is None or opener["opener"] != "{":
+    opener = _FIRST_OPENER.match(answer)
+    if opener is None:
         return None
-    text = answer[opener.start() :]
-    try:
-        content, whole = json.JSONDecoder().raw_decode(text)[0], True
-    except (ValueError, RecursionError):
-        content, whole = _repaired(text[: text.rfind("}") + 1] if truncated else text), False
-    if not isinstance(content, dict) or content.keys().isdisjoint({"entities", "relationships"}):
+    text = answer[opener.end() - 1 :]
+    content, whole = _decoded(text), True
+    if content is None:
+        content, whole = _repaired(text, truncated=truncated), False
+    if content.keys().isdisjoint({"entities", "relationships"}):
         return None
     entities = [
         make_entity(_text(item, "name"), _text(item, "type"), _text(item, "description"))
@@ -57,19 +56,30 @@ def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
     return JsonAnswer([item for item in entities if item], [item for item in relations if item], whole)
 
 
-def _repaired(text: str) -> object:
-    if not _OBJECT.match(text):
-        return None
-    depth = 0
-    for part in _PART.finditer(text):
-        depth += {"{": 1, "}": -1}.get(part["brace"], 0)
-        if depth == 0:
-            text = text[: part.end()]
-            break
+def _decoded(text: str) -> dict[str, object] | None:
     try:
-        return json_repair.loads(_CLOSING_FENCE.sub("", text))
+        content = _DECODER.raw_decode(text)[0]
     except (ValueError, RecursionError):
         return None
+    return content if isinstance(content, dict) else None
+
+
+def _repaired(text: str, *, truncated: bool) -> dict[str, object]:
+    items = []
+    starts = [found.start() for found in _ITEM.finditer(text)]
+    for start, end in pairwise([*starts, len(text)]):
+        item = _decoded(text[start:end])
+        if item is None and not (truncated and end == len(text)) and end - start <= _MAX_REPAIRED:
+            closed = text.rfind("}", start, end)
+            try:
+                item = json_repair.loads(text[start : closed + 1 if closed > 0 else end])
+            except (ValueError, RecursionError):
+                continue
+        if isinstance(item, dict):
+            items.append(item)
+    entities = [item for item in items if "name" in item]
+    relations = [item for item in items if "name" not in item]
+    return {"entities": entities, "relationships": relations} if items else {}
 
 
 def _items(content: dict[str, object], key: str) -> list[dict[str, object]]:

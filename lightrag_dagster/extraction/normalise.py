@@ -39,7 +39,9 @@ def _spaces_in(script: str) -> re.Pattern[str]:
 _NAME_SPACES = _spaces_in(_HAN_AND_KANA + _HANGUL)
 _PROSE_SPACES = _spaces_in(_HAN_AND_KANA)
 
-_QUOTES_AT_CJK = re.compile(rf"['\"‘’]+(?=[{_HAN_AND_KANA}{_HANGUL}])|(?<=[{_HAN_AND_KANA}{_HANGUL}])['\"‘’]+")
+_QUOTES_AT_CJK = re.compile(
+    rf"(?<!['\"‘’])['\"‘’]++(?=[{_HAN_AND_KANA}{_HANGUL}])|(?<=[{_HAN_AND_KANA}{_HANGUL}])['\"‘’]+"
+)
 _OPENING_SINGLE_QUOTE = re.compile(r"(?<!\w)‘")
 _STRAY_QUOTES = re.compile(r"(?<!\w)[‘’](?!\w)")
 _SINGLE_QUOTES = re.compile(r"(?<!\w)[‘’]|[‘’](?!\w)")
