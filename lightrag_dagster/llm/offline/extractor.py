@@ -8,23 +8,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lightrag_dagster.llm.offline.mentions import (
-    Mention,
-    Token,
-    Vocabulary,
-    bare,
-    find,
-    join_phrases,
-    name_like,
-    opens,
-    scan,
-)
+from lightrag_dagster.llm.offline.mentions import Mention, Vocabulary, find, join_phrases
 from lightrag_dagster.llm.offline.prose import sentences
+from lightrag_dagster.llm.offline.tokens import Token, bare, name_like, opens, scan
 from lightrag_dagster.llm.offline.types import OTHER, entity_type
 from lightrag_dagster.llm.offline.words import words
 
-
 _MOST_SENTENCES = 3
+_MOST_CAPITALS = 3
 _LONGEST_TOPIC = 12
 _MEASURES = ("date", "number")
 _NOWHERE = Mention("", "name", 0, 0, 0, 0)
@@ -96,6 +87,8 @@ def _read(parts: Sequence[_Part], folded: str) -> None:
                 part.tokens = [token for token in part.tokens if token.start >= len(phrase)]
         else:
             part.tokens = join_phrases(part.tokens, [topic for topic in (title, section) if topic])
+        if part.text.isupper() and len(part.tokens) > _MOST_CAPITALS:
+            continue
         own += find(part.text, part.tokens, vocabulary)
         part.mentions = [(mention, entity_type(part.text, part.tokens, mention)) for mention in own]
         first = next((mention.name for mention in own if mention.kind not in _MEASURES), None)
@@ -127,20 +120,24 @@ def _is_listed(heading: _Part) -> bool:
 def _is_topic(phrase: str, heading: _Part, folded: str) -> bool:
     if _is_listed(heading) or ", " in phrase or len(heading.tokens) > _LONGEST_TOPIC:
         return False
-    return (heading.level == 1 and name_like(heading.tokens)) or folded.count(phrase.casefold()) > 1
+    nameless = not any(token.kind in ("upper", "title", "term") for token in heading.tokens[1:])
+    if heading.level == 1 and (nameless or name_like(heading.tokens)):
+        return True
+    return folded.count(phrase.casefold()) > 1
 
 
 def _aliases(parts: Sequence[_Part]) -> dict[str, str | None]:
-    """Return the longer name that a word stands for: its last word, or a person's first; None when two share it."""
+    """Return the longer name a word stands for: its last word or a person's first; None when two share it."""
     aliases: dict[str, str | None] = {}
     for part in parts:
         for mention, kind in part.mentions:
             folded = mention.name.casefold().split()
-            if mention.kind == "name" and 2 <= len(folded) <= 4 and not words("connectors").intersection(folded):
-                ends = {"person": (folded[0], folded[-1]), OTHER: (folded[-1],)}.get(kind, ())
-                for word in ends:
-                    if (aliases.setdefault(word, mention.name) or "").casefold() != mention.name.casefold():
-                        aliases[word] = None
+            short = mention.kind == "name" and 2 <= len(folded) <= 4 and not words("connectors").intersection(folded)
+            if not short or kind not in ("person", OTHER):
+                continue
+            for word in (folded[0], folded[-1]) if kind == "person" or len(folded) == 2 else (folded[-1],):
+                if (aliases.setdefault(word, mention.name) or "").casefold() != mention.name.casefold():
+                    aliases[word] = None
     return aliases
 
 
@@ -194,7 +191,9 @@ class _Draft:
         if len(pair) < 2 or measured or pair in self._relations:
             return
         first, second = sorted((one, other), key=lambda found: found[1].start)
-        keywords = _keywords(tokens[first[1].after : second[1].first]) or _keywords(tokens[second[1].after :])
+        keywords = _keywords(tokens[max(first[1].after, second[1].first - 12) : second[1].first]) or _keywords(
+            tokens[second[1].after : second[1].after + 6]
+        )
         self._relations[pair] = Relation(first[0], second[0], keywords or "related", text)
 
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from lightrag_dagster.llm.offline.mentions import Mention, Token
+from lightrag_dagster.llm.offline.mentions import Mention
+from lightrag_dagster.llm.offline.tokens import Token
 from lightrag_dagster.llm.offline.words import words
 
 OTHER = "other"
@@ -11,6 +12,11 @@ OTHER = "other"
 _TYPES = (("events", "event"), ("organizations", "organization"), ("places", "location"))
 _INITIALED = re.compile(r"[^\W\d_]+ (?:[^\W\d_]\. ?)+[^\W\d_]+$|(?:[^\W\d_]\. ?)+ ?[^\W\d_]{2,}$")
 _LIFE = re.compile(r",? \((?:born|geb\.|\*|\d{1,2} \w+ \d{4} ?[–-]|\d{4} ?[–-] ?\d{4}\))")
+_CJK = (
+    (re.compile(r".*(?:公司|大学|大學|研究所|银行|銀行|医院|病院|委员会|協会|协会)$"), "organization"),
+    (re.compile(r".*[\u3400-\u9fff][省市县県区山川江河湖島岛]$"), "location"),
+)
+_CJK_PERSON = re.compile("さん|氏|様|先生|女士")
 _STREET = re.compile(r"\w+(?:stra(?:ß|ss)e|platz|allee)$")
 
 
@@ -24,6 +30,11 @@ def entity_type(text: str, tokens: Sequence[Token], mention: Mention) -> str:
         for kind, type_name in _TYPES:
             if any(name in words(kind) for name in names):
                 return type_name
+    for pattern, type_name in _CJK:
+        if pattern.match(mention.name):
+            return type_name
+    if _CJK_PERSON.match(text, mention.end):
+        return "person"
     before = tokens[mention.first - 1].text.casefold() if mention.first else ""
     before_that = tokens[mention.first - 2].text.casefold() if mention.first > 1 else ""
     after = tokens[mention.after].text if mention.after < len(tokens) else ""
