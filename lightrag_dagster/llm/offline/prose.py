@@ -34,7 +34,7 @@ _HEADING = re.compile(r"(#{1,6})\s+")
 _ITEM = re.compile(r"(?:>\s?){0,9}(?:[-*+•–]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+(?=\D)|>\s*)")
 _LABEL = re.compile(r"[*_]{0,3}[^\W\d_][\w -]{0,30}:[*_]{0,3}(?:\s|$)")
 _RULE = re.compile(r"[-=_*|:+\s]{3,}$")
-_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[」』”）]*")
+_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？]+[」』”）]{0,4}")
 _LAST_WORD = re.compile(r"[^\s(\"“]+$")
 _FIRST_WORD = re.compile(r"[\s\"“„«'(\[]*([^\W_]+)?")
 
