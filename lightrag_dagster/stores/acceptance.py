@@ -1,14 +1,15 @@
 """Which version of each source the merge reads: the last one that held together and did not fail too much."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 import pyarrow.compute as pc
 
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stores import files
 from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.manifest import Record, read_record
+from lightrag_dagster.stores.manifest import GenerationInputs, Record, read_record
 from lightrag_dagster.stores.tables import SourceTables, TableVersion
 
 _MADE_FROM = {
@@ -72,15 +73,32 @@ def accepted(home: Home, source: str) -> Accepted | None:
     return read_record(home.accepted(source), Accepted)
 
 
-def all_accepted(home: Home) -> dict[str, Accepted]:
-    """Return what was last accepted of every source, by its name; raises StoreError when a record is damaged."""
-    records = (read_record(path, Accepted) for path in home.accepted("").parent.glob("*.json"))
-    return {record.source: record for record in sorted(filter(None, records), key=lambda record: record.source)}
+def wanted_inputs(home: Home, sources: Iterable[str], fingerprint: str) -> GenerationInputs:
+    """Return what a merge of these sources reads now; raises StoreError when a record is damaged.
+
+    Args:
+        home: the home they were ingested into.
+        sources: names of the sources that are configured.
+        fingerprint: code and settings of the merge and of everything after it.
+    """
+    records = {source: accepted(home, source) for source in sorted(sources)}
+    return GenerationInputs(
+        sources={source: record.tables for source, record in records.items() if record},
+        left_out={source: "no version of it was accepted yet" for source, record in records.items() if not record},
+        fingerprint=fingerprint,
+    )
 
 
 def forget(home: Home, source: str) -> None:
-    """Drop a source that is gone: the next merge leaves it out, its tables stay."""
+    """Drop what was accepted of a source that is gone; its tables stay."""
     home.accepted(source).unlink(missing_ok=True)
+
+
+def forget_all_but(home: Home, sources: Iterable[str]) -> None:
+    """Drop what was accepted of every source but these."""
+    gone = {unquote(path.stem) for path in home.accepted("").parent.glob("*.json")} - set(sources)
+    for source in gone:
+        forget(home, source)
 
 
 def _broken_lineage(source: str, current: Mapping[str, TableVersion]) -> str | None:

@@ -52,8 +52,12 @@ class Generation:
         return self.home.generation(self.id) / name
 
     def has(self, name: str) -> bool:
-        """Say whether the step that yields this file or folder is finished."""
-        return self.path(name).exists()
+        """Say whether the step that yields this merged table, file or folder is finished."""
+        return self.path(f"{name}.parquet" if name in MERGED_TABLES else name).exists()
+
+    def version(self, table: str) -> str:
+        """Return the hash of a merged table's rows; raises StoreError when it is missing or damaged."""
+        return identity.table_version(self.read_table(table))
 
     def inputs(self) -> GenerationInputs:
         """Return what the merge read; raises StoreError when the record is missing or damaged."""
@@ -116,7 +120,13 @@ def set_newest(home: Home, generation: Generation) -> None:
     files.write_text(home.newest, Pointer(id=generation.id).model_dump_json())
 
 
-def newest(home: Home) -> Generation | None:
-    """Return the generation that was begun last, or None; raises StoreError when the pointer is damaged."""
+def newest(home: Home) -> Generation:
+    """Return the generation that was begun last.
+
+    Raises:
+        StoreError: none was, or the pointer is damaged.
+    """
     pointer = read_record(home.newest, Pointer)
-    return Generation(home, pointer.id) if pointer else None
+    if pointer is None:
+        raise StoreError(f"nothing was merged in {home.root} yet; materialise entities first")
+    return Generation(home, pointer.id)

@@ -34,7 +34,8 @@ NODES = {
 RELATIONSHIPS = {
     "HAS_CHUNK": "FROM Document TO Chunk, chunk_index INT32, char_start INT64, char_end INT64",
     "MENTIONS": "FROM Chunk TO Entity, mentions INT64",
-    "RELATED": "FROM Entity TO Entity, relation_id STRING, keywords STRING, description STRING, weight DOUBLE, rank INT64",
+    "RELATED": "FROM Entity TO Entity, relation_id STRING, keywords STRING, description STRING, weight DOUBLE,"
+    " rank INT64",
 }
 """Relationship tables: what they join, and their columns."""
 
@@ -53,7 +54,7 @@ class GraphReader:
         """Run one Cypher query and return its rows; raises QueryError when it is wrong or fails."""
         # A result that outlives its database crashes the process, so none leaves this method or the next.
         with closing(self._execute(cypher, parameters)) as result:
-            return list(result.rows_as_dict())
+            return [dict(row) for row in result.rows_as_dict()]
 
     def table(self, cypher: str) -> pa.Table:
         """Run one Cypher query and return its rows as a table; raises QueryError as `rows`."""
@@ -138,7 +139,9 @@ def _database(path: Path, *, read_only: bool) -> Iterator[kuzu.Connection]:
             read_only=read_only,
         )
     except (RuntimeError, OSError) as error:
-        raise StoreError(f"the graph {path} cannot be opened: {_one_line(error)}; run `lightrag-dagster run`") from error
+        raise StoreError(
+            f"the graph {path} cannot be opened: {_one_line(error)}; run `lightrag-dagster run`"
+        ) from error
     with closing(database), closing(kuzu.Connection(database)) as connection:
         yield connection
 
@@ -185,7 +188,9 @@ def _compare(table: str, found: int, expected: int) -> None:
 
 
 def _run(connection: kuzu.Connection, statement: str) -> None:
-    connection.execute(statement).close()
+    result = connection.execute(statement)
+    assert isinstance(result, kuzu.QueryResult)  # it is a list only for several statements
+    result.close()
 
 
 def _quoted(path: Path) -> str:

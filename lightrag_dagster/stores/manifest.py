@@ -16,6 +16,9 @@ class Record(BaseModel):
 
 R = TypeVar("R", bound=Record)
 
+VECTOR_TABLES = ("chunk_vectors", "entity_vectors", "relation_vectors")
+"""The vector tables of every generation."""
+
 
 def read_record(path: Path, kind: type[R]) -> R | None:
     """Read a record, or None when the file does not exist.
@@ -63,7 +66,7 @@ class Vectors(Record):
     model: str
     dimensions: int
     identity: str
-    tables: dict[str, VectorTable]
+    tables: dict[str, VectorTable] = Field(description="One of VECTOR_TABLES → its LanceDB table")
 
 
 class Graph(Record):

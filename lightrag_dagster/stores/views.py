@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
@@ -23,8 +24,14 @@ def create_views(connection: duckdb.DuckDBPyConnection, generation: Generation) 
             paths = [str(path) for path in generation.table_files(table)]
             empty = connection.from_arrow(schema.empty_table())
             # Without a source there is no file to take the columns from, so the schema gives them.
-            columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True))
-            rows = f"FROM read_parquet({_literal(paths)}, hive_partitioning = false)" if paths else f"SELECT {columns} LIMIT 0"
+            columns = ", ".join(
+                f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True)
+            )
+            rows = (
+                f"FROM read_parquet({_literal(paths)}, hive_partitioning = false)"
+                if paths
+                else f"SELECT {columns} LIMIT 0"
+            )
             connection.execute(f'CREATE VIEW "{table}" AS {rows}')
     except duckdb.Error as error:
         raise StoreError(f"the tables of {generation.id} cannot be read: {_one_line(error)}; run again") from error
@@ -49,14 +56,22 @@ def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         QueryError: the SQL is wrong, or fails.
     """
     try:
-        connection = duckdb.connect(str(path), read_only=True, config={"TimeZone": "UTC"})
+        connection = duckdb.connect(str(path), read_only=True)
     except duckdb.Error as error:
         raise StoreError(f"{path} cannot be opened: {_one_line(error)}; run `lightrag-dagster run`") from error
     with connection:
         try:
+            connection.execute("SET TimeZone = 'UTC'")
             yield connection
         except duckdb.Error as error:
             raise QueryError(f"the SQL cannot be run: {_one_line(error)}") from error
+
+
+def query_views(path: Path, statement: str) -> pa.Table:
+    """Return the rows of one statement over a file of views; raises as `open_views`."""
+    with open_views(path) as connection:
+        rows = connection.sql(statement)
+        return pa.table({}) if rows is None else rows.to_arrow_table()
 
 
 def _literal(paths: list[str]) -> str:
