@@ -9,6 +9,7 @@ citations.arrow                   where each chunk stands, in canonical order wi
 endpoints.npy                     int32[relations, 2]: the entity rows a relation joins
 priority.npy                      int32[relations]: 0 for the relation of highest (rank, weight), ties by id
 <lists>_offsets.npy, _values.npy  lists of rows: those of row r are values[offsets[r]:offsets[r + 1]]
+citation_offsets.npy              the same for citations, whose values would be 0, 1, 2, …
 """
 
 import shutil
@@ -62,7 +63,9 @@ class KeyedTable:
 
     def take(self, rows: Rows) -> list[dict[str, Any]]:
         """Return whole rows, in the order given."""
-        return _take(self.rows, rows)
+        # Slices, not `Table.take`, which first copies all batches of a text column into one.
+        slices = (self.rows.slice(row, 1) for row in rows.tolist())
+        return pa.concat_tables([self.rows.slice(0, 0), *slices]).to_pylist()  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Adjacency:
     entity_relations: Lists
     entity_chunks: Lists
     relation_chunks: Lists
-    chunk_citations: Lists
+    citation_offsets: npt.NDArray[np.int64]
 
     @classmethod
     def open(cls, folder: Path) -> "Adjacency":
@@ -114,7 +117,7 @@ class Adjacency:
                 entity_relations=_map_lists(folder, "entity_relations"),
                 entity_chunks=_map_lists(folder, "entity_chunks"),
                 relation_chunks=_map_lists(folder, "relation_chunks"),
-                chunk_citations=_map_lists(folder, "chunk_citations"),
+                citation_offsets=_map_array(folder, "citation_offsets"),
             )
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
@@ -126,7 +129,8 @@ class Adjacency:
 
     def citations_of(self, chunk: int) -> list[dict[str, Any]]:
         """Return where a chunk stands: source, path, doc_id, chunk_index, page, char_start, char_end."""
-        return _take(self.citations, self.chunk_citations.of(chunk))
+        first, end = self.citation_offsets[chunk : chunk + 2].tolist()
+        return self.citations.slice(first, end - first).to_pylist()  # type: ignore[no-any-return]
 
 
 def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunks: Sequence[Path]) -> None:
@@ -177,7 +181,7 @@ def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:
     _write_ids(arrays, "chunks", chunk_ids)
     _write_batches(arrays, "citations", citations.drop_columns("chunk_id").to_reader())
     cited = _rows_in(chunk_ids, citations.column("chunk_id"), "citations")
-    _write_lists(arrays, "chunk_citations", np.bincount(cited, minlength=len(chunk_ids)), np.arange(len(cited)))
+    _write_array(arrays, "citation_offsets", _offsets(np.bincount(cited, minlength=len(chunk_ids))))
     return chunk_ids
 
 
@@ -209,8 +213,12 @@ def _write_ids(arrays: Path, name: str, ids: pa.Array) -> None:
 
 
 def _write_lists(arrays: Path, name: str, lengths: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
-    _write_array(arrays, f"{name}_offsets", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+    _write_array(arrays, f"{name}_offsets", _offsets(lengths))
     _write_array(arrays, f"{name}_values", values.astype(np.int32))
+
+
+def _offsets(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _write_array(arrays: Path, name: str, array: npt.NDArray[Any]) -> None:
@@ -231,14 +239,6 @@ def _rows_in(ids: pa.Array, wanted: pa.Array | pa.ChunkedArray, what: str) -> np
         raise IntegrityError(f"{what}: {missing} does not exist; nothing was published")
     positions: npt.NDArray[Any] = np.asarray(rows)
     return positions
-
-
-def _take(table: pa.Table, rows: Rows) -> list[dict[str, Any]]:
-    # Slices, not `table.take`, which first copies every batch of a text column into one.
-    taken: list[dict[str, Any]] = pa.concat_tables(
-        [table.slice(0, 0), *(table.slice(row, 1) for row in rows.tolist())]
-    ).to_pylist()
-    return taken
 
 
 def _map_keyed(folder: Path, name: str) -> KeyedTable:
