@@ -1,1 +1,25 @@
 """LightRAG as a batch data platform: documents in, a published knowledge base out, every step a table."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lightrag_dagster.query.knowledge_base import KnowledgeBase
+    from lightrag_dagster.query.types import Keywords, Retrieval
+    from lightrag_dagster.resource import KnowledgeBaseResource
+
+__all__ = ["Keywords", "KnowledgeBase", "KnowledgeBaseResource", "Retrieval"]
+
+# Imported at first use: settings must not cost the import of the stores, nor a question that of Dagster.
+_MODULES = {
+    "Keywords": "lightrag_dagster.query.types",
+    "KnowledgeBase": "lightrag_dagster.query.knowledge_base",
+    "KnowledgeBaseResource": "lightrag_dagster.resource",
+    "Retrieval": "lightrag_dagster.query.types",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

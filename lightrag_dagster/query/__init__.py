@@ -1,1 +1,1 @@
-"""Asking a published snapshot."""
+"""Questions: small named steps from keywords to an answer, behind one class."""

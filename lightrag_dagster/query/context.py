@@ -1,0 +1,54 @@
+"""Step 7: references, and the context as the model sees it."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from lightrag_dagster.llm.fencing import fence
+from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval
+
+
+def entity_line(entity: Entity) -> str:
+    """Return the line of an entity: entity, type, description."""
+    return _json(entity=entity.name, type=entity.type, description=entity.description)
+
+
+def relation_line(relation: Relation) -> str:
+    """Return the line of a relation: entity1, entity2, description."""
+    return _json(entity1=relation.src, entity2=relation.tgt, description=relation.description)
+
+
+def chunk_line(chunk: Chunk) -> str:
+    """Return the line of a chunk: reference_id, content."""
+    return _json(reference_id=chunk.reference_id, content=chunk.content)
+
+
+def with_references(chunks: Sequence[Chunk]) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
+    """Number the documents that the chunks come from: by chunks, most first, then by first appearance."""
+    counted = Counter((chunk.source, chunk.path) for chunk in chunks)
+    numbered = {document: str(number) for number, (document, _) in enumerate(counted.most_common(), start=1)}
+    return (
+        tuple(replace(chunk, reference_id=numbered[chunk.source, chunk.path]) for chunk in chunks),
+        tuple(Reference(number, *document) for document, number in numbered.items()),
+    )
+
+
+def render(retrieval: Retrieval) -> str:
+    """Return the context that a retrieval makes; a part that is empty is left out."""
+    parts = {
+        "Entities": _lines(map(entity_line, retrieval.entities)),
+        "Relations": _lines(map(relation_line, retrieval.relations)),
+        "Excerpts (`reference_id` is the number of the document below)": _lines(map(chunk_line, retrieval.chunks)),
+        "Documents": "\n".join(f"[{reference.reference_id}] {reference.file}" for reference in retrieval.references),
+    }
+    return "\n\n".join(f"## {title}\n\n{part}" for title, part in parts.items() if part)
+
+
+def _lines(lines: Iterable[str]) -> str:
+    text = "\n".join(lines)
+    return fence(text, "json") if text else ""
+
+
+def _json(**fields: str) -> str:
+    return json.dumps(fields, ensure_ascii=False)

@@ -1,0 +1,16 @@
+"""Step 3: from what was found to its neighbourhood in the graph, as rows of the adjacency arrays."""
+
+import numpy as np
+
+from lightrag_dagster.stores.adjacency import Adjacency, Rows
+
+
+def relations_around(graph: Adjacency, entities: Rows) -> list[int]:
+    """Return the relations that end at any of the entities, by rank, then weight, descending; ties by id."""
+    relations = graph.entity_relations.of_any(entities)
+    return relations[np.argsort(graph.priority[relations])].tolist()  # type: ignore[no-any-return]
+
+
+def endpoints_of(graph: Adjacency, relations: Rows) -> list[int]:
+    """Return the entities that the relations join, in order of appearance."""
+    return list(dict.fromkeys(graph.endpoints[relations].ravel().tolist()))

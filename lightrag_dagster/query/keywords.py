@@ -1,0 +1,57 @@
+"""Step 1: what the question is about. The caller's keywords, else the model's, else the question itself."""
+
+import json
+import re
+from collections.abc import Iterable
+
+from lightrag_dagster.query.types import Keywords
+
+_SHORT_QUESTION = 50
+
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_SEPARATORS = re.compile(r"[\n,;]+")
+
+
+def parse_keywords(text: str) -> Keywords:
+    """Read the model's answer, a JSON object with `high_level_keywords` and `low_level_keywords`.
+
+    Thoughts and fences around it, lists written as one string, and JSON that was cut off or badly closed are accepted;
+    what holds neither list has no keywords.
+    """
+    answer = _THOUGHT.sub("", text)
+    start = answer.find("{")
+    try:
+        found, _ = json.JSONDecoder().raw_decode(answer[start:] if start >= 0 else answer)
+    except json.JSONDecodeError:
+        found = {name: _strings_after(name, answer) for name in ("high_level_keywords", "low_level_keywords")}
+    if not isinstance(found, dict):
+        return Keywords()
+    return Keywords(_words(found.get("high_level_keywords")), _words(found.get("low_level_keywords")))
+
+
+def cleaned(keywords: Keywords) -> Keywords:
+    """Return the keywords without blank ones."""
+    return Keywords(_words(keywords.high_level), _words(keywords.low_level))
+
+
+def or_question(keywords: Keywords, query: str) -> Keywords:
+    """Stand in for keywords that are missing altogether: a short question is its own low-level keyword."""
+    if keywords == Keywords() and len(query) < _SHORT_QUESTION:
+        return Keywords(low_level=(query,))
+    return keywords
+
+
+def _strings_after(name: str, text: str) -> list[str]:
+    """Return the quoted strings between `"name": [` and the end of that list, or of the text."""
+    _, found, rest = text.partition(f'"{name}"')
+    _, opened, rest = rest.partition("[")
+    return _STRING.findall(rest.partition("]")[0]) if found and opened else []
+
+
+def _words(values: object) -> tuple[str, ...]:
+    if isinstance(values, str):
+        values = _SEPARATORS.split(values)
+    if not isinstance(values, Iterable):
+        return ()
+    return tuple(value.strip() for value in values if isinstance(value, str) and value.strip())

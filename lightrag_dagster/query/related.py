@@ -1,0 +1,46 @@
+"""Step 6: chunks behind entities or relations, their owners, which are given best first."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+
+def assign(owners: Sequence[Sequence[int]], taken: Collection[int] = ()) -> list[list[int]]:
+    """Give each chunk that is not taken to the first owner that cites it.
+
+    An owner's chunks are ordered by how many owners cite them, most first, else as the owner has them.
+    """
+    cited = Counter(chunk for chunks in owners for chunk in chunks if chunk not in taken)
+    free = set(cited)
+    assigned = []
+    for chunks in owners:
+        own = [chunk for chunk in dict.fromkeys(chunks) if chunk in free]
+        free.difference_update(own)
+        assigned.append(sorted(own, key=lambda chunk: -cited[chunk]))
+    return assigned
+
+
+def pick(owned: Sequence[Sequence[int]], number: int, similarity: Mapping[int, float]) -> list[int]:
+    """Choose chunks by their similarity to the question; where one has none, by the rank of their owners.
+
+    Args:
+        owned: chunks of each owner, from `assign`.
+        number: chunks that the first owner may expect.
+        similarity: chunk → cosine similarity to the question.
+    """
+    candidates = [chunk for chunks in owned for chunk in chunks]
+    limit = number * len(owned) // 2
+    if limit and all(chunk in similarity for chunk in candidates):
+        return sorted(candidates, key=lambda chunk: (-similarity[chunk], chunk))[:limit]
+    return by_quota(owned, number)
+
+
+def by_quota(owned: Sequence[Sequence[int]], number: int) -> list[int]:
+    """Choose `number` chunks of the first owner, falling linearly to 1 of the last.
+
+    What an owner cannot use goes to the first owners that have chunks left. (LightRAG's weighted polling.)
+    """
+    last = max(1, len(owned) - 1)
+    quotas = [round(number - (number - 1) * place / last) for place in range(len(owned))]
+    chosen = [chunk for chunks, quota in zip(owned, quotas, strict=True) for chunk in chunks[:quota]]
+    further = [chunk for chunks, quota in zip(owned, quotas, strict=True) for chunk in chunks[quota:]]
+    return chosen + further[: sum(quotas) - len(chosen)]

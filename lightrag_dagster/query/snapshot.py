@@ -1,0 +1,49 @@
+"""A published snapshot, opened for questions: the graph arrays, and the vector tables at their pinned versions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from lightrag_dagster.errors import NoSnapshotError, StoreError
+from lightrag_dagster.llm.protocol import Vectors
+from lightrag_dagster.stores.adjacency import Adjacency
+from lightrag_dagster.stores.generations import ADJACENCY, CORPUS_STATE, Generation
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.lance import VectorReader, open_vectors
+from lightrag_dagster.stores.manifest import Manifest
+from lightrag_dagster.stores.publication import current_manifest, manifest
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What one snapshot holds. It never changes, and threads may share it."""
+
+    manifest: Manifest
+    graph: Adjacency
+    vectors: Mapping[str, VectorReader]
+    corpus_state: Vectors | None
+
+
+def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
+    """Open a snapshot, the current one unless named.
+
+    Raises:
+        NoSnapshotError: nothing has been published in the home.
+        StoreError: there is no snapshot of that name, or a part of it is missing or damaged.
+    """
+    pinned = current_manifest(home) if snapshot_id is None else manifest(home, snapshot_id)
+    if pinned is None:
+        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+    generation = Generation(home, pinned.snapshot_id)
+    state = generation.path(CORPUS_STATE)
+    try:
+        corpus_state = np.load(state) if state.exists() else None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{state} cannot be read ({error}); delete it and run again") from error
+    return Snapshot(
+        manifest=pinned,
+        graph=Adjacency.open(generation.path(ADJACENCY)),
+        vectors={name: open_vectors(home, table) for name, table in pinned.vectors.tables.items()},
+        corpus_state=corpus_state,
+    )

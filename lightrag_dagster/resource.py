@@ -1,0 +1,60 @@
+"""The published knowledge base as a Dagster resource, for this project's assets and for anybody else's."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Unpack
+
+import dagster as dg
+from pydantic import Field, PrivateAttr
+
+from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.options import QueryOptions
+from lightrag_dagster.query.types import Answer, Retrieval
+
+
+class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Asks the knowledge base that is published in a home.
+
+    The snapshot is opened at the first question of a run, so that an asset downstream of `knowledge_base` sees what
+    its own run has published, and stays the same to the end of the run. `LIGHTRAG_…` variables and `lightrag.yaml`
+    configure all else, such as the language model.
+
+    Example:
+        >>> @dg.asset
+        ... def briefing(knowledge: KnowledgeBaseResource) -> str:
+        ...     return knowledge.query("What changed in the contracts?").text
+        >>> defs = dg.Definitions([briefing], resources={"knowledge": KnowledgeBaseResource(home="/srv/lightrag")})
+    """
+
+    home: str = Field(description="Folder of the knowledge base (LIGHTRAG_HOME).")
+    snapshot_id: str | None = Field(default=None, description="A snapshot to stay with; else the current one.")
+
+    _opened: KnowledgeBase | None = PrivateAttr(default=None)
+    _opening: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+
+    @contextmanager
+    def open(self) -> Iterator[KnowledgeBase]:
+        """Open the snapshot for a block of its own; raises as `KnowledgeBase.open`."""
+        with KnowledgeBase.open(self.home, self.snapshot_id) as knowledge:
+            yield knowledge
+
+    def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
+        """Return what the run's snapshot holds on the question; see `KnowledgeBase.retrieve`."""
+        return self._knowledge().retrieve(query, **options)
+
+    def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
+        """Return an answer from the run's snapshot; see `KnowledgeBase.query`."""
+        return self._knowledge().query(query, **options)
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        """Close the run's snapshot, if it was opened."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def _knowledge(self) -> KnowledgeBase:
+        with self._opening:
+            if self._opened is None:
+                self._opened = KnowledgeBase.open(self.home, self.snapshot_id)
+            return self._opened

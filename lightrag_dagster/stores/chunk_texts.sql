@@ -1,0 +1,5 @@
+-- One row a distinct chunk. Its id is a hash of its text, so any of its positions gives the same text.
+SELECT chunk_id, any_value(content) AS content, any_value(tokens) AS tokens
+FROM chunks
+GROUP BY chunk_id
+ORDER BY chunk_id
