@@ -7,13 +7,7 @@ DATA is a folder with `documents.jsonl` (id, title, text) and `questions.jsonl` 
 """
 
 import asyncio
-import json
-import sys
-import time
 from collections.abc import Sequence
-from pathlib import Path
-
-import numpy as np
 
 from lightrag_dagster.llm.offline import LexicalEmbedder
 from lightrag_dagster.llm.offline.extractor import extract

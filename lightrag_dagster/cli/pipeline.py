@@ -14,7 +14,7 @@ from lightrag_dagster.documents.sources import Source, find_sources
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError, SourceError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import first_stale
-from lightrag_dagster.stores.generations import wanted_inputs
+from lightrag_dagster.stores.acceptance import wanted_inputs
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lock import building
 from lightrag_dagster.stores.manifest import Manifest

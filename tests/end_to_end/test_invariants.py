@@ -65,12 +65,8 @@ def _share(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("change", [_add, _edit, _delete, _rename, _duplicate, _share])
-def test_a_change_equals_a_clean_build(
-    settings: Settings, tmp_path: Path, change: Callable[[Settings], None]
-) -> None:
-    settings = settings.model_copy(
-        update={"documents": settings.documents.model_copy(update={"accept_deletes": True})}
-    )
+def test_a_change_equals_a_clean_build(settings: Settings, tmp_path: Path, change: Callable[[Settings], None]) -> None:
+    settings = settings.model_copy(update={"documents": settings.documents.model_copy(update={"accept_deletes": True})})
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
     run(settings)
     first = published(settings).snapshot_id
