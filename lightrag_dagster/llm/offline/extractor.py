@@ -135,7 +135,7 @@ def _aliases(parts: Sequence[_Part]) -> dict[str, str | None]:
             short = mention.kind == "name" and 2 <= len(folded) <= 4 and not words("connectors").intersection(folded)
             if not short or kind not in ("person", OTHER):
                 continue
-            for word in (folded[0], folded[-1]) if kind == "person" or len(folded) == 2 else (folded[-1],):
+            for word in (folded[0], folded[-1]) if kind == "person" else (folded[-1],):
                 if (aliases.setdefault(word, mention.name) or "").casefold() != mention.name.casefold():
                     aliases[word] = None
     return aliases

@@ -77,6 +77,12 @@ def find(text: str, tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Men
     return found
 
 
+def find_in_question(text: str) -> tuple[list[Token], list[Mention]]:
+    """Return the tokens and mentions of a question, of which nothing is known but itself."""
+    tokens = scan(text)
+    return tokens, find(text, tokens, Vocabulary(frozenset(), frozenset(), german=False))
+
+
 def _inside_longer_name(tokens: Sequence[Token], at: int, after: int) -> bool:
     before, following = tokens[max(at - 1, 0)], tokens[min(after, len(tokens) - 1)]
     led = before.kind == "upper" and before.end + 1 == tokens[at].start and before.text.casefold() not in words("stop")

@@ -50,7 +50,8 @@ def _pattern() -> re.Pattern[str]:
         )(?![\w%]|[.,/]\d|:\d))
       | (?P<number>(?=[\d£$€])(?<![\w.,:/-])(?:
             [£$€]\d[\d.,]{{0,20}}(?<![.,])(?:[ ](?:thousand|million|billion|trillion))?
-          | \d[\d.,]{{0,20}}[ ](?:€|Euro|(?:million|billion|trillion)[ ](?:dollars|euros|pounds)|[KMGT]B|[kMG]Hz|[kMGT]Wh?|FM)
+          | \d[\d.,]{{0,20}}[ ](?:(?:million|billion|trillion)[ ](?:dollars|euros|pounds)|€|Euro)
+          | \d[\d.,]{{0,20}}[ ](?:[KMGT]B|[kMG]Hz|[kMGT]Wh?|FM)
         )(?!\w))
       | ["“„](?P<title>[^\W_a-zß-öø-ÿ][^"“”„\n]{{0,70}}?)[,.;:!]?[ ]?["”“]
       | [「『《](?P<quote>[^「」『』《》\n]{{1,40}})[」』》]
