@@ -14,7 +14,7 @@ import json_repair
 
 from lightrag_dagster.extraction.records import Entity, Relation, make_entity, make_relation
 
-_FIRST_OPENER = re.compile(r'(?:[^"\[{]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
+_FIRST_OPENER = re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
 _ITEM = re.compile(r"\{\s*(?![\"'“]?(?:entities|relationships)\b)[\"'“]?\w+[\"'”]?\s*:")
 # json_repair takes quadratic time on some texts; an item is never as long as this.
 _MAX_REPAIRED = 4096
