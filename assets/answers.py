@@ -23,7 +23,7 @@ from resources import TablesResource
 )
 def answers(
     settings: dg.ResourceParam[Settings], tables: TablesResource, knowledge_base: KnowledgeBaseResource
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     """Ask every question."""
     with stopwatch() as watch, knowledge_base.open() as opened:
         questions = read_questions(settings.questions)

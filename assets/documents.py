@@ -33,7 +33,7 @@ from resources import TablesResource
 )
 def raw_documents(
     context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], tables: TablesResource
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     """Read the source as it is now."""
     store, source = tables.open(), context.partition_key
     with stopwatch() as watch:

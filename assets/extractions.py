@@ -34,7 +34,7 @@ def extractions(
     settings: dg.ResourceParam[Settings],
     tables: TablesResource,
     chat_model: ChatModelResource,
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     """Ask the model about every chunk that it has not answered yet."""
     store, source = tables.open(), context.partition_key
     versions = Versions.of(settings)

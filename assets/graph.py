@@ -22,7 +22,7 @@ from resources import GenerationsResource
     owners=OWNERS,
     description="Document → Chunk → Entity and Entity — Entity, written once and verified; and the same as arrays.",
 )
-def knowledge_graph(generations: GenerationsResource) -> dg.MaterializeResult[None]:
+def knowledge_graph(generations: GenerationsResource) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""
     with stopwatch() as watch, generations.building():
         generation = generations.newest()

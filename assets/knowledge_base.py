@@ -26,7 +26,7 @@ from resources import GenerationsResource
     owners=OWNERS,
     description="The manifest that pins one version of every table and store; readers see it whole or not at all.",
 )
-def knowledge_base(generations: GenerationsResource) -> dg.MaterializeResult[None]:
+def knowledge_base(generations: GenerationsResource) -> dg.MaterializeResult:
     """Check the newest generation and make it the published snapshot."""
     with stopwatch() as watch, generations.building() as home:
         generation = generations.newest()

@@ -42,7 +42,7 @@ _DEPENDENCIES = [
 )
 def merged(
     settings: dg.ResourceParam[Settings], generations: GenerationsResource, chat_model: ChatModelResource
-) -> Iterator[dg.MaterializeResult[None]]:
+) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
     versions = Versions.of(settings)
 

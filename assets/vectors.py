@@ -16,7 +16,7 @@ from resources import EmbedderResource, GenerationsResource
 
 def _vectors(
     settings: Settings, generations: GenerationsResource, embedder: EmbedderResource, name: str
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     async def build(generation: Generation) -> tuple[VectorTable, Usage]:
         async with embedder.open() as model:
             entry = await build_vectors(generation, name, model, settings.embedding)
@@ -50,7 +50,7 @@ def _vectors(
 )
 def chunk_vectors(
     settings: dg.ResourceParam[Settings], generations: GenerationsResource, embedder: EmbedderResource
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     """Embed the chunks that have no vector yet."""
     return _vectors(settings, generations, embedder, "chunk_vectors")
 
@@ -64,7 +64,7 @@ def chunk_vectors(
 )
 def entity_vectors(
     settings: dg.ResourceParam[Settings], generations: GenerationsResource, embedder: EmbedderResource
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     """Embed the entities that have no vector yet."""
     return _vectors(settings, generations, embedder, "entity_vectors")
 
@@ -78,6 +78,6 @@ def entity_vectors(
 )
 def relation_vectors(
     settings: dg.ResourceParam[Settings], generations: GenerationsResource, embedder: EmbedderResource
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     """Embed the relations that have no vector yet."""
     return _vectors(settings, generations, embedder, "relation_vectors")
