@@ -71,6 +71,6 @@ def snapshot_contents(settings: Settings) -> dict[str, Any]:
     for name, entry in manifest.vectors.tables.items():
         contents[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()
     with open_graph(generation.path("graph.kuzu")) as graph:
-        contents["nodes"] = graph.rows("MATCH (n) RETURN label(n), n.* ORDER BY ALL")
-        contents["edges"] = graph.rows("MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.* ORDER BY ALL")
+        contents["nodes"] = sorted(map(repr, graph.rows("MATCH (n) RETURN label(n), n.*")))
+        contents["edges"] = sorted(map(repr, graph.rows("MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
     return contents
