@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from lightrag_dagster.llm.offline.mentions import Mention, Vocabulary, find, join_phrases
 from lightrag_dagster.llm.offline.prose import sentences
-from lightrag_dagster.llm.offline.tokens import Token, bare, name_like, opens, scan
+from lightrag_dagster.llm.offline.tokens import Kind, Token, bare, name_like, opens, scan
 from lightrag_dagster.llm.offline.types import OTHER, entity_type
 from lightrag_dagster.llm.offline.words import words
 
@@ -83,13 +83,14 @@ def _read(parts: Sequence[_Part], folded: str) -> None:
         if part.level:
             phrase = _PARENTHESES.sub("", part.text).replace("`", "").strip(" :.")
             if _is_topic(phrase, part, folded):
-                own = [Mention(phrase, "name", 0, len(phrase), 0, len(part.tokens))]
+                kind: Kind = "name" if name_like(part.tokens) else "term"
+                own = [Mention(phrase, kind, 0, len(phrase), 0, len(part.tokens))]
                 part.tokens = [token for token in part.tokens if token.start >= len(phrase)]
         else:
             part.tokens = join_phrases(part.tokens, [topic for topic in (title, section) if topic])
-        if part.text.isupper() and len(part.tokens) > _MOST_CAPITALS:
-            continue
-        own += find(part.text, part.tokens, vocabulary)
+        shouted = part.text.isupper() and len(part.tokens) > _MOST_CAPITALS
+        if not shouted and not (part.level and _is_listed(part)):
+            own += find(part.text, part.tokens, vocabulary)
         part.mentions = [(mention, entity_type(part.text, part.tokens, mention)) for mention in own]
         first = next((mention.name for mention in own if mention.kind not in _MEASURES), None)
         if part.level == 1:
@@ -149,12 +150,13 @@ class _Draft:
         self._names: dict[str, str] = {}
         self._types: dict[str, str] = {}
         self._sentences: dict[str, list[str]] = {}
+        self._headings: dict[str, str] = {}
         self._relations: dict[frozenset[str], Relation] = {}
 
     def add(self, part: _Part) -> None:
         """Take in a part: relate its subject to the others, each name to the next one, and the topic to all."""
         text = part.text.replace("`", "")
-        found = [(self._entity(mention, kind, text), mention) for mention, kind in part.mentions]
+        found = [(self._entity(mention, kind, text, part.level), mention) for mention, kind in part.mentions]
         if not part.topic:
             return
         topic = (self._name(part.topic), _NOWHERE)
@@ -166,7 +168,8 @@ class _Draft:
     def extraction(self) -> Extraction:
         """Return what was added."""
         entities = (
-            Entity(name, self._types[key], " ".join(self._sentences[key]) or name) for key, name in self._names.items()
+            Entity(name, self._types[key], " ".join(self._sentences[key]) or self._headings[key])
+            for key, name in self._names.items()
         )
         return Extraction(tuple(entities), tuple(self._relations.values()))
 
@@ -175,13 +178,15 @@ class _Draft:
         name = self._aliases.get(name.casefold()) or name
         return self._names.setdefault(name.casefold(), name)
 
-    def _entity(self, mention: Mention, kind: str, text: str) -> str:
+    def _entity(self, mention: Mention, kind: str, text: str, level: int) -> str:
         name = self._name(mention.name)
         key = name.casefold()
         if self._types.get(key, OTHER) == OTHER and (mention.kind == "name" or key not in self._types):
             self._types[key] = kind
         told = self._sentences.setdefault(key, [])
-        if len(told) < _MOST_SENTENCES and text not in told and text != name:
+        if level:
+            self._headings.setdefault(key, text)
+        elif len(told) < _MOST_SENTENCES and text not in told:
             told.append(text)
         return name
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from lightrag_dagster.llm.offline.tokens import Kind, Token, bare, gap, opens, scan
 from lightrag_dagster.llm.offline.words import words
 
-_GERMAN_CONNECTORS = frozenset(("von", "van", "zu", "de", "of"))
-_GERMAN_ENDINGS = ("e", "en", "er", "es", "em")
 _LONGEST_NAME = 12
 """Tokens; a longer run of capitals is cut."""
 
@@ -138,7 +136,11 @@ def _connects(tokens: Sequence[Token], at: int, end: int, index: int, german: bo
         return index > end
     if word == "on":
         return last in words("organizations") or last in words("events")
-    return word in (_GERMAN_CONNECTORS if german else words("connectors"))
+    if german and word in ("für", "der", "des"):
+        return last in words("organizations")
+    if german and word == "von":
+        return last in words("names")
+    return word in words("connectors")
 
 
 def _is_collective(tokens: Sequence[Token]) -> bool:
@@ -152,7 +154,7 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
     """Return the name in a run of capitals; None when only stop words or a sentence's first word are left."""
     opening = opens(text, tokens, at)
     first = at
-    while first < after and (tokens[first].kind != "upper" or _is_prefix(tokens[first], opening or first == after - 1)):
+    while first < after and (tokens[first].kind != "upper" or _is_prefix(tokens[first], opening, first == after - 1)):
         first += 1
     for index in range(first, after - 2):
         if tokens[index].text.casefold() in words("roles") and tokens[index + 1].kind == "upper":
@@ -172,12 +174,14 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
     return Mention(name, "date" if folded in words("months") else "name", start, start + len(name), first, after)
 
 
-def _is_prefix(token: Token, opening: bool) -> bool:
+def _is_prefix(token: Token, opening: bool, last: bool) -> bool:
     word = token.text.casefold()
     if word in words("honorifics") or (opening and word in words("imperatives")):
         return True
+    if opening and len(word) > 5 and word.endswith("ing") and not last:
+        return True  # `Restarting Envoy`
     acronym = len(word) > 1 and token.text.isupper()  # `IT`, `US`
-    return word in words("stop") and not acronym and (opening or word != "the")
+    return word in words("stop") and not acronym and (opening or last or word != "the")
 
 
 def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary) -> bool:
@@ -200,6 +204,6 @@ def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Voca
 
 def _is_common_noun(tokens: Sequence[Token], at: int) -> bool:
     """Whether a single German word with a capital is more likely a noun than a name."""
-    before = tokens[at - 1].text.casefold() if at else ""
-    described = before in words("determiners") or (before not in words("stop") and before.endswith(_GERMAN_ENDINGS))
-    return described or tokens[at].text.endswith(tuple(words("noun endings")))
+    word = tokens[at].text
+    placed = at > 0 and tokens[at - 1].text.casefold() in words("before names")
+    return word.istitle() and (not placed or word.endswith(tuple(words("noun endings"))))

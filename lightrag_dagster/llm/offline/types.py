@@ -44,9 +44,10 @@ def entity_type(text: str, tokens: Sequence[Token], mention: Mention) -> str:
         said = text[mention.end : mention.end + 2] in (", ", " (") and any(
             token.text in words("roles") or token.text == "who" for token in tokens[mention.after : mention.after + 4]
         )
+        made = before in ("by", "von") and before_that in words("made") and len(parts) > 1
         beside = text[mention.start - 1 : mention.start] == " " and before in words("roles") | words("honorifics")
         acts = after in words("acts") and before not in words("determiners") and not mention.name.isupper()
-        if beside or acts or said:
+        if beside or acts or said or made:
             return "person"
     if (before in ("in", "near") and before_that in words("localities")) or _STREET.match(parts[-1]):
         return "location"
