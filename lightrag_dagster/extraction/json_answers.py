@@ -65,15 +65,15 @@ def _decoded(text: str) -> dict[str, object] | None:
 
 
 def _repaired(text: str, *, truncated: bool) -> dict[str, object]:
-    items = []
+    items: list[dict[str, object]] = []
     starts = [found.start() for found in _ITEM.finditer(text)]
     for start, end in pairwise([*starts, len(text)]):
-        item = _decoded(text[start:end])
+        item: object = _decoded(text[start:end])
         if item is None and not (truncated and end == len(text)) and end - start <= _MAX_REPAIRED:
             closed = text.rfind("}", start, end)
             try:
                 item = json_repair.loads(text[start : closed + 1 if closed > 0 else end])
-            except (ValueError, RecursionError):
+            except Exception:  # whatever the repair stumbles over costs this item only
                 continue
         if isinstance(item, dict):
             items.append(item)

@@ -21,7 +21,7 @@ _USUAL_TYPES = {
 
 # What prompts write where values belong, in case a model repeats it.
 _PLACEHOLDER_NAME = re.compile(
-    r"[\s<{\[($]*(?:(?:entity|source|target)[ _](?:entity|name)|name of (?:the )?entity)[ _]?\d*[\s>}\])]*",
+    r"\W*(?:(?:entity|source|target)[ _](?:entity|name)|name of (?:the )?entity)[ _]?\d*\W*",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
@@ -91,8 +91,8 @@ def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation]]:
 
     A relation has source, target, keywords and description; or, where a number ends it, source, target, description,
     keywords and strength, the order of older prompts. An entity has name, type and description; a number after them is
-    left out. A fourth text is ambiguous: a relation under the wrong word when its second field names an entity of the
-    answer, or is no known type; otherwise the rest of the description.
+    left out. A fourth text is ambiguous: where the second field is a known type, of these or other rows, and no entity's
+    name, it is the rest of the description; otherwise the row is a relation under the wrong word.
     """
     records = [_record(row) for row in rows]
     if any(isinstance(record, _WideEntity) for record in records):
@@ -151,7 +151,6 @@ def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) ->
 
 
 def _are_placeholders(names: Sequence[str], others: Sequence[str]) -> bool:
-    for name in names:
-        if _PLACEHOLDER_NAME.fullmatch(name):
-            return True
-    return all(map(_PLACEHOLDER.fullmatch, (*names, *others)))
+    return any(_PLACEHOLDER_NAME.fullmatch(name) for name in names) or all(
+        map(_PLACEHOLDER.fullmatch, (*names, *others))
+    )

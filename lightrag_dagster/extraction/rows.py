@@ -135,7 +135,7 @@ def undecorated(field: str) -> str:
         elif runs[mark] % 2:
             runs[mark] -= 1
             end = len(field[:end].rstrip(mark))
-        elif mark in " \t|,;" or pair in (" -", " •"):
+        elif mark in " \t|,;" or (mark in "-•" and field.endswith((" ", "\\n", "\\r"), 0, end - 1)):
             end -= 1
         else:
             break
