@@ -2,8 +2,8 @@
 
     python -m benchmarks.offline_quality DATA
 
-DATA is a folder with `documents.jsonl` (id, title, text) and `questions.jsonl` (question, supporting ids). `extractor` and
-`embedder` are adapters for scripts that want plain functions.
+DATA is a folder with `documents.jsonl` (id, title, text) and `questions.jsonl` (question, supporting ids). `extractor`
+and `embedder` are adapters for scripts that want plain functions.
 """
 
 import asyncio
