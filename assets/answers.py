@@ -5,8 +5,7 @@ import pyarrow as pa
 
 from assets.metadata import OWNERS, stopwatch, table_metadata
 from lightrag_dagster import KnowledgeBaseResource
-from lightrag_dagster.identity import digest
-from lightrag_dagster.query.questions import read_questions
+from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.schemas import ANSWERS
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.tables import ALL_SOURCES
@@ -45,7 +44,7 @@ def answers(
             "answers",
             ALL_SOURCES,
             rows,
-            inputs={"knowledge_base": opened.snapshot_id, "questions": digest([one.model_dump() for one in questions])},
+            inputs=answer_inputs(opened.snapshot_id, questions),
             fingerprint=Versions.of(settings).answers,
         )
     return dg.MaterializeResult(

@@ -1,11 +1,13 @@
 """The question file: a YAML list of questions to ask of every snapshot."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.identity import digest
 
 
 class FiledQuestion(BaseModel):
@@ -17,6 +19,11 @@ class FiledQuestion(BaseModel):
     mode: str | None = None
     documents: list[str] = []
     answer: str | None = None
+
+
+def answer_inputs(snapshot_id: str, questions: Sequence[FiledQuestion]) -> dict[str, str]:
+    """Return what answers are made from: the snapshot and the questions."""
+    return {"knowledge_base": snapshot_id, "questions": digest([one.model_dump() for one in questions])}
 
 
 def read_questions(path: Path | None) -> list[FiledQuestion]:

@@ -224,7 +224,7 @@ def random_rows(count: int, seed: int = 0, dimensions: int = 8, prefix: str = "i
     return {f"{prefix}{n:05}": ("f", vector) for n, vector in enumerate(vectors.tolist())}
 
 
-def index_of(store: Store) -> tuple[int, int] | None:
+def index_of(store: Store) -> tuple[int | None, int | None] | None:
     import lancedb
 
     indices = list(lancedb.connect(store.home.lance).open_table("entities-1").list_indices())
