@@ -28,12 +28,14 @@ class Message:
 class ChatRequest:
     """One call: what it is for, and the whole conversation.
 
-    `max_output_tokens` overrides the provider's own setting when given.
+    `max_output_tokens` overrides the provider's own setting when given. `attempt` counts up when an unusable answer
+    makes the pipeline put the same question again: each attempt has a stored answer of its own.
     """
 
     role: Role
     messages: tuple[Message, ...]
     max_output_tokens: int | None = None
+    attempt: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,198 @@
+"""The extraction driver: asks a language model about every distinct chunk of a source."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster import progress
+from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
+from lightrag_dagster.extraction.parsing import Records, merge_rounds, parse_response
+from lightrag_dagster.identity import digest, extraction_key
+from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse
+from lightrag_dagster.prompts import Prompts
+from lightrag_dagster.prompts.requests import extraction_request, gleaning_request
+from lightrag_dagster.schemas import EXTRACTIONS
+from lightrag_dagster.settings import ExtractionSettings
+
+_ROWS_PER_BATCH = 10_000
+
+
+def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model_identity: str) -> str:
+    """Return a hash of all that shapes an extraction besides the chunk."""
+    return digest(prompts.fingerprint("extraction"), settings.model_dump(), model_identity)
+
+
+async def extract(
+    source: str,
+    chunks: pa.Table,
+    model: ChatModel,
+    prompts: Prompts,
+    settings: ExtractionSettings,
+    fingerprint: str,
+    max_concurrency: int,
+    previous: pa.Table | None = None,
+    *,
+    count_tokens: Callable[[str], int],
+) -> pa.Table:
+    """Return EXTRACTIONS: one row for each distinct chunk of CHUNKS, sorted by `chunk_id`.
+
+    Rows of `previous` that did not fail and have the same extraction key are kept without asking. The other chunks
+    are asked about in canonical order (path, chunk index), `max_concurrency` at a time, each going through its rounds
+    by itself. A chunk that the model cannot answer becomes a row with status `failed`; since the response store holds
+    no failures, the next run asks again.
+
+    Raises:
+        ProviderAccessError: no request can succeed; the answers that arrived are in the response store.
+        StoreError: the response store refuses.
+    """
+    rows_by_chunk = _distinct(chunks)
+    kept = _reusable(previous, rows_by_chunk, fingerprint)
+    answered = set(kept["chunk_id"].to_pylist())
+    pending = [(chunk_id, row) for chunk_id, row in rows_by_chunk.items() if chunk_id not in answered]
+    contents, headings = chunks["content"], chunks["heading"]
+    rows = _Rows()
+    queue = iter(pending)
+
+    async def work() -> None:
+        for chunk_id, row in queue:
+            conversation = _Conversation(model, prompts, settings, count_tokens)
+            error = await conversation.run(contents[row].as_py(), headings[row].as_py())
+            key = extraction_key(chunk_id, fingerprint)
+            labels = {"source": source, "chunk_id": chunk_id, "extraction_key": key, "model": model.identity}
+            rows.add(labels | conversation.outcome(error))
+            progress.report("extractions", kept.num_rows + rows.count, len(rows_by_chunk))
+            # Stored answers never suspend: let other tasks and a cancellation through.
+            await asyncio.sleep(0)
+
+    progress.report("extractions", kept.num_rows, len(rows_by_chunk))
+    try:
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(min(max_concurrency, len(pending))):
+                workers.create_task(work())
+    except BaseExceptionGroup as failures:
+        failure = failures.exceptions[0]
+    else:
+        return pa.concat_tables([kept, *rows.tables()]).sort_by("chunk_id")
+    raise failure
+
+
+def _distinct(chunks: pa.Table) -> dict[str, int]:
+    """Return each distinct chunk and the row of its first position, in canonical order."""
+    order = pc.sort_indices(chunks, sort_keys=[("path", "ascending"), ("chunk_index", "ascending")])
+    rows: dict[str, int] = {}
+    for chunk_id, row in zip(chunks["chunk_id"].take(order).to_pylist(), order.to_pylist(), strict=True):
+        rows.setdefault(chunk_id, row)
+    return rows
+
+
+def _reusable(previous: pa.Table | None, chunk_ids: Iterable[str], fingerprint: str) -> pa.Table:
+    """Return the rows of `previous` that answer a wanted chunk under the current key."""
+    if previous is None:
+        return EXTRACTIONS.empty_table()
+    keys = pa.array([extraction_key(chunk_id, fingerprint) for chunk_id in chunk_ids], pa.string())
+    current = pc.is_in(previous["extraction_key"], value_set=keys)
+    return previous.filter(pc.and_(current, pc.not_equal(previous["status"], "failed"))).cast(EXTRACTIONS)
+
+
+@dataclass
+class _Conversation:
+    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one a round."""
+
+    model: ChatModel
+    prompts: Prompts
+    settings: ExtractionSettings
+    count_tokens: Callable[[str], int]
+    rounds: list[ChatResponse] = field(default_factory=list)
+    bought: list[ChatResponse] = field(default_factory=list)
+
+    async def run(self, content: str, heading: str | None) -> str | None:
+        """Go through the rounds; return why they failed, or None."""
+        try:
+            await self._ask_all(extraction_request(self.prompts, content, heading, self.settings.language))
+        except (PermanentProviderError, TransientProviderError) as failure:
+            return str(failure)
+        return None
+
+    def outcome(self, error: str | None) -> dict[str, object]:
+        """Return the columns of EXTRACTIONS that say how it went."""
+        cut = any(answer.finish_reason == "length" for answer in self.rounds)
+        return {
+            "responses": [answer.text for answer in self.rounds],
+            "rounds": len(self.rounds),
+            "status": "failed" if error else "truncated" if cut else "ok",
+            "error": error,
+            "finish_reason": self.rounds[-1].finish_reason if self.rounds else None,
+            "input_tokens": sum(answer.input_tokens for answer in self.bought),
+            "output_tokens": sum(answer.output_tokens for answer in self.bought),
+            "cost_usd": sum(answer.cost_usd for answer in self.bought),
+        }
+
+    async def _ask_all(self, request: ChatRequest) -> None:
+        found = [await self._ask(request)]
+        if not _is_usable(found[0]):
+            raise PermanentProviderError(self._unusable())
+        for number in range(self.settings.gleaning):
+            request = gleaning_request(request, self.rounds[-1].text, self.prompts, self.settings.language)
+            if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
+                break
+            found.append(await self._ask(request))
+
+    async def _ask(self, request: ChatRequest) -> Records:
+        """Put one round's question, once more if the answer holds neither a record nor the completion marker."""
+        for attempt in range(2):
+            answer = await self.model.complete(replace(request, attempt=attempt))
+            self.bought.append(answer)
+            records = parse_response(answer.text, truncated=answer.finish_reason == "length")
+            if _is_usable(records):
+                break
+        self.rounds.append(answer)
+        return records
+
+    def _fits(self, request: ChatRequest) -> bool:
+        limit = self.settings.max_gleaning_tokens
+        texts = [message.content for message in request.messages]
+        # A token is at least one byte, so that most conversations need no counting.
+        if limit == 0 or sum(len(text.encode()) for text in texts) <= limit:
+            return True
+        return sum(self.count_tokens(text) for text in texts) <= limit
+
+    def _unusable(self) -> str:
+        what = f"the answer of {self.model.identity} holds neither a record nor the completion marker"
+        if self.rounds[-1].finish_reason == "length":
+            return f"{what} within the output limit; raise LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"
+        return f"{what}, twice; change the prompts or the model"
+
+
+def _is_usable(records: Records) -> bool:
+    return bool(records.entities or records.relations or records.complete)
+
+
+def _last_adds_nothing(rounds: Sequence[Records]) -> bool:
+    before, after = merge_rounds(rounds[:-1]), merge_rounds(rounds)
+    return (before.entities, before.relations) == (after.entities, after.relations)
+
+
+class _Rows:
+    """Rows of EXTRACTIONS, turned into Arrow as they come in."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._open: list[dict[str, object]] = []
+        self._closed: list[pa.Table] = []
+
+    def add(self, row: dict[str, object]) -> None:
+        self.count += 1
+        self._open.append(row)
+        if len(self._open) == _ROWS_PER_BATCH:
+            self._close()
+
+    def tables(self) -> list[pa.Table]:
+        self._close()
+        return self._closed
+
+    def _close(self) -> None:
+        self._closed.append(pa.Table.from_pylist(self._open, schema=EXTRACTIONS))
+        self._open = []

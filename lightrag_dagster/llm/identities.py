@@ -1,0 +1,16 @@
+"""Identities of the OpenAI-compatible models, without the import of the SDK, which takes a second.
+
+The address of the endpoint is no part of them: the same model through another gateway is not paid for again.
+"""
+
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+
+
+def openai_chat_identity(settings: LLMSettings) -> str:
+    """Name the model and the parameters that shape its answers."""
+    return f"openai/{settings.model}?temperature={settings.temperature}&max_output_tokens={settings.max_output_tokens}"
+
+
+def openai_embedder_identity(settings: EmbeddingSettings) -> str:
+    """Name the model and the length of its vectors."""
+    return f"openai/{settings.model}?dimensions={settings.dimensions}"

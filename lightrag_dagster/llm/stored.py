@@ -1,0 +1,149 @@
+"""The response store and the vector store in front of a model: what was paid for once is not asked again.
+
+An answer is durable before anything uses it. Identical calls in flight together are made once: each key has a lock,
+and whoever waited for it finds the answer in the store.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from lightrag_dagster.errors import LightRAGError, StoreError, TransientProviderError
+from lightrag_dagster.identity import digest, embedding_fingerprint
+from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Usage, Vectors
+from lightrag_dagster.stores.responses import ResponseStore
+from lightrag_dagster.stores.vectors import VectorStore
+
+
+class StoredChatModel:
+    """A chat model that answers from the response store where it can, and counts in `usage` what it does."""
+
+    def __init__(self, model: ChatModel, store: ResponseStore, usage: Usage) -> None:
+        self._model = model
+        self._store = store
+        self._locks = _Locks()
+        self.usage = usage
+
+    @property
+    def identity(self) -> str:
+        """Identity of the model behind."""
+        return self._model.identity
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer one request; see `ChatModel.complete`. An empty answer is not stored but a TransientProviderError."""
+        key = self._key(request)
+        async with self._locks.of(key):
+            stored = self._store.get_many([key])
+            if stored:
+                self.usage.add(stored[key], stored=True)
+                return stored[key]
+            try:
+                response = await self._model.complete(request)
+                if not response.text.strip():
+                    raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
+            except LightRAGError as error:
+                _count_failure(self.usage, error)
+                raise
+            self._store.put_many({key: response})
+            self.usage.add(response, stored=False)
+            return response
+
+    def _key(self, request: ChatRequest) -> str:
+        messages = [(message.role, message.content) for message in request.messages]
+        return digest(self.identity, request.role, messages, request.max_output_tokens, request.attempt)
+
+
+class StoredEmbedder:
+    """An embedder that takes vectors from the vector store where it can.
+
+    `usage.calls` counts requests to the model behind, `usage.stored` the vectors that were stored already.
+    """
+
+    def __init__(self, embedder: Embedder, store: VectorStore, usage: Usage) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._locks = _Locks()
+        self.usage = usage
+
+    @property
+    def identity(self) -> str:
+        """Identity of the embedder behind."""
+        return self._embedder.identity
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        return self._embedder.dimensions
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors; see `Embedder.embed_documents`. Give at most a batch, which is one request."""
+        return await self._embed(texts, self.identity, self._embedder.embed_documents)
+
+    def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
+        """Return the corpus state of the embedder behind."""
+        return self._embedder.corpus_state(texts)
+
+    async def embed_queries(self, texts: Sequence[str], corpus_state: Vectors | None = None) -> Vectors:
+        """Return unit vectors for questions, stored like those of documents."""
+        state = "" if corpus_state is None else digest(corpus_state.tolist())
+        identity = f"{self.identity}#query{state}"
+        return await self._embed(texts, identity, lambda missing: self._embedder.embed_queries(missing, corpus_state))
+
+    async def _embed(
+        self, texts: Sequence[str], identity: str, embed: Callable[[Sequence[str]], Awaitable[Vectors]]
+    ) -> Vectors:
+        keys = [embedding_fingerprint(identity, text) for text in texts]
+        wanted = dict(zip(keys, texts, strict=True))
+        found = self._store.get_many(wanted)
+        missing = sorted(wanted.keys() - found.keys())
+        bought: dict[str, Vectors] = {}
+        if missing:
+            async with AsyncExitStack() as locks:
+                # Sorted, so that two batches that share several texts never wait for each other.
+                for key in missing:
+                    await locks.enter_async_context(self._locks.of(key))
+                found |= self._store.get_many(missing)
+                bought = await self._buy({key: wanted[key] for key in missing if key not in found}, embed)
+        self.usage.stored += len(found)
+        return self._stacked([bought[key] if key in bought else found[key] for key in keys])
+
+    async def _buy(
+        self, texts: Mapping[str, str], embed: Callable[[Sequence[str]], Awaitable[Vectors]]
+    ) -> dict[str, Vectors]:
+        if not texts:
+            return {}
+        try:
+            vectors = await embed(list(texts.values()))
+        except LightRAGError as error:
+            _count_failure(self.usage, error)
+            raise
+        self.usage.calls += 1
+        bought = dict(zip(texts, vectors, strict=True))
+        self._store.put_many(bought)
+        return bought
+
+    def _stacked(self, vectors: Sequence[Vectors]) -> Vectors:
+        if any(len(vector) != self.dimensions for vector in vectors):
+            raise StoreError(f"the vector store holds vectors of {self.identity} with another length; move it away")
+        return np.stack(vectors) if vectors else np.zeros((0, self.dimensions), dtype=np.float32)
+
+
+class _Locks:
+    """One lock a key, for as long as somebody holds or awaits it."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, key: str) -> asyncio.Lock:
+        lock = self._locks.get(key)
+        if lock is None:
+            lock = self._locks[key] = asyncio.Lock()
+        return lock
+
+
+def _count_failure(usage: Usage, error: LightRAGError) -> None:
+    name = type(error).__name__
+    usage.failures[name] = usage.failures.get(name, 0) + 1

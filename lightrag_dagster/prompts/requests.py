@@ -1,0 +1,72 @@
+"""The requests that prompts and data make up.
+
+What all calls of a kind share comes first and is byte-identical, so that a provider can reuse it; what is particular
+to one call comes last, in a fence.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Literal
+
+from lightrag_dagster.llm.fencing import fence
+from lightrag_dagster.llm.protocol import ChatRequest, Message
+from lightrag_dagster.prompts import Prompts
+
+_LEVEL_CHARACTERS = 80
+_SECTION_CHARACTERS = 1000
+
+
+def extraction_request(prompts: Prompts, content: str, heading: str | None, language: str) -> ChatRequest:
+    """Ask for the entities and relations of one chunk, which stands under `heading` (`Part > Section`)."""
+    system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"), language=language)
+    parts = [prompts.render("extraction_user", language=language)]
+    if heading:
+        parts.append(f"Section: {_section(heading)}")
+    parts.append(fence(content))
+    return ChatRequest("extract", (Message("system", system), Message("user", "\n\n".join(parts))))
+
+
+def gleaning_request(previous: ChatRequest, answer: str, prompts: Prompts, language: str) -> ChatRequest:
+    """Continue the conversation that `answer` ended: ask for what was missed."""
+    further = Message("user", prompts.render("gleaning_user", language=language))
+    return ChatRequest("extract", (*previous.messages, Message("assistant", answer), further))
+
+
+def summary_request(
+    prompts: Prompts,
+    kind: Literal["Entity", "Relation"],
+    name: str,
+    descriptions: Sequence[str],
+    language: str,
+    max_tokens: int,
+) -> ChatRequest:
+    """Ask for one description made of several; a relation's name is `A — B`."""
+    system = prompts.render("summary_system", language=language, max_tokens=max_tokens)
+    lines = "\n".join(json.dumps({"Description": text}, ensure_ascii=False) for text in descriptions)
+    user = f"{kind}: {_one_line(name)}\n\n{fence(lines, 'json')}"
+    return ChatRequest("summarise", (Message("system", system), Message("user", user)))
+
+
+def keyword_request(prompts: Prompts, query: str, language: str) -> ChatRequest:
+    """Ask for a question's keywords, as JSON with `high_level_keywords` and `low_level_keywords`."""
+    system = prompts.render("keywords_system", language=language)
+    return ChatRequest("keywords", (Message("system", system), Message("user", f"Question:\n\n{fence(query)}")))
+
+
+def answer_request(
+    prompts: Prompts, query: str, context: str, response_type: str, history: Sequence[Message] = ()
+) -> ChatRequest:
+    """Ask the question itself, with the context as the end of the system message."""
+    system = f"{prompts.render('answer_system', response_type=response_type)}\n\n{context}"
+    return ChatRequest("answer", (Message("system", system), *history, Message("user", query)))
+
+
+def _section(heading: str) -> str:
+    """Keep a heading path on one line and short: each level cut, then all but the first and the last left out."""
+    levels = [_one_line(level)[:_LEVEL_CHARACTERS] for level in heading.split(" > ")]
+    path = " > ".join(levels)
+    return path if len(path) <= _SECTION_CHARACTERS else f"{levels[0]} > … > {levels[-1]}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

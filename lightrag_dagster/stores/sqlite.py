@@ -1,0 +1,90 @@
+"""Tables of what was paid for: one SQLite file each, safe from several threads and processes.
+
+Write-ahead log, `synchronous = NORMAL`: a commit survives the death of the process, and a power cut can at worst lose
+the last ones, which costs their price again. The file must lie on a local disk.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from lightrag_dagster.errors import StoreError
+
+_BUSY_SECONDS = 60
+_DAMAGED = "is damaged; restore it from a backup, or move it away to start anew (what it held is then paid for again)"
+_UNWRITABLE = "cannot be written; check the permissions of the file and its folder, then run again"
+_NEXT_STEPS = {
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_FULL: "does not fit on the disk; free some space and run again, nothing stored was lost",
+    sqlite3.SQLITE_READONLY: _UNWRITABLE,
+    sqlite3.SQLITE_CANTOPEN: _UNWRITABLE,
+    sqlite3.SQLITE_PERM: _UNWRITABLE,
+    sqlite3.SQLITE_BUSY: f"was locked by another process for {_BUSY_SECONDS} s; end that one, then run again",
+}
+
+
+class KeyedTable:
+    """Base of the stores: rows by key. A row that is there is never changed: the first to be put stays.
+
+    Every method raises StoreError when the file is damaged, locked, read-only or the disk is full.
+    """
+
+    def __init__(self, path: Path, table: str, columns: Sequence[str]) -> None:
+        """Open the file, creating it where needed; `columns` are SQL column definitions after the key."""
+        self._path = path
+        self._lock = threading.Lock()
+        self._select = f"SELECT * FROM {table} WHERE key IN (SELECT value FROM json_each(?))"
+        self._insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * (len(columns) + 1))})"
+        with self._explained():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                definitions = ", ".join(("key TEXT PRIMARY KEY", *columns))
+                self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({definitions}) WITHOUT ROWID")
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def _read(self, keys: Iterable[str]) -> dict[str, tuple[Any, ...]]:
+        """Return the rows that are there, without their keys."""
+        with self._explained(), self._lock:
+            rows = self._connection.execute(self._select, (json.dumps(list(keys)),)).fetchall()
+        return {row[0]: row[1:] for row in rows}
+
+    def _write(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Store rows, key first, in one transaction; they are durable when this returns."""
+        with self._explained(), self._lock, self._connection:
+            self._connection.executemany(self._insert, rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._explained(), self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            # Extended result codes keep the primary one in the low byte; errors of the module itself have none.
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            next_step = _NEXT_STEPS.get(code, f"cannot be used: {error}; move it away and run again")
+            raise StoreError(f"{self._path} {next_step}") from error
+        except OSError as error:
+            raise StoreError(f"{self._path} cannot be created: {error.strerror or error}") from error

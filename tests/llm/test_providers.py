@@ -1,0 +1,100 @@
+import asyncio
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightrag_dagster.errors import LightRAGError, StoreError
+from lightrag_dagster.llm.protocol import ChatRequest, Message, Usage
+from lightrag_dagster.llm.providers import chat_identity, embedder_identity, open_chat_model, open_embedder
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.stores.home import Home
+from tests.conftest import API_KEY
+from tests.loopback import Loopback, Reply
+
+LLM = LLMSettings(provider="openai", model="m1", max_retries=0)
+EMBEDDING = EmbeddingSettings(provider="openai", model="m2", dimensions=8, max_retries=0)
+REQUEST = ChatRequest("answer", (Message("user", "Hi"),))
+
+
+async def _ask(home: Home) -> tuple[str, int, str]:
+    async with open_chat_model(LLM, home) as model:
+        text = (await model.complete(REQUEST)).text
+        return text, model.usage.calls, model.identity
+
+
+async def _embed(home: Home) -> None:
+    async with open_embedder(EMBEDDING, home) as embedder:
+        await embedder.embed_documents(["text"])
+
+
+def test_a_second_run_needs_neither_calls_nor_key_nor_server(
+    tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loopback.chat = lambda body: "Hello"
+    home = Home(tmp_path / "home")
+
+    async def vectors() -> tuple[object, Usage]:
+        async with open_embedder(EMBEDDING, home) as embedder:
+            assert embedder.identity == embedder_identity(EMBEDDING)
+            documents, questions = await embedder.embed_documents(["a"]), await embedder.embed_queries(["a"])
+            np.testing.assert_array_equal(documents, questions)
+            return documents.tolist(), embedder.usage
+
+    assert asyncio.run(_ask(home)) == ("Hello", 1, chat_identity(LLM))
+    first, usage = asyncio.run(vectors())
+    assert usage == Usage(calls=2, input_tokens=2)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    assert asyncio.run(_ask(home)) == ("Hello", 0, chat_identity(LLM))
+    assert asyncio.run(vectors()) == (first, Usage(stored=2))
+    assert len(loopback.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", timeout=9, max_retries=1), True),
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", max_concurrency=1), True),
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", model="m"), False),
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", temperature=1), False),
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", max_output_tokens=9), False),
+    ],
+)
+def test_the_identity_names_what_shapes_an_answer(one: LLMSettings, other: LLMSettings, same: bool) -> None:
+    assert (chat_identity(one) == chat_identity(other)) is same
+
+
+def test_the_identity_of_an_embedder_names_model_and_dimensions() -> None:
+    choices: list[dict[str, object]] = [{}, {"model": "m"}, {"dimensions": 5}]
+    settings = [EmbeddingSettings.model_validate({"provider": "openai"} | choice) for choice in choices]
+    assert len({embedder_identity(each) for each in settings}) == 3
+
+
+def test_the_key_is_neither_stored_nor_shown(
+    tmp_path: Path, loopback: Loopback, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = Home(tmp_path)
+    caplog.set_level("DEBUG")
+    loopback.chat = lambda body: "Hello"
+    asyncio.run(_ask(home))
+    asyncio.run(_embed(home))
+    shown = [chat_identity(LLM), embedder_identity(EMBEDDING)]
+    for status in (400, 401, 403, 404, 429, 500):
+        for call in (_ask, _embed):
+            loopback.script.append(Reply.error(status, message=f"{API_KEY} req_77"))
+            with pytest.raises(LightRAGError) as raised:
+                asyncio.run(call(Home(tmp_path / "other")))
+            shown.append("".join(traceback.format_exception(raised.value)))
+    kept = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(kept) >= 4
+    assert all(API_KEY.encode() not in data for data in kept)
+    assert all(API_KEY not in text and "req_77" not in text for text in shown)
+    assert API_KEY not in caplog.text
+
+
+def test_a_damaged_store_is_named(tmp_path: Path, loopback: Loopback) -> None:
+    (tmp_path / "responses.sqlite").write_bytes(b"no database" * 1000)
+    with pytest.raises(StoreError, match=r"responses\.sqlite is damaged"):
+        asyncio.run(_ask(Home(tmp_path)))

@@ -1,0 +1,212 @@
+"""An OpenAI-compatible server on 127.0.0.1, for tests that run the real client against it.
+
+`chat` and `embed` answer; `script` or `fault` may reply instead. Everything that arrives is recorded.
+"""
+
+import asyncio
+import base64
+import hashlib
+import json
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+END_MARK = "<|COMPLETE|>"
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request that arrived, and when. Seconds of the monotonic clock."""
+
+    path: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+    arrived: float
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply in place of the usual one: a fault, mostly."""
+
+    status: int = 200
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+
+    @classmethod
+    def error(cls, status: int, code: str | None = None, message: str = "no", **headers: str) -> "Reply":
+        """Reply as OpenAI does when it refuses; underscores in header names stand for hyphens."""
+        body = {"error": {"message": message, "type": code, "code": code, "param": None}}
+        return cls(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+
+    @classmethod
+    def html(cls, content_type: str) -> "Reply":
+        """Reply with a web page and status 200, as a proxy might."""
+        return cls(200, b"<html>Welcome</html>", {"content-type": content_type})
+
+    @classmethod
+    def broken(cls) -> "Reply":
+        """Close the connection in the middle of the reply."""
+        return cls(200, b"{", {"content-type": "application/json", "content-length": "1000"})
+
+    def response(self) -> Response:
+        if isinstance(self.body, bytes):
+            return Response(self.body, self.status, dict(self.headers))
+        # Not JSONResponse, which refuses NaN; some servers do not.
+        return Response(json.dumps(self.body), self.status, {"content-type": "application/json", **self.headers})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A chat answer with all that a test may want to set."""
+
+    text: str | None
+    finish_reason: str = "stop"
+    refusal: str | None = None
+    usage: Mapping[str, Any] = field(
+        default_factory=lambda: {
+            "prompt_tokens": 100,
+            "completion_tokens": 20,
+            "total_tokens": 120,
+            "prompt_tokens_details": {"cached_tokens": 64},
+        }
+    )
+
+
+def _complete(body: dict[str, Any]) -> str | Answer:
+    return END_MARK
+
+
+def _embed(text: str, dimensions: int) -> list[float]:
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+    return [float(value) for value in np.random.default_rng(seed).normal(size=dimensions)]
+
+
+class Loopback:
+    """The server: what it answers, and what it received."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}/v1"
+        self.host = f"127.0.0.1:{port}"
+        self._open = 0
+        self.application = Starlette(
+            routes=[
+                Route("/v1/chat/completions", self._served(self._chat), methods=["POST"]),
+                Route("/v1/embeddings", self._served(self._embeddings), methods=["POST"]),
+                Route("/v1/models", self._served(self._models), methods=["GET"]),
+            ]
+        )
+
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget requests and behaviour."""
+        self.requests: list[Received] = []
+        self.chat: Callable[[dict[str, Any]], str | Answer] = _complete
+        self.embed: Callable[[str, int], list[float]] = _embed
+        self.dimensions = 8
+        self.delay = 0.0
+        self.script: deque[Reply] = deque()
+        self.fault: Callable[[Received], Reply | None] = lambda received: None
+        self.peak = 0
+
+    def _served(self, answer: Callable[[dict[str, Any]], Response]) -> Callable[[Request], Any]:
+        """Record the request, then reply by script, fault or `answer`, whichever comes first."""
+
+        async def endpoint(request: Request) -> Response:
+            data = await request.body()
+            received = Received(
+                request.url.path, json.loads(data) if data else {}, dict(request.headers), time.monotonic()
+            )
+            self.requests.append(received)
+            self._open += 1
+            self.peak = max(self.peak, self._open)
+            try:
+                reply = self.script.popleft() if self.script else self.fault(received)
+                await asyncio.sleep(reply.delay if reply else self.delay)
+                return reply.response() if reply else answer(received.body)
+            finally:
+                self._open -= 1
+
+        return endpoint
+
+    def _chat(self, body: dict[str, Any]) -> Response:
+        made = self.chat(body)
+        answer = made if isinstance(made, Answer) else Answer(made)
+        head = {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
+        if body.get("stream"):
+            return StreamingResponse(_pieces(head, answer, body), media_type="text/event-stream")
+        message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
+        choice = {"index": 0, "finish_reason": answer.finish_reason, "message": message, "logprobs": None}
+        return Reply(body=head | {"object": "chat.completion", "choices": [choice], "usage": answer.usage}).response()
+
+    def _embeddings(self, body: dict[str, Any]) -> Response:
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        data = []
+        for index, text in enumerate(texts):
+            vector: object = self.embed(text, body.get("dimensions", self.dimensions))
+            if body.get("encoding_format") == "base64":
+                vector = base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
+            data.append({"object": "embedding", "index": index, "embedding": vector})
+        usage = {"prompt_tokens": sum(len(text.split()) for text in texts), "total_tokens": 0}
+        # Last first: a client must go by the index.
+        return JSONResponse({"object": "list", "model": body["model"], "data": data[::-1], "usage": usage})
+
+    def _models(self, body: dict[str, Any]) -> Response:
+        model = {"id": "test-model", "object": "model", "created": 1, "owned_by": "tests"}
+        return JSONResponse({"object": "list", "data": [model]})
+
+
+async def _pieces(head: dict[str, Any], answer: Answer, body: dict[str, Any]) -> AsyncIterator[str]:
+    """Send an answer word by word, then its end, then usage if it was asked for."""
+    event = head | {"object": "chat.completion.chunk"}
+    for word in (answer.text or "").split(" "):
+        choice = {"index": 0, "delta": {"content": f"{word} "}, "finish_reason": None}
+        yield f"data: {json.dumps(event | {'choices': [choice]})}\n\n"
+    end = {"index": 0, "delta": {}, "finish_reason": answer.finish_reason}
+    yield f"data: {json.dumps(event | {'choices': [end]})}\n\n"
+    if (body.get("stream_options") or {}).get("include_usage"):
+        yield f"data: {json.dumps(event | {'choices': [], 'usage': answer.usage})}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+@contextmanager
+def serving() -> Iterator[Loopback]:
+    """Run the server in a thread for the block."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        loopback = Loopback(listener.getsockname()[1])
+        config = uvicorn.Config(loopback.application, log_level="critical", lifespan="off", ws="none")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        deadline = time.monotonic() + 20
+        while not server.started:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the loopback server did not start within 20 s")
+            time.sleep(0.01)
+        try:
+            yield loopback
+        finally:
+            server.should_exit = True
+            thread.join(timeout=20)
+
+
+def unused_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
