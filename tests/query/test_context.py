@@ -21,7 +21,11 @@ def retrieval(**parts: object) -> Retrieval:
 def test_references_by_chunks_then_by_first_appearance() -> None:
     chunks = [chunk("a", "x.md"), chunk("b", "y.md"), chunk("c", "y.md", "other"), chunk("d", "y.md", "other")]
     numbered, references = with_references(chunks)
-    assert references == (Reference("1", "other", "y.md"), Reference("2", "books", "x.md"), Reference("3", "books", "y.md"))
+    assert references == (
+        Reference("1", "other", "y.md"),
+        Reference("2", "books", "x.md"),
+        Reference("3", "books", "y.md"),
+    )
     assert [each.reference_id for each in numbered] == ["2", "3", "1", "1"]
     assert with_references([]) == ((), ())
 
