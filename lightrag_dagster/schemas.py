@@ -28,7 +28,9 @@ RAW_DOCUMENTS = pa.schema(
         _field("content_hash", pa.string(), "Hash of the sanitised text; the document's version."),
         _field("content_length", pa.int64(), "Length of the text. Characters."),
         _field("summary", pa.string(), "The first 250 characters."),
-        _field("media_type", pa.string(), "text/plain, text/markdown or text/html."),
+        _field(
+            "media_type", pa.string(), "text/plain, text/markdown, text/html; application/octet-stream if unsupported."
+        ),
         _field("status", pa.string(), "processed, duplicate, failed, empty or stale."),
         _field("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
         _field("error", pa.string(), "Why the document failed or is stale.", nullable=True),

@@ -64,6 +64,24 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         raise StoreError(f"{path} cannot be read ({error}); delete it and run again") from error
 
 
+def count_rows(path: Path) -> int:
+    """Return the number of rows of a Parquet file; raises as `read_parquet`."""
+    return read_parquet(path, columns=[]).num_rows  # type: ignore[no-any-return]
+
+
+def sync_tree(folder: Path) -> None:
+    """Flush a folder and everything below it to disk.
+
+    Raises:
+        StoreError: the disk refuses.
+    """
+    try:
+        for path in (folder, *folder.rglob("*")):
+            sync(path)
+    except OSError as error:
+        raise StoreError(f"cannot write {folder}: {error.strerror or error}; nothing was published") from error
+
+
 def sync(path: Path) -> None:
     """Flush a file or folder to disk."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -1,6 +1,6 @@
 """Where everything lives below `LIGHTRAG_HOME`.
 
-builder.lock                          held by whoever builds
+builder.lock, builder.pid             held by whoever builds, and which process that is
 CURRENT                               the published snapshot (one JSON file, replaced atomically)
 NEWEST                                the newest built generation
 responses.sqlite, vectors.sqlite      what was paid for
@@ -30,6 +30,11 @@ class Home:
     def lock(self) -> Path:
         """File that builders lock."""
         return self.root / "builder.lock"
+
+    @property
+    def lock_holder(self) -> Path:
+        """File with the process id of whoever holds the lock."""
+        return self.root / "builder.pid"
 
     @property
     def current(self) -> Path:

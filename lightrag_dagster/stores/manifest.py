@@ -1,12 +1,43 @@
 """What a generation is made of: written once beside it, read by everyone who opens it."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lightrag_dagster.errors import StoreError
 
 
 class Record(BaseModel):
     """A frozen JSON record."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+R = TypeVar("R", bound=Record)
+
+VECTOR_TABLES = ("chunk_vectors", "entity_vectors", "relation_vectors")
+"""The vector tables of every generation."""
+
+
+def read_record(path: Path, kind: type[R]) -> R | None:
+    """Read a record, or None when the file does not exist.
+
+    Raises:
+        StoreError: the file is damaged.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise StoreError(f"{path} cannot be read; delete it and run `lightrag-dagster run`") from error
+
+
+class Pointer(Record):
+    """`CURRENT` and `NEWEST`: the generation meant."""
+
+    id: str
 
 
 class GenerationInputs(Record):
@@ -35,7 +66,7 @@ class Vectors(Record):
     model: str
     dimensions: int
     identity: str
-    tables: dict[str, VectorTable]
+    tables: dict[str, VectorTable] = Field(description="One of VECTOR_TABLES → its LanceDB table")
 
 
 class Graph(Record):

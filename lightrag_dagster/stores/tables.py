@@ -8,9 +8,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lightrag_dagster import identity
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES
+from lightrag_dagster.schemas import ANSWERS, SORT_KEYS, SOURCE_TABLES
 from lightrag_dagster.stores import files
 from lightrag_dagster.stores.home import Home
+
+ALL_SOURCES = "all"
+"""Where a table that is not partitioned by source keeps its versions."""
+
+_SCHEMAS = SOURCE_TABLES | {"answers": ANSWERS}
 
 
 class TableVersion(BaseModel):
@@ -44,7 +49,7 @@ class SourceTables:
         Raises:
             StoreError: the rows do not have the table's schema, or the disk refuses.
         """
-        expected = SOURCE_TABLES[table]
+        expected = _SCHEMAS[table]
         if not rows.schema.equals(expected):
             raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {expected}")
         ordered = rows.sort_by([(column, "ascending") for column in SORT_KEYS[table]])
@@ -72,18 +77,25 @@ class SourceTables:
         except (OSError, ValidationError) as error:
             raise StoreError(f"{path} cannot be read; delete it and run again") from error
 
+    def require(self, table: str, source: str) -> TableVersion:
+        """Return the current version.
+
+        Raises:
+            StoreError: the table was never written for this source.
+        """
+        current = self.current(table, source)
+        if current is None:
+            raise StoreError(f"source {source!r} has no {table} yet; materialise {table} for it first")
+        return current
+
     def read(self, table: str, source: str, version: str | None = None, columns: list[str] | None = None) -> pa.Table:
         """Read one version, the current one unless given.
 
         Raises:
             StoreError: the source has no such version.
         """
-        if version is None:
-            current = self.current(table, source)
-            if current is None:
-                raise StoreError(f"source {source!r} has no {table} yet; materialise {table} for it first")
-            version = current.version
-        return files.read_parquet(self.path(table, source, version), columns)
+        chosen = version or self.require(table, source).version
+        return files.read_parquet(self.path(table, source, chosen), columns)
 
     def path(self, table: str, source: str, version: str) -> Path:
         """Return the Parquet file of one version."""

@@ -1,0 +1,85 @@
+"""`extractions`: what the language model answered for each distinct chunk."""
+
+import dagster as dg
+import pyarrow as pa
+
+from assets.metadata import OWNERS, counts, stopwatch, table_metadata
+from assets.partitions import SOURCES
+from lightrag_dagster.blocking import wait_for
+from lightrag_dagster.chunking.tokenizer import load_tokenizer
+from lightrag_dagster.extraction.extractions import extract
+from lightrag_dagster.llm.protocol import Usage
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.versions import Versions
+from resources import ChatModelResource, TablesResource
+
+
+@dg.asset(
+    partitions_def=SOURCES,
+    deps=["chunks"],
+    group_name="ingestion",
+    kinds={"openai", "parquet"},
+    owners=OWNERS,
+    description="One row a distinct chunk: the raw responses of every round, status, tokens and cost.",
+    check_specs=[
+        dg.AssetCheckSpec(
+            "failed_chunks",
+            asset="extractions",
+            description="The share of chunks whose extraction failed is at or under documents.max_failed_share.",
+        )
+    ],
+)
+def extractions(
+    context: dg.AssetExecutionContext,
+    settings: dg.ResourceParam[Settings],
+    tables: TablesResource,
+    chat_model: ChatModelResource,
+) -> dg.MaterializeResult:
+    """Ask the model about every chunk that it has not answered yet."""
+    store, source = tables.open(), context.partition_key
+    versions = Versions.of(settings)
+
+    async def ask(chunks: pa.Table) -> tuple[pa.Table, Usage]:
+        async with chat_model.open() as model:
+            rows = await extract(
+                source,
+                chunks,
+                model,
+                versions.prompts,
+                settings.extraction,
+                versions.extractions,
+                settings.llm.max_concurrency,
+                count_tokens=load_tokenizer(settings.chunking.encoding).count,
+            )
+            return rows, model.usage
+
+    with stopwatch() as watch:
+        chunks = store.require("chunks", source)
+        rows, usage = wait_for(ask(store.read("chunks", source, chunks.version)))
+        version = store.write(
+            "extractions", source, rows, inputs={"chunks": chunks.version}, fingerprint=versions.extractions
+        )
+    status = counts(rows["status"])
+    failed = status.get("failed", 0)
+    share = failed / max(1, rows.num_rows)
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(version.version),
+        metadata=table_metadata(
+            rows,
+            seconds=watch.seconds,
+            calls=usage.calls,
+            stored_answers=usage.stored,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost_usd=usage.cost_usd,
+            **status,
+        ),
+        check_results=[
+            dg.AssetCheckResult(
+                check_name="failed_chunks",
+                passed=share <= settings.documents.max_failed_share,
+                severity=dg.AssetCheckSeverity.WARN,
+                metadata={"failed": failed, "share": share, "allowed": settings.documents.max_failed_share},
+            )
+        ],
+    )

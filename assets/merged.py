@@ -1,0 +1,96 @@
+"""`entities`, `relations` and their evidence: the merge over all accepted sources."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from assets.metadata import OWNERS, stopwatch, table_metadata
+from lightrag_dagster.blocking import wait_for
+from lightrag_dagster.chunking.tokenizer import load_tokenizer
+from lightrag_dagster.documents.sources import find_sources
+from lightrag_dagster.llm.protocol import Usage
+from lightrag_dagster.merging.merge import Merged, MergeInput, merge
+from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stores.acceptance import wanted_inputs
+from lightrag_dagster.stores.generations import set_newest, start
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.manifest import GenerationInputs
+from lightrag_dagster.stores.tables import SourceTables
+from lightrag_dagster.versions import Versions
+from resources import ChatModelResource, GenerationsResource
+
+_DESCRIPTIONS = {
+    "entities": "One row an entity: the merge of its mentions in every source.",
+    "relations": "One row an unordered pair of entities: the merge of its mentions in every source.",
+    "entity_evidence": "The merged mentions behind each entity, with source, document and chunk.",
+    "relation_evidence": "The merged mentions behind each relation, with source, document and chunk.",
+}
+_DEPENDENCIES = [
+    dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping())
+    for name in ("chunks", "entity_mentions", "relation_mentions")
+]
+
+
+@dg.multi_asset(
+    name="merge",
+    group_name="knowledge_base",
+    specs=[
+        dg.AssetSpec(name, deps=_DEPENDENCIES, kinds={"duckdb", "parquet"}, owners=OWNERS, description=description)
+        for name, description in _DESCRIPTIONS.items()
+    ],
+)
+def merged(
+    settings: dg.ResourceParam[Settings], generations: GenerationsResource, chat_model: ChatModelResource
+) -> Iterator[dg.MaterializeResult]:
+    """Merge the accepted version of every configured source into a new generation."""
+    versions = Versions.of(settings)
+
+    async def run(inputs: GenerationInputs, home: Home) -> tuple[Merged, Usage]:
+        async with chat_model.open() as model:
+            result = await merge(
+                _files(SourceTables(home), inputs),
+                extraction_fingerprint=versions.extractions,
+                embedder_identity=versions.embedder,
+                model=model,
+                prompts=versions.prompts,
+                settings=settings.merging,
+                count_tokens=load_tokenizer(settings.chunking.encoding).counts,
+                max_concurrency=settings.llm.max_concurrency,
+            )
+            return result, model.usage
+
+    with stopwatch() as watch, generations.building() as home:
+        inputs = wanted_inputs(home, list(find_sources(settings)), versions.generation)
+        generation = start(home, inputs)
+        usage = Usage()
+        if not all(generation.has(name) for name in MERGED_TABLES):
+            tables, usage = wait_for(run(inputs, home))
+            for name in MERGED_TABLES:
+                generation.write_table(name, getattr(tables, name))
+        set_newest(home, generation)
+    for name in MERGED_TABLES:
+        table = generation.read_table(name)
+        yield dg.MaterializeResult(
+            asset_key=name,
+            data_version=dg.DataVersion(generation.version(name)),
+            metadata=table_metadata(
+                table,
+                seconds=watch.seconds,
+                generation=generation.id,
+                summary_calls=usage.calls,
+                left_out=dict(inputs.left_out),
+            ),
+        )
+
+
+def _files(tables: SourceTables, inputs: GenerationInputs) -> list[MergeInput]:
+    return [
+        MergeInput(
+            source=source,
+            chunks=tables.path("chunks", source, versions["chunks"]),
+            entity_mentions=tables.path("entity_mentions", source, versions["entity_mentions"]),
+            relation_mentions=tables.path("relation_mentions", source, versions["relation_mentions"]),
+        )
+        for source, versions in sorted(inputs.sources.items())
+    ]

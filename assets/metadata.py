@@ -1,0 +1,77 @@
+"""What every materialisation reports: rows, schema, a preview and seconds."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+OWNERS = ["team:data-platform"]
+_PREVIEW_ROWS = 5
+_PREVIEW_CHARACTERS = 60
+
+Metadata = dict[str, Any]
+
+
+@dataclass
+class Stopwatch:
+    """Seconds since it was started, fixed when its block ends."""
+
+    started: float
+    seconds: float = 0.0
+
+
+@contextmanager
+def stopwatch() -> Iterator[Stopwatch]:
+    """Time a block."""
+    watch = Stopwatch(time.perf_counter())
+    try:
+        yield watch
+    finally:
+        watch.seconds = round(time.perf_counter() - watch.started, 3)
+
+
+def table_metadata(table: pa.Table, **more: Any) -> Metadata:
+    """Return row count, column schema, a preview of the first rows, and whatever else is given."""
+    return {
+        "dagster/row_count": table.num_rows,
+        "dagster/column_schema": column_schema(table.schema),
+        "preview": dg.MetadataValue.md(preview(table)),
+        **more,
+    }
+
+
+def column_schema(schema: pa.Schema) -> dg.TableSchema:
+    """Return an Arrow schema as Dagster shows it, with the descriptions of the fields."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                name=field.name,
+                type=str(field.type),
+                description=(field.metadata or {}).get(b"description", b"").decode(),
+                constraints=dg.TableColumnConstraints(nullable=field.nullable),
+            )
+            for field in schema
+        ]
+    )
+
+
+def preview(table: pa.Table) -> str:
+    """Return the first rows as a Markdown table; long values are cut."""
+    lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
+    rows = table.slice(0, _PREVIEW_ROWS).to_pylist()
+    lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def counts(values: pa.ChunkedArray) -> Mapping[str, int]:
+    """Return how often each value of a text column occurs."""
+    return {str(item["values"]): int(item["counts"]) for item in values.value_counts().to_pylist()}
+
+
+def _cell(value: object) -> str:
+    text = " ".join(str("" if value is None else value).split()).replace("|", "\\|")
+    return text if len(text) <= _PREVIEW_CHARACTERS else text[: _PREVIEW_CHARACTERS - 1] + "…"

@@ -1,0 +1,5 @@
+"""`python -m lightrag_dagster` is `lightrag-dagster`."""
+
+from lightrag_dagster.cli import main
+
+main()

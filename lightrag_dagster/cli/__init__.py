@@ -1,0 +1,18 @@
+"""The command line `lightrag-dagster`."""
+
+import sys
+
+from rich.console import Console
+
+from lightrag_dagster.errors import LightRAGError
+
+
+def main() -> None:
+    """Run the command line; an error that a person can cause is one line and exit code 2."""
+    from lightrag_dagster.cli.app import app
+
+    try:
+        app()
+    except LightRAGError as error:
+        Console(stderr=True, soft_wrap=True, highlight=False).print(f"error: {error}", markup=False, style="red")
+        sys.exit(2)

@@ -1,0 +1,100 @@
+"""The commands. Each imports what it needs when it runs, so that `--help` and `query` do not wait for Dagster."""
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(
+    name="lightrag-dagster",
+    help="LightRAG as a batch data platform: documents in, a published knowledge base out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class TableFormat(StrEnum):
+    """How `sql` prints rows."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+@app.callback()
+def settings_from_options(
+    home: Annotated[Path | None, typer.Option(help="Where everything is kept; else LIGHTRAG_HOME.")] = None,
+    sources: Annotated[Path | None, typer.Option(help="Folder of sources; else LIGHTRAG_SOURCES.")] = None,
+) -> None:
+    """LightRAG as a batch data platform: documents in, a published knowledge base out."""
+    for variable, value in (("LIGHTRAG_HOME", home), ("LIGHTRAG_SOURCES", sources)):
+        if value is not None:
+            os.environ[variable] = str(value)
+
+
+@app.command()
+def demo() -> None:
+    """Build a knowledge base from the sample sources, offline, and ask it a question."""
+    from lightrag_dagster.cli.demo import run_demo
+
+    run_demo(Console(highlight=False))
+
+
+@app.command()
+def run(
+    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
+) -> None:
+    """Bring the knowledge base up to date and publish it; 0 if all went well, 1 if a source failed."""
+    from lightrag_dagster.cli.run import run_pipeline
+
+    raise typer.Exit(run_pipeline(Console(highlight=False), source or [], accept_deletes=accept_deletes))
+
+
+@app.command()
+def query(
+    question: Annotated[str, typer.Argument(help="What to ask.")],
+    mode: Annotated[str | None, typer.Option(help="naive, local, global, hybrid, mix or bypass.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print answer and retrieval as JSON.")] = False,
+    only_context: Annotated[bool, typer.Option(help="Print what was retrieved, as the model would see it.")] = False,
+    only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
+    stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
+) -> None:
+    """Ask the published knowledge base."""
+    from lightrag_dagster.cli.query import Output, ask
+
+    output = (
+        Output.prompt
+        if only_prompt
+        else Output.context
+        if only_context
+        else Output.json
+        if as_json
+        else Output.stream
+        if stream
+        else Output.text
+    )
+    ask(Console(highlight=False, soft_wrap=True), question, mode, output)
+
+
+@app.command()
+def sql(
+    statement: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
+    output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
+) -> None:
+    """Query the published tables with DuckDB."""
+    from lightrag_dagster.cli.sql import run_sql
+
+    run_sql(Console(highlight=False), statement, output.value)
+
+
+@app.command()
+def status() -> None:
+    """Show what is published, and what of each source is pending or failed."""
+    from lightrag_dagster.cli.status import show_status
+
+    show_status(Console(highlight=False))

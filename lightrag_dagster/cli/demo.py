@@ -1,0 +1,82 @@
+"""`demo`: everything on the sample sources, offline."""
+
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import lightrag_dagster
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.cli.pipeline import bring_up_to_date
+from lightrag_dagster.cli.progress import display
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Settings, load_settings
+from lightrag_dagster.stores.manifest import Manifest
+
+QUESTION = "Who pulled Jonah Prewitt out of the river at Corley Bridge?"
+_EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"
+
+
+def run_demo(console: Console) -> None:
+    """Build, publish and ask; print what was built and what to try next.
+
+    Raises:
+        SourceError: the package was installed without the examples of its repository.
+    """
+    sources = _EXAMPLES / "sources"
+    if not sources.is_dir():
+        raise SourceError(f"the sample sources are not in {sources}; run the demo from a clone of the repository")
+    settings = demo_settings(load_settings(), _EXAMPLES)
+    started = time.perf_counter()
+    with display(console) as shown:
+        outcome = bring_up_to_date(settings, [], shown)
+    assert outcome.manifest is not None
+    seconds = time.perf_counter() - started
+    console.print(_built(outcome.manifest, seconds))
+    with KnowledgeBase.open(settings.home) as knowledge_base:
+        answer = knowledge_base.query(QUESTION)
+    console.print(f"\n[bold]{QUESTION}[/]\n")
+    console.print(answer.text, markup=False)
+    console.print(_next_commands(settings.home), markup=False, soft_wrap=True)
+
+
+def demo_settings(settings: Settings, examples: Path) -> Settings:
+    """Return `settings` with the sample sources and questions and the offline provider."""
+    return settings.model_copy(
+        update={
+            "sources": examples / "sources",
+            "named_sources": {},
+            "questions": examples / "questions.yaml",
+            "llm": LLMSettings(),
+            "embedding": EmbeddingSettings(),
+        }
+    )
+
+
+def _built(manifest: Manifest, seconds: float) -> Table:
+    table = Table(title="Built and published", show_header=False, title_justify="left")
+    rows = manifest.rows
+    for label, value in (
+        ("documents", rows["raw_documents"]),
+        ("chunks", rows["chunks"]),
+        ("entities", rows["entities"]),
+        ("relations", rows["relations"]),
+        ("snapshot", manifest.snapshot_id),
+        ("seconds", f"{seconds:.1f}"),
+    ):
+        table.add_row(label, str(value))
+    return table
+
+
+def _next_commands(home: Path) -> str:
+    command = f".venv/bin/lightrag-dagster --home {home}"
+    return "\n".join(
+        (
+            "",
+            "Try next:",
+            f'  {command} query "What happened at Station 14?" --mode local',
+            f'  {command} sql "select name, type, degree from entities order by degree desc, name limit 10"',
+            "  make ui      # lineage, runs and tables in the Dagster UI",
+        )
+    )

@@ -1,0 +1,39 @@
+"""The Dagster instance of a home, so that what the command line runs shows in the UI."""
+
+import logging
+from pathlib import Path
+
+import dagster as dg
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.stores.home import Home
+
+_CONFIG = """\
+telemetry:
+  enabled: false
+nux:
+  enabled: false
+"""
+
+
+def open_instance(home: Home) -> dg.DagsterInstance:
+    """Open the home's Dagster instance; create it, without telemetry or sign-up dialog, when there is none.
+
+    Raises:
+        StoreError: its folder cannot be written.
+    """
+    folder = home.dagster
+    config = folder / "dagster.yaml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not config.exists():
+            config.write_text(_CONFIG, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write the Dagster instance in {folder}: {error.strerror}") from error
+    quiet_logs()
+    return dg.DagsterInstance.from_config(str(Path(folder)))
+
+
+def quiet_logs() -> None:
+    """Keep Dagster's own log lines off the terminal; the UI has them."""
+    logging.getLogger("dagster").setLevel(logging.ERROR)

@@ -1,0 +1,149 @@
+"""Bringing a knowledge base up to date through the real Dagster jobs, only where something changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import dagster as dg
+
+from assets.partitions import SOURCES
+from lightrag_dagster.cli.instance import open_instance
+from lightrag_dagster.cli.progress import Display
+from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.documents.listing import list_files, listing_signature
+from lightrag_dagster.documents.sources import Source, find_sources
+from lightrag_dagster.errors import LightRAGError, ProviderAccessError, SourceError
+from lightrag_dagster.query.questions import answer_inputs, read_questions
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.staleness import first_stale
+from lightrag_dagster.stores.acceptance import wanted_inputs
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.lock import building
+from lightrag_dagster.stores.manifest import Manifest
+from lightrag_dagster.stores.publication import current_manifest
+from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
+from lightrag_dagster.versions import Versions
+
+LOCK_SECONDS = 5.0
+"""How long the command line waits for another builder before it says so."""
+
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@dataclass
+class Outcome:
+    """What a run did."""
+
+    ingested: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    published: Manifest | None = None
+    manifest: Manifest | None = None
+
+
+def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display) -> Outcome:
+    """Ingest the sources that changed, then merge and publish when the result would differ.
+
+    Args:
+        settings: Settings of this run.
+        names: Sources to look at; all when empty.
+        display: Where progress is shown.
+
+    Raises:
+        SourceError: no source is configured, or a name is not one.
+        BuilderLockedError: another process builds in this home.
+        ProviderAccessError: the endpoint needs a person's attention.
+        LightRAGError: the merge or the publication failed; the last snapshot stays published.
+    """
+    home = Home(settings.home)
+    sources = _chosen(settings, names)
+    with building(home, LOCK_SECONDS), open_instance(home) as instance:
+        runner = _Runner(settings, instance, display)
+        runner.sync_partitions(list(find_sources(settings)))
+        outcome = Outcome()
+        for source in sources:
+            try:
+                if runner.ingest(source):
+                    outcome.ingested.append(source.name)
+            except ProviderAccessError:
+                raise
+            except LightRAGError as error:
+                outcome.failed[source.name] = str(error)
+        outcome.published = runner.publish()
+        runner.ask()
+        outcome.manifest = current_manifest(home)
+    return outcome
+
+
+def _chosen(settings: Settings, names: Sequence[str]) -> list[Source]:
+    found = find_sources(settings)
+    if not found:
+        raise SourceError(f"{settings.sources} holds no source; make a folder in it for each source, with documents")
+    unknown = sorted(set(names) - set(found))
+    if unknown:
+        raise SourceError(f"no such source: {', '.join(unknown)}; there are {', '.join(found)}")
+    return [source for name, source in found.items() if not names or name in names]
+
+
+class _Runner:
+    """Runs Dagster jobs in this process against the home's instance."""
+
+    def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display) -> None:
+        self._settings = settings
+        self._home = Home(settings.home)
+        self._instance = instance
+        self._display = display
+        self._versions = Versions.of(settings)
+        self._definitions = build_definitions(settings)
+
+    def sync_partitions(self, names: Sequence[str]) -> None:
+        """Make Dagster's partitions the configured sources."""
+        name = SOURCES.name
+        assert name is not None
+        known = set(self._instance.get_dynamic_partitions(name))
+        for gone in known - set(names):
+            self._instance.delete_dynamic_partition(name, gone)
+        self._instance.add_dynamic_partitions(name, [added for added in names if added not in known])
+
+    def ingest(self, source: Source) -> bool:
+        """Run the ingestion job for one source when something of it is stale; say whether it ran."""
+        signature = listing_signature(list_files(source))
+        tables = SourceTables(self._home)
+        if first_stale(tables, source.name, signature, self._versions) is None:
+            return False
+        self._execute("ingest", source.name)
+        return True
+
+    def publish(self) -> Manifest | None:
+        """Run the merge and publication job when its result would differ from what is published."""
+        current = current_manifest(self._home)
+        wanted = wanted_inputs(self._home, list(find_sources(self._settings)), self._versions.generation)
+        if current is not None and current.inputs == wanted:
+            return None
+        self._execute("publish", None)
+        return current_manifest(self._home)
+
+    def ask(self) -> None:
+        """Run the job that asks the questions, when there are some and they, or the snapshot, are new."""
+        manifest = current_manifest(self._home)
+        questions = read_questions(self._settings.questions)
+        if manifest is None or not questions:
+            return
+        current = SourceTables(self._home).current("answers", ALL_SOURCES)
+        inputs = answer_inputs(manifest.snapshot_id, questions)
+        if current is None or current.inputs != inputs or current.fingerprint != self._versions.answers:
+            self._execute("ask", None)
+
+    def _execute(self, job: str, partition: str | None) -> None:
+        self._display.run(partition or "all sources")
+        run_id = str(uuid4())
+        self._instance.add_event_listener(run_id, self._show)
+        self._definitions.resolve_job_def(job).execute_in_process(
+            instance=self._instance, partition_key=partition, run_config=_QUIET, run_id=run_id
+        )
+
+    def _show(self, entry: dg.EventLogEntry) -> None:
+        event = entry.dagster_event
+        if event is not None and event.step_key and event.event_type is dg.DagsterEventType.STEP_START:
+            self._display.start(event.step_key)
+        elif event is not None and event.is_step_success:
+            self._display.finish()

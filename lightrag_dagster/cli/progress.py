@@ -1,0 +1,57 @@
+"""Progress on the terminal: a bar for what is counted, a spinner for what is not."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from lightrag_dagster import progress
+
+
+class Display:
+    """One line a Dagster step, with a bar while the step counts what it does."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._step: TaskID | None = None
+        self._prefix = ""
+
+    def run(self, name: str) -> None:
+        """Say which run the following steps belong to."""
+        self._prefix = name
+
+    def start(self, step: str) -> None:
+        """Show a step as running."""
+        self._step = self._bars.add_task(f"{self._prefix} {step}", total=None)
+
+    def finish(self) -> None:
+        """Show the running step as done."""
+        if self._step is None:
+            return
+        task = next(task for task in self._bars.tasks if task.id == self._step)
+        total = task.total or 1
+        self._bars.update(self._step, total=total, completed=total)
+        self._bars.stop_task(self._step)
+        self._step = None
+
+    def count(self, stage: str, done: int, total: int) -> None:
+        """Show how far the running step is."""
+        if self._step is not None:
+            self._bars.update(self._step, completed=done, total=max(total, 1))
+
+
+@contextmanager
+def display(console: Console) -> Iterator[Display]:
+    """Show progress on `console` while the block runs."""
+    columns = (
+        SpinnerColumn(finished_text="[green]✓[/]"),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as bars:
+        shown = Display(bars)
+        with progress.listening(shown.count):
+            yield shown

@@ -1,0 +1,27 @@
+"""`run`: bring everything up to date."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from lightrag_dagster.cli.pipeline import bring_up_to_date
+from lightrag_dagster.cli.progress import display
+from lightrag_dagster.settings import load_settings
+
+
+def run_pipeline(console: Console, sources: Sequence[str], *, accept_deletes: bool) -> int:
+    """Run the pipeline, say what happened, and return the exit code: 0, or 1 when a source failed."""
+    settings = load_settings()
+    if accept_deletes:
+        documents = settings.documents.model_copy(update={"accept_deletes": True})
+        settings = settings.model_copy(update={"documents": documents})
+    with display(console) as shown:
+        outcome = bring_up_to_date(settings, sources, shown)
+    for source, reason in outcome.failed.items():
+        console.print(f"[red]{source} failed[/]: ", end="")
+        console.print(reason, markup=False)
+    if outcome.published is not None:
+        console.print(f"Published {outcome.published.snapshot_id}.")
+    elif outcome.manifest is not None:
+        console.print(f"Nothing changed; {outcome.manifest.snapshot_id} stays published.")
+    return 1 if outcome.failed else 0

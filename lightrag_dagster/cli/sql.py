@@ -1,0 +1,52 @@
+"""`sql`: DuckDB over the published tables."""
+
+import sys
+
+import pyarrow as pa
+import pyarrow.csv
+from rich.console import Console
+from rich.table import Table
+
+from lightrag_dagster.errors import NoSnapshotError
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stores.generations import Generation
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.publication import current_manifest
+from lightrag_dagster.stores.views import query_views
+
+_SHOWN_ROWS = 100
+
+
+def run_sql(console: Console, statement: str, output: str) -> None:
+    """Print the rows of a statement; `csv` and `json` go to standard output alone.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        QueryError: DuckDB refuses the statement.
+    """
+    home = Home(load_settings().home)
+    manifest = current_manifest(home)
+    if manifest is None:
+        raise NoSnapshotError(f"nothing is published in {home.root} yet; run `lightrag-dagster run` first")
+    rows = query_views(Generation(home, manifest.snapshot_id).path("views.duckdb"), statement)
+    if output == "csv":
+        pyarrow.csv.write_csv(_flat(rows), sys.stdout.buffer)
+    elif output == "json":
+        sys.stdout.write(rows.to_pandas().to_json(orient="records"))
+    else:
+        console.print(_rich_table(rows))
+        if rows.num_rows > _SHOWN_ROWS:
+            console.print(f"{rows.num_rows - _SHOWN_ROWS} more rows; use --format csv for all of them.")
+
+
+def _rich_table(rows: pa.Table) -> Table:
+    table = Table()
+    for name in rows.column_names:
+        table.add_column(name, overflow="fold")
+    for row in rows.slice(0, _SHOWN_ROWS).to_pylist():
+        table.add_row(*("" if value is None else str(value) for value in row.values()))
+    return table
+
+
+def _flat(rows: pa.Table) -> pa.Table:
+    return rows

@@ -1,0 +1,41 @@
+"""What Dagster loads: every asset, job, resource and automation of this code location.
+
+Reading settings and prompt files is all that happens at load.
+"""
+
+import dagster as dg
+
+from assets import ASSETS, CHECKS, INGESTION, PUBLICATION
+from lightrag_dagster.automation import SENSORS
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.versions import Versions
+from resources import build_resources
+
+INGEST = dg.define_asset_job(
+    "ingest", selection=INGESTION, description="Read, chunk, extract and parse one source (one partition)."
+)
+PUBLISH = dg.define_asset_job(
+    "publish", selection=PUBLICATION, description="Merge all accepted sources, build the stores, check and publish."
+)
+ASK = dg.define_asset_job("ask", selection=["answers"], description="Ask the published snapshot every question.")
+
+
+def build_definitions(settings: Settings) -> dg.Definitions:
+    """Return the code location under given settings."""
+    versions = Versions.of(settings).by_asset()
+    return dg.Definitions(
+        assets=dg.map_asset_specs(
+            lambda spec: spec.replace_attributes(code_version=versions[spec.key.to_user_string()]), ASSETS
+        ),
+        asset_checks=CHECKS,
+        jobs=[INGEST, PUBLISH, ASK],
+        sensors=SENSORS,
+        resources=build_resources(settings),
+        executor=dg.in_process_executor,
+    )
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Return the code location under the settings of this environment."""
+    return build_definitions(load_settings())

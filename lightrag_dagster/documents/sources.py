@@ -1,0 +1,88 @@
+"""Which sources there are: the sub-folders of one folder, and folders named in `lightrag.yaml`."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+from urllib.request import url2pathname
+
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.settings import Settings
+
+EVERY_FILE = "**/*"
+
+UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""What no name may hold: control characters, line separators, bytes that are not UTF-8."""
+
+# A source name is a Dagster partition key, where "..." stands for a range, and a percent-encoded file name.
+_RANGE = "..."
+_MAX_ENCODED_NAME = 200
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder and which of its files count: `glob` is matched against paths relative to it."""
+
+    name: str
+    folder: Path
+    glob: str
+
+
+def find_sources(settings: Settings) -> dict[str, Source]:
+    """Return every source by name, in order of name; whether a folder named in `lightrag.yaml` exists shows on listing.
+
+    Raises:
+        SourceError: the folder of sources is missing or cannot be listed, a name is used twice or cannot be a
+            partition key, or a URI is not a folder's.
+    """
+    found = {folder.name: Source(folder.name, folder, EVERY_FILE) for folder in _sub_folders(settings)}
+    for name, named in settings.named_sources.items():
+        if name in found:
+            raise SourceError(f"source {name!r} is both a folder in {settings.sources} and a named source; rename one")
+        found[name] = Source(name, _folder(name, named.uri), named.glob)
+    for source in found.values():
+        _check_name(source)
+    return {name: found[name] for name in sorted(found)}
+
+
+def find_source(settings: Settings, name: str) -> Source:
+    """Return one source; raises SourceError when it is not configured, or as `find_sources`."""
+    found = find_sources(settings)
+    if name not in found:
+        raise SourceError(f"no such source: {name}; there are {', '.join(found) or 'none'}")
+    return found[name]
+
+
+def _sub_folders(settings: Settings) -> list[Path]:
+    folder = settings.sources
+    if settings.named_sources and "sources" not in settings.model_fields_set and not folder.exists():
+        return []
+    try:
+        return [entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+    except OSError as error:
+        raise SourceError(
+            f"the folder of sources {folder} cannot be listed: {error.strerror}; create it with one sub-folder a "
+            "source, or set LIGHTRAG_SOURCES"
+        ) from error
+
+
+def _folder(name: str, uri: str) -> Path:
+    parts = urlsplit(uri)
+    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+        return Path(url2pathname(parts.path))
+    if "://" in uri:
+        raise SourceError(f"source {name!r}: {uri} is not a folder; give a path or a file:/// URI")
+    return Path(uri).expanduser()
+
+
+def _check_name(source: Source) -> None:
+    name = source.name
+    if not name or name.startswith(".") or "/" in name or name != name.strip():
+        reason = "may not be empty, start with a dot, hold a slash or have spaces around it"
+    elif _RANGE in name or UNFIT_CHARACTERS.search(name):
+        reason = f"may not hold {_RANGE!r} or control characters"
+    elif len(quote(name, safe="")) > _MAX_ENCODED_NAME:
+        reason = f"may not be longer than {_MAX_ENCODED_NAME} bytes when percent-encoded"
+    else:
+        return
+    raise SourceError(f"source name {name!r} {reason}; rename the folder or source {str(source.folder)!r}")

@@ -1,0 +1,155 @@
+"""The vector tables of a generation: embed what changed, keep the rest."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from lightrag_dagster.identity import digest
+from lightrag_dagster.llm.protocol import Embedder, Vectors
+from lightrag_dagster.progress import report
+from lightrag_dagster.settings import EmbeddingSettings
+from lightrag_dagster.stores import files, generations, manifest
+from lightrag_dagster.stores.generations import Generation
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.lance import sync_vectors
+from lightrag_dagster.stores.manifest import VectorTable
+from lightrag_dagster.stores.views import create_views
+
+# What is embedded, over the views of a generation: id, text, and the fingerprint of text and embedder.
+_ROWS = {
+    "chunk_vectors": """
+        SELECT chunk_id AS id, any_value(content) AS text,
+            left(sha256(getvariable('identity') || chr(10) || any_value(content)), 32) AS embedding_fingerprint
+        FROM chunks GROUP BY chunk_id""",
+    "entity_vectors": """
+        SELECT entity_id AS id, name || chr(10) || description AS text, embedding_fingerprint FROM entities""",
+    "relation_vectors": """
+        SELECT relation_id AS id, keywords || chr(9) || src || chr(10) || tgt || chr(10) || description AS text,
+            embedding_fingerprint
+        FROM relations""",
+}
+
+# Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
+_ROWS_PER_BLOCK = 16_384
+
+
+async def build_vectors(
+    generation: Generation, name: str, embedder: Embedder, settings: EmbeddingSettings
+) -> VectorTable:
+    """Make one of VECTOR_TABLES hold what a generation holds, pin and record it, unless that is done already.
+
+    Raises:
+        ProviderError: see `Embedder.embed_documents`; what was written before stays, and the next run goes on there.
+        EmbeddingError: likewise.
+        IntegrityError: see `sync_vectors`.
+        StoreError: a table cannot be read or written.
+    """
+    record = manifest.Vectors(
+        provider=settings.provider,
+        model=settings.model,
+        dimensions=embedder.dimensions,
+        identity=embedder.identity,
+        tables={},
+    )
+    if generation.has(generations.VECTORS):
+        record = generation.read_record(generations.VECTORS, manifest.Vectors)
+    if name not in record.tables:
+        with duckdb.connect() as connection:
+            create_views(connection, generation)
+            connection.execute("SET VARIABLE identity = $1", [embedder.identity])
+            wanted = connection.sql(f"SELECT id, embedding_fingerprint FROM ({_ROWS[name]})").to_arrow_table()
+
+            def texts_of(ids: Sequence[str]) -> list[str]:
+                connection.register("block", pa.table({"id": ids}))
+                texts = dict(
+                    connection.execute(f"SELECT id, text FROM ({_ROWS[name]}) SEMI JOIN block USING (id)").fetchall()
+                )
+                return [texts[one] for one in ids]
+
+            entry = await embed_changed(
+                generation.home, name, wanted, texts_of, embedder, tag=generation.id, batch_size=settings.batch_size
+            )
+        record = record.model_copy(update={"tables": record.tables | {name: entry}})
+        generation.write_record(generations.VECTORS, record)
+    return record.tables[name]
+
+
+async def embed_changed(
+    home: Home,
+    name: str,
+    wanted: pa.Table,
+    texts_of: Callable[[Sequence[str]], list[str]],
+    embedder: Embedder,
+    *,
+    tag: str,
+    batch_size: int,
+) -> VectorTable:
+    """Make a vector table hold exactly the wanted rows, embedding only those that it lacks, and pin that version.
+
+    Each embedder has tables of its own, so that a snapshot made with another one keeps its vectors.
+
+    Args:
+        home: the home to write to.
+        name: one of VECTOR_TABLES; also the stage of progress.
+        wanted: `id`, distinct, and `embedding_fingerprint`.
+        texts_of: returns the texts of some of the ids, in their order.
+        embedder: embeds documents; its own limit decides how many batches are in flight.
+        tag: name for the version.
+        batch_size: texts in one call of the embedder.
+
+    Raises:
+        ProviderError: see `Embedder.embed_documents`.
+        EmbeddingError: likewise.
+        IntegrityError: see `sync_vectors`.
+        StoreError: likewise.
+    """
+
+    async def vectors_of(ids: list[str]) -> AsyncIterator[Vectors]:
+        done = 0
+
+        async def embed(texts: Sequence[str]) -> Vectors:
+            nonlocal done
+            vectors = await embedder.embed_documents(texts)
+            done += len(texts)
+            report(name, done, len(ids))
+            return vectors
+
+        for start in range(0, len(ids), _ROWS_PER_BLOCK):
+            texts = texts_of(ids[start : start + _ROWS_PER_BLOCK])
+            batches = [texts[first : first + batch_size] for first in range(0, len(texts), batch_size)]
+            yield np.concatenate(await _all([embed(batch) for batch in batches]))
+
+    table = f"{name}-{digest(embedder.identity)[:8]}"
+    return await sync_vectors(home, table, wanted, vectors_of, tag, embedder.dimensions)
+
+
+async def _all(calls: Sequence[Coroutine[None, None, Vectors]]) -> list[Vectors]:
+    """Await all calls at once; the first failure cancels the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(call) for call in calls]
+    except BaseExceptionGroup as failures:
+        failure = failures.exceptions[0]
+    else:
+        return [task.result() for task in tasks]
+    raise failure
+
+
+def save_corpus_state(generation: Generation, embedder: Embedder) -> None:
+    """Store what the embedder must know of the corpus to embed a question, when it needs to know anything.
+
+    Raises:
+        StoreError: a table cannot be read, or the disk refuses.
+    """
+    if generation.has(generations.CORPUS_STATE):
+        return
+    with duckdb.connect() as connection:
+        create_views(connection, generation)
+        rows = connection.execute("SELECT any_value(content) FROM chunks GROUP BY chunk_id")
+        state = embedder.corpus_state(text for batch in iter(lambda: rows.fetchmany(1000), []) for (text,) in batch)
+    if state is not None:
+        with files.replacing(generation.path(generations.CORPUS_STATE)) as temporary, temporary.open("wb") as file:
+            np.save(file, state)

@@ -1,0 +1,78 @@
+"""Field delimiters and completion markers, in every damaged form that models write them.
+
+The rows of an answer look like `entity<|#|>name<|#|>type<|#|>description`, and `<|COMPLETE|>` ends them. `mark` puts
+one control character in the place of each, so that everything after it needs to know nothing of the damage.
+"""
+
+import re
+
+FIELD = "\x1f"
+"""Stands for a field delimiter in marked text."""
+
+END = "\x1e"
+"""Stands for a completion marker in marked text."""
+
+_FIELD = re.compile(
+    r"""
+    (?: \x1f                        # whole, put in place already
+      | <\|\#\|*\#\|>               # core doubled: <|##|> <|#||#|>
+      | <\\?\|[\\ ]?\#[\\ ]?\|\\?>  # escaped or spaced: <|\#|> <| # |>
+      | <.?\|\#\|.?>                # a stray character outside the pipes: <X|#|> <|#|X> <||#||>
+      | <\|*\#\|?>                  # pipes missing: <#> <#|> <|#> <||#>
+      | <[^|\n]\#\|>                # a pipe replaced: <X#|>
+      | <\|\#[^|\n]>                #                  <|#X>
+      | <\|\#(?:\|+>?|:)            # the end missing: <|#| <|#|| <|#:
+      | \|\#\|>                     # the start missing: |#|>
+      | <(?<=[\S\x1f]<)\|+>(?=[\S\x1f])  # core missing, glued on both sides: name<|>type; a spaced <|> is text
+      | <(?<=[\S\x1f]<)\|\|(?!>)         # core and end missing, glued: name<||type
+    ) (?:\|(?!\#)|>(?=[^\W\d]))?    # and a pipe or bracket too many: <|#|>| <|#|>>name, but not >90%
+  | <\x1f                           # or before it: <<|#|>
+  | \|\|\#\|\|                      # pipes for brackets: ||#||
+    """,
+    re.VERBOSE,
+)
+
+_END = re.compile(
+    r"""
+      <\\?\|*\ ?(?i:completed?)\ ?\\?\|*\\?>      # <|COMPLETE|> <COMPLETE|> <\|COMPLETE\|>
+    | <\\?\|+\ ?(?i:completed?)\b\|*               # the end missing: <|COMPLETE <|COMPLETE|
+    | \|(?<!\|\|)\|*\ ?(?i:completed?)\ ?\|*>      # the start missing: |COMPLETE|>
+    """,
+    re.VERBOSE,
+)
+
+_NOTHING_OR_ROW_FOLLOWS = re.compile(r"(?:[^\w\n]|[\d_])*+(?:\n|\Z|entity|relation)", re.IGNORECASE)
+_OPENING_QUOTES = tuple("\"'`“‘「『")
+_CLOSING_QUOTES = tuple("\"'`”’」』")
+_FIRST_CJK = "\u2e80"
+_SENTENCE_ENDS = tuple(".!?:;…。！？)]*|>\x1f") + _CLOSING_QUOTES
+
+
+def mark(answer: str) -> str:
+    """Return the answer with FIELD and END for delimiters and markers, and line feeds for every kind of line break.
+
+    A completion marker that a description quotes stays as it is. Delimiters with text inside (`<|name|>`, `<|#name`)
+    are not repaired: where the field begins would be a guess.
+    """
+    lines = answer.replace("\r\n", "\n").replace("\r", "\n")
+    if FIELD in lines or END in lines:
+        lines = lines.replace(FIELD, "").replace(END, "")
+    lines = lines.replace("<|#|>", FIELD)
+    lines = _END.sub(lambda found: found[0] if _is_quoted(found) else END, lines)
+    damaged = "<" in lines or "|" in lines or FIELD + ">" in lines
+    return _FIELD.sub(FIELD, lines) if damaged else lines
+
+
+def _is_quoted(marker: re.Match[str]) -> bool:
+    """Tell whether a marker stands in the middle of a sentence rather than at the end of a row or of the answer."""
+    text, start, end = marker.string, marker.start(), marker.end()
+    before = text[max(0, start - 16) : start].rpartition("\n")[2]
+    words = before.strip(" \t*-" + "".join(_OPENING_QUOTES))
+    if not words:
+        return False
+    if before.endswith(_OPENING_QUOTES) and text.startswith(_CLOSING_QUOTES, end):
+        return True
+    if _NOTHING_OR_ROW_FOLLOWS.match(text, end):
+        return False
+    in_sentence = before.endswith((" ", *_OPENING_QUOTES)) or before[-1] >= _FIRST_CJK  # which puts no spaces
+    return in_sentence and not before.rstrip(" ").endswith(_SENTENCE_ENDS)

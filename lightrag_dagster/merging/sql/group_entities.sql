@@ -1,0 +1,32 @@
+-- What an entity's row is made from. An entity that only relations name takes spelling, descriptions and provenance
+-- from those relations, and counts no mention.
+CREATE TABLE entity_statement AS
+WITH endpoint AS (
+    SELECT first_id AS entity_id, src AS name, chunk_id, description, place FROM relation_evidence
+    UNION ALL
+    SELECT second_id, tgt, chunk_id, description, place FROM relation_evidence
+)
+SELECT entity_id, name, type, trim(description) AS description, chunk_id, place, true AS mentioned FROM entity_evidence
+UNION ALL
+SELECT entity_id, name, 'unknown', trim(description), chunk_id, place, false
+FROM endpoint ANTI JOIN entity_evidence USING (entity_id);
+
+CREATE TABLE entity_spelling AS
+SELECT entity_id, name FROM (SELECT entity_id, name, count(*) AS votes FROM entity_statement GROUP BY ALL)
+QUALIFY row_number() OVER (PARTITION BY entity_id ORDER BY votes DESC, name) = 1;
+
+CREATE TABLE entity_type AS
+SELECT entity_id, type FROM (SELECT entity_id, type, count(*) AS votes FROM entity_statement GROUP BY ALL)
+QUALIFY row_number() OVER (PARTITION BY entity_id ORDER BY votes DESC, type) = 1;
+
+CREATE TABLE entity_description AS
+SELECT entity_id AS id, list(description ORDER BY length(description) DESC, description) AS descriptions
+FROM (SELECT DISTINCT entity_id, description FROM entity_statement WHERE description <> '') GROUP BY entity_id;
+
+CREATE TABLE entity_chunk AS
+SELECT entity_id AS id, chunk_id, place FROM entity_statement GROUP BY ALL;
+
+CREATE TABLE entity_group AS
+SELECT entity_id, s.name, t.type, count(*) FILTER (mentioned) AS mention_count
+FROM entity_statement JOIN entity_spelling s USING (entity_id) JOIN entity_type t USING (entity_id)
+GROUP BY ALL;

@@ -1,0 +1,112 @@
+"""Fingerprints of code and settings: what each table is made with, besides its inputs.
+
+They are the assets' code versions in Dagster, and each table version records the one it was made with. A revision is
+raised by hand whenever a stage's code would make other rows of the same inputs.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from lightrag_dagster.extraction.extractions import extraction_fingerprint
+from lightrag_dagster.identity import digest
+from lightrag_dagster.llm.providers import chat_identity, embedder_identity
+from lightrag_dagster.prompts import Prompts, load_prompts
+from lightrag_dagster.settings import Settings
+
+_REVISIONS = {
+    "raw_documents": 1,
+    "chunks": 1,
+    "extractions": 1,
+    "mentions": 1,
+    "merge": 1,
+    "stores": 1,
+}
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The fingerprint of every stage under given settings and prompts."""
+
+    settings: Settings
+    prompts: Prompts
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Versions":
+        """Read the prompt files and return the fingerprints.
+
+        Raises:
+            SettingsError: a prompt file cannot be used.
+        """
+        return cls(settings, load_prompts(settings.prompts))
+
+    @cached_property
+    def raw_documents(self) -> str:
+        """Of reading documents."""
+        return digest(_REVISIONS["raw_documents"], self.settings.documents.max_bytes)
+
+    @cached_property
+    def chunks(self) -> str:
+        """Of chunking."""
+        return digest(_REVISIONS["chunks"], self.settings.chunking.model_dump())
+
+    @cached_property
+    def extractions(self) -> str:
+        """Of prompts, model and parameters; part of every extraction key."""
+        identity = chat_identity(self.settings.llm)
+        return digest(
+            _REVISIONS["extractions"], extraction_fingerprint(self.prompts, self.settings.extraction, identity)
+        )
+
+    @cached_property
+    def mentions(self) -> str:
+        """Of parsing."""
+        return digest(_REVISIONS["mentions"])
+
+    @cached_property
+    def merge(self) -> str:
+        """Of merging and summarising."""
+        return digest(
+            _REVISIONS["merge"],
+            self.settings.merging.model_dump(),
+            self.prompts.fingerprint("summary"),
+            chat_identity(self.settings.llm),
+            self.embedder,
+            self.extractions,
+        )
+
+    @cached_property
+    def embedder(self) -> str:
+        """Identity of the embedder; part of every vector key."""
+        return embedder_identity(self.settings.embedding)
+
+    @cached_property
+    def generation(self) -> str:
+        """Of everything that is built from the accepted tables."""
+        return digest(_REVISIONS["stores"], self.merge)
+
+    @cached_property
+    def answers(self) -> str:
+        """Of asking: query settings, prompts and model."""
+        return digest(
+            self.settings.query.model_dump(), self.prompts.fingerprint("answer"), chat_identity(self.settings.llm)
+        )
+
+    def by_asset(self) -> dict[str, str]:
+        """Return the code version of every asset."""
+        return {
+            "raw_documents": self.raw_documents,
+            "chunks": self.chunks,
+            "extractions": self.extractions,
+            "entity_mentions": self.mentions,
+            "relation_mentions": self.mentions,
+            "entities": self.merge,
+            "relations": self.merge,
+            "entity_evidence": self.merge,
+            "relation_evidence": self.merge,
+            "chunk_vectors": self.embedder,
+            "entity_vectors": self.embedder,
+            "relation_vectors": self.embedder,
+            "knowledge_graph": self.generation,
+            "knowledge_base": self.generation,
+            "answers": self.answers,
+        }

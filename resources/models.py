@@ -1,0 +1,45 @@
+"""Language and embedding model as Dagster resources."""
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from lightrag_dagster.llm.providers import open_chat_model, open_embedder
+from lightrag_dagster.llm.stored import StoredChatModel, StoredEmbedder
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.stores.home import Home
+
+
+class ChatModelResource(dg.ConfigurableResource):
+    """The language model, behind the home's response store: nothing is bought twice.
+
+    The API key is read from the environment by the openai SDK and is no part of this resource.
+
+        async with chat_model.open() as model:
+            response = await model.complete(request)
+    """
+
+    home: str = Field(description="Home whose response store is used.")
+    options: dict[str, Any] = Field(default={}, description="Settings of `llm`: provider, model, limits.")
+
+    def open(self) -> AbstractAsyncContextManager[StoredChatModel]:
+        """Open the model for one block."""
+        return open_chat_model(LLMSettings(**self.options), Home(Path(self.home)))
+
+
+class EmbedderResource(dg.ConfigurableResource):
+    """The embedding model, behind the home's vector store: nothing is embedded twice.
+
+    async with embedder.open() as model:
+        vectors = await model.embed_documents(texts)
+    """
+
+    home: str = Field(description="Home whose vector store is used.")
+    options: dict[str, Any] = Field(default={}, description="Settings of `embedding`: provider, model, limits.")
+
+    def open(self) -> AbstractAsyncContextManager[StoredEmbedder]:
+        """Open the embedder for one block."""
+        return open_embedder(EmbeddingSettings(**self.options), Home(Path(self.home)))

@@ -1,0 +1,150 @@
+"""DESIGN §5 through the real assets: I2 in its plain form, I4, I5, I6 and plain cases of I1."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stores.home import Home
+from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
+
+Files = dict[str, str | bytes]
+
+
+def test_run_publishes_every_source(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    write_source(settings, "office", {"office.txt": OFFICE})
+
+    outcome = run(settings)
+
+    assert outcome.ingested == ["notes", "office"]
+    assert outcome.failed == {}
+    manifest = published(settings)
+    assert sorted(manifest.inputs.sources) == ["notes", "office"]
+    assert manifest.rows["raw_documents"] == 3
+    assert manifest.rows["entities"] > 5
+
+
+def test_second_run_does_nothing(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    run(settings)
+    before, stored = published(settings), _stored(settings)
+
+    outcome = run(settings)
+
+    assert outcome.ingested == []
+    assert outcome.published is None
+    assert published(settings) == before
+    assert _stored(settings) == stored
+
+
+def _add(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "new/office.txt": OFFICE})
+
+
+def _edit(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
+
+
+def _delete(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+
+
+def _rename(settings: Settings) -> None:
+    write_source(settings, "notes", {"deeper/river.md": RIVER, "flood.txt": FLOOD})
+
+
+def _duplicate(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "again.txt": FLOOD})
+
+
+def _share(settings: Settings) -> None:
+    write_source(settings, "archive", {"flood.txt": FLOOD})
+
+
+@pytest.mark.parametrize("change", [_add, _edit, _delete, _rename, _duplicate, _share])
+def test_a_change_equals_a_clean_build(settings: Settings, tmp_path: Path, change: Callable[[Settings], None]) -> None:
+    settings = settings.model_copy(update={"documents": settings.documents.model_copy(update={"accept_deletes": True})})
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    run(settings)
+    first = published(settings).snapshot_id
+
+    change(settings)
+    run(settings)
+
+    clean = settings.model_copy(update={"home": tmp_path / "clean"})
+    run(clean)
+    assert published(settings).snapshot_id != first
+    assert snapshot_contents(settings) == snapshot_contents(clean)
+
+
+def test_a_source_that_is_gone_leaves_the_knowledge_base(settings: Settings, tmp_path: Path) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    folder = write_source(settings, "office", {"office.txt": OFFICE})
+    run(settings)
+
+    (folder / "office.txt").unlink()
+    folder.rmdir()
+    run(settings)
+
+    clean = settings.model_copy(update={"home": tmp_path / "clean"})
+    run(clean)
+    assert snapshot_contents(settings) == snapshot_contents(clean)
+    assert sorted(published(settings).inputs.sources) == ["notes"]
+
+
+def test_going_back_republishes_the_same_snapshot(settings: Settings) -> None:
+    folder = write_source(settings, "notes", {"river.md": RIVER})
+    modified = (folder / "river.md").stat().st_mtime
+    run(settings)
+    first = published(settings)
+    write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020")})
+    run(settings)
+    second = published(settings)
+
+    write_source(settings, "notes", {"river.md": RIVER})
+    os.utime(folder / "river.md", (modified, modified))
+    run(settings)
+
+    assert second.snapshot_id != first.snapshot_id
+    assert published(settings).snapshot_id == first.snapshot_id
+
+
+def test_one_bad_document_costs_itself_alone(settings: Settings) -> None:
+    good: Files = {f"{index}.txt": f"{RIVER} Note {index}." for index in range(9)}
+    write_source(settings, "notes", good | {"broken.txt": b"\xff\xfe\x00\xd8broken"})
+
+    outcome = run(settings)
+
+    assert outcome.failed == {}
+    assert published(settings).rows["raw_documents"] == 10
+    assert published(settings).rows["chunks"] == 9
+
+
+def test_one_bad_source_costs_itself_alone(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    write_source(settings, "office", {"office.txt": OFFICE})
+    run(settings)
+    write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
+    write_source(settings, "office", {"unrelated.txt": "Nothing of the office is left here, and Ulla Berg knows why."})
+
+    outcome = run(settings)
+
+    assert list(outcome.failed) == ["office"]
+    assert "--accept-deletes" in outcome.failed["office"]
+    assert outcome.ingested == ["notes"]
+    manifest = published(settings)
+    assert sorted(manifest.inputs.sources) == ["notes", "office"]
+    assert outcome.published == manifest
+
+
+def _stored(settings: Settings) -> tuple[int, int]:
+    counts = []
+    for path, table in ((Home(settings.home).responses, "responses"), (Home(settings.home).vectors, "vectors")):
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+            counts.append(int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]))
+        connection.close()
+    return counts[0], counts[1]

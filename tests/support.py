@@ -1,0 +1,76 @@
+"""What tests of the whole pipeline share: making sources, running, and looking at what was published."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from lightrag_dagster.cli.pipeline import Outcome, bring_up_to_date
+from lightrag_dagster.cli.progress import display
+from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stores.generations import Generation
+from lightrag_dagster.stores.graph import open_graph
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.lance import open_vectors
+from lightrag_dagster.stores.manifest import Manifest
+from lightrag_dagster.stores.publication import current_manifest
+
+RIVER = (
+    "Marta Lindqvist maintains the gauge at Halden Weir. Orrin Instruments built the gauge in 2019. "
+    "Marta Lindqvist reports to Jonas Feld in Bergen."
+)
+FLOOD = (
+    "The flood of March 2021 damaged Halden Weir. Jonas Feld closed Station 14 and called Orrin Instruments. "
+    "Priya Nair repaired the sensor at Station 14."
+)
+OFFICE = (
+    "Orrin Instruments opened an office in Bergen. Jonas Feld leads the office. Priya Nair joined Orrin Instruments."
+)
+
+
+def write_source(settings: Settings, source: str, files: Mapping[str, str | bytes]) -> Path:
+    """Make a source hold exactly these files."""
+    folder = settings.sources / source
+    folder.mkdir(parents=True, exist_ok=True)
+    for existing in [path for path in folder.rglob("*") if path.is_file()]:
+        if str(existing.relative_to(folder)) not in files:
+            existing.unlink()
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = content.encode() if isinstance(content, str) else content
+        if not path.exists() or path.read_bytes() != data:
+            path.write_bytes(data)
+    return folder
+
+
+def run(settings: Settings, *names: str) -> Outcome:
+    """Bring the knowledge base up to date, without a terminal."""
+    with display(Console(quiet=True)) as shown:
+        return bring_up_to_date(settings, names, shown)
+
+
+def published(settings: Settings) -> Manifest:
+    """Return the manifest of the current snapshot."""
+    manifest = current_manifest(Home(settings.home))
+    assert manifest is not None
+    return manifest
+
+
+def snapshot_contents(settings: Settings) -> dict[str, Any]:
+    """Return everything that the current snapshot holds, in a form that can be compared."""
+    home, manifest = Home(settings.home), published(settings)
+    generation = Generation(home, manifest.snapshot_id)
+    contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES}
+    for source, versions in manifest.inputs.sources.items():
+        for table in ("chunks", "extractions", "entity_mentions", "relation_mentions"):
+            path = home.source_table(table, source) / f"{versions[table]}.parquet"
+            contents[f"{source}/{table}"] = path.read_bytes()
+    for name, entry in manifest.vectors.tables.items():
+        contents[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()
+    with open_graph(generation.path("graph.kuzu")) as graph:
+        contents["nodes"] = sorted(map(repr, graph.rows("MATCH (n) RETURN label(n), n.*")))
+        contents["edges"] = sorted(map(repr, graph.rows("MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
+    return contents
