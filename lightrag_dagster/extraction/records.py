@@ -91,8 +91,8 @@ def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation]]:
 
     A relation has source, target, keywords and description; or, where a number ends it, source, target, description,
     keywords and strength, the order of older prompts. An entity has name, type and description; a number after them is
-    left out. A fourth text is ambiguous: where the second field is a known type, of these or other rows, and no entity's
-    name, it is the rest of the description; otherwise the row is a relation under the wrong word.
+    left out. A fourth text is ambiguous: where the second field is a usual type, or one of the answer, and no entity of
+    the answer, it is the rest of the description; otherwise the row is a relation under the wrong word.
     """
     records = [_record(row) for row in rows]
     if any(isinstance(record, _WideEntity) for record in records):
