@@ -101,6 +101,7 @@ def test_the_same_answer_in_other_clothes(text: str) -> None:
         # rows that begin with a table bar or a quote become relations
         ("| entity<|#|>Alice<|#|>Person<|#|>One. |", ["Alice (person): One."]),
         ("> entity<|#|>Alice<|#|>Person<|#|>One.", ["Alice (person): One."]),
+        (">entity<|#|>Alice<|#|>Person<|#|>One.", ["Alice (person): One."]),
         # a relation with a field missing becomes an entity
         ("- relation<|#|>Alice<|#|>Acme<|#|>She works there.", []),
         # so does any other word before four fields
@@ -118,6 +119,7 @@ def test_the_same_answer_in_other_clothes(text: str) -> None:
         ("entity<|#|><div><|#|>Concept<|#|>A block in HTML.", ["<div> (concept): A block in HTML."]),
         # a field that is exactly a record word splits its row
         ("entity<|#|>Entity<|#|>Concept<|#|>A thing.", ["Entity (concept): A thing."]),
+        ("entity<|#|>entity<|#|>Concept<|#|>A thing.", ["entity (concept): A thing."]),
         ("entity<|#|>Relation<|#|>entity<|#|>A link.", ["Relation (entity): A link."]),
         ("relation<|#|>Entity<|#|>Relation<|#|>relationship<|#|>d", ["Entity > Relation [relationship] 1: d"]),
         # a </think> in a description deletes every record before it
