@@ -62,7 +62,7 @@ class Records:
 
 def make_entity(name: str, kind: str, description: str) -> Entity | None:
     """Return the normalised entity, or None where name, type or description is unusable or a placeholder."""
-    if _are_placeholders([name], [kind, description]):
+    if _PLACEHOLDER_NAME.fullmatch(name) or all(map(_PLACEHOLDER.fullmatch, (description, name, kind))):
         return None
     entity = Entity(normalise_name(name), normalise_type(kind), normalise_description(description))
     return entity if entity.name and entity.type and entity.description else None
@@ -73,7 +73,9 @@ def make_relation(src: str, tgt: str, keywords: str, description: str, weight: f
 
     Keywords may be blank.
     """
-    if _are_placeholders([src, tgt], [keywords, description]):
+    if _PLACEHOLDER_NAME.fullmatch(src) or _PLACEHOLDER_NAME.fullmatch(tgt):
+        return None
+    if all(map(_PLACEHOLDER.fullmatch, (description, src, tgt, keywords))):
         return None
     relation = Relation(
         normalise_name(src),
@@ -148,9 +150,3 @@ def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) ->
     if normalise_name(second) not in names and normalise_type(second) in types:
         return make_entity(name, second, f"{third} {fourth}")
     return _relation(row.fields, row.weight)
-
-
-def _are_placeholders(names: Sequence[str], others: Sequence[str]) -> bool:
-    return any(_PLACEHOLDER_NAME.fullmatch(name) for name in names) or all(
-        map(_PLACEHOLDER.fullmatch, (*names, *others))
-    )
