@@ -166,12 +166,13 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
     if after - first == 1 and (
         len(name) < 2
         or folded in words("nameless")
+        or folded in words("months")
         or (opening and first == at and not _opens_as_name(text, tokens, first, vocabulary))
         or (vocabulary.german and _is_common_noun(tokens, first))
     ):
         return None
     start = tokens[first].start
-    return Mention(name, "date" if folded in words("months") else "name", start, start + len(name), first, after)
+    return Mention(name, "name", start, start + len(name), first, after)
 
 
 def _is_prefix(token: Token, opening: bool, last: bool) -> bool:

@@ -30,6 +30,7 @@ _INLINE = (
     (re.compile(r"``|''|&quot;"), '"'),
     (re.compile(r"\*+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"), ""),
 )
+_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(?:[^\n]*\n){0,100}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _HEADING = re.compile(r"(#{1,6})\s+")
 _ITEM = re.compile(r"(?:>\s?){0,9}(?:[-*+•–]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+(?=\D)|>\s*)")
 _LABEL = re.compile(r"[*_]{0,3}[^\W\d_][\w -]{0,30}:[*_]{0,3}(?:\s|$)")
@@ -54,10 +55,11 @@ def plain(line: str) -> str:
 def _blocks(text: str) -> Iterator[Sentence]:
     """Yield headings, list items, table rows and paragraphs, each on one line."""
     paragraph: list[str] = []
-    in_code = False
-    lines = text.splitlines()
+    in_code = listed = False
+    lines = _FRONT_MATTER.sub("", text, count=1).splitlines()
     fences_left = sum(line.lstrip().startswith(("```", "~~~")) for line in lines)
-    for raw in [*lines, ""]:
+    first, last = 1, len(lines)
+    for number, raw in enumerate([*lines, ""]):
         line = raw.strip()
         if line.startswith(("```", "~~~")):
             fences_left -= 1
@@ -66,8 +68,11 @@ def _blocks(text: str) -> Iterator[Sentence]:
         elif in_code:
             continue
         heading, item, row, rule = _HEADING.match(line), _ITEM.match(line), line.startswith("|"), _RULE.match(line)
-        if paragraph and rule and len(paragraph) == 1 and not line.strip("=-"):
+        alone = len(paragraph) == 1 and not listed
+        if alone and rule and not line.strip("=-"):
             yield Sentence(plain(paragraph.pop()), level=1 if line[0] == "=" else 2)
+        elif alone and not line and number < last and _is_title(paragraph[0]):
+            yield Sentence(plain(paragraph.pop()), level=first)
         elif not line or heading or item or row or rule or _LABEL.match(line):
             yield from _unwrap(paragraph)
             paragraph = []
@@ -76,7 +81,10 @@ def _blocks(text: str) -> Iterator[Sentence]:
         elif row and not rule:
             yield Sentence(plain("; ".join(filter(None, map(str.strip, line.split("|"))))))
         elif line and not rule:
+            listed = bool(item) or (listed and bool(paragraph))
             paragraph.append(line[item.end() :] if item else line.rstrip("\\"))
+        if line:
+            first = 2
         if raw.endswith(("  ", "\\")):
             yield from _unwrap(paragraph)
             paragraph = []
@@ -92,9 +100,13 @@ def _unwrap(lines: list[str]) -> Iterator[Sentence]:
         fits = len(line) + 1 + len(following.split(" ", 1)[0]) < 0.7 * width
         if following and (not fits or following[0].islower()):
             continue
-        titled = following and len(run) == 1 and 0 < len(line) <= _LONGEST_HEADING and line[-1] not in ".!?:;,。！？…"
+        titled = following and len(run) == 1 and _is_title(line)
         yield Sentence(plain(" ".join(run)), level=1 if titled else 0)
         run = []
+
+
+def _is_title(line: str) -> bool:
+    return 0 < len(line) <= _LONGEST_HEADING and line[-1] not in ".!?:;,。！？…" and not _LABEL.match(line)
 
 
 def _split(block: Sentence) -> Iterator[Sentence]:

@@ -26,10 +26,13 @@ def entity_type(text: str, tokens: Sequence[Token], mention: Mention) -> str:
         return mention.kind
     parts = [part.strip(".,").casefold() for part in mention.name.split()]
     head = parts[parts.index("of") - 1] if "of" in parts[1:] else parts[-1]
-    for names in ([head], parts):
-        for kind, type_name in _TYPES:
-            if any(name in words(kind) for name in names):
-                return type_name
+    for kind, type_name in _TYPES:
+        if head in words(kind):
+            return type_name
+    if not words("organizations").isdisjoint(parts):
+        return "organization"
+    if parts[0] in words("place prefixes") or mention.name.casefold() in words("geography"):
+        return "location"
     for pattern, type_name in _CJK:
         if pattern.match(mention.name):
             return type_name
