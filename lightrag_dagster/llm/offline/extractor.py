@@ -83,9 +83,10 @@ def _read(parts: Sequence[_Part], folded: str) -> None:
         own: list[Mention] = []
         if part.level:
             phrase = _PARENTHESES.sub("", part.text).replace("`", "").strip(" :.")
+            phrase = phrase.title() if phrase.isupper() and len(part.tokens) > 1 else phrase
             inside = [token for token in part.tokens if token.start < len(phrase)]
             if _is_topic(phrase, part.level, inside, folded, vocabulary):
-                kind: Kind = "name" if name_like(inside) else "term"
+                kind: Kind = "name" if name_like(inside) else "title" if part.level == 1 else "term"
                 own = [Mention(phrase, kind, 0, len(phrase), 0, len(inside))]
                 part.tokens = part.tokens[len(inside) :]
         else:
@@ -131,7 +132,7 @@ def _is_topic(phrase: str, level: int, tokens: Sequence[Token], folded: str, voc
     nameless = not any(token.kind in ("upper", "title", "term") for token in tokens[1:])
     if level == 1 and (nameless or name_like(tokens)):
         return True
-    if len(tokens) == 1 and phrase.casefold() not in vocabulary.upper:
+    if tokens[0].text.casefold() in words("stop") or (len(tokens) == 1 and phrase.casefold() not in vocabulary.upper):
         return False
     return folded.count(phrase.casefold()) > 1
 

@@ -98,7 +98,8 @@ def _unwrap(lines: list[str]) -> Iterator[Sentence]:
     for line, following in zip(lines, followers, strict=True):
         run.append(line)
         fits = len(line) + 1 + len(following.split(" ", 1)[0]) < 0.7 * width
-        if following and (not fits or following[0].islower()):
+        shouted = line.isupper() and not following.isupper()
+        if following and (not (fits or shouted) or following[0].islower()):
             continue
         titled = following and len(run) == 1 and _is_title(line)
         yield Sentence(plain(" ".join(run)), level=1 if titled else 0)

@@ -38,20 +38,33 @@ def entity_type(text: str, tokens: Sequence[Token], mention: Mention) -> str:
             return type_name
     if _CJK_PERSON.match(text, mention.end):
         return "person"
-    before = tokens[mention.first - 1].text.casefold() if mention.first else ""
-    before_that = tokens[mention.first - 2].text.casefold() if mention.first > 1 else ""
-    after = tokens[mention.after].text if mention.after < len(tokens) else ""
-    if len(parts) <= 4 and not any(map(str.isdigit, mention.name)):
-        if parts[0] in words("names") or _INITIALED.match(mention.name) or _LIFE.match(text, mention.end):
-            return "person"
-        said = text[mention.end : mention.end + 2] in (", ", " (") and any(
-            token.text in words("roles") or token.text == "who" for token in tokens[mention.after : mention.after + 4]
-        )
-        made = before in ("by", "von") and before_that in words("made") and len(parts) > 1
-        beside = text[mention.start - 1 : mention.start] == " " and before in words("roles") | words("honorifics")
-        acts = after in words("acts") and before not in words("determiners") and not mention.name.isupper()
-        if beside or acts or said or made:
-            return "person"
-    if (before in ("in", "near") and before_that in words("localities")) or _STREET.match(parts[-1]):
+    if len(parts) <= 4 and not any(map(str.isdigit, mention.name)) and _is_person(text, tokens, mention, parts):
+        return "person"
+    placed = _word(tokens, mention.first - 1) in ("in", "near")
+    if (placed and _word(tokens, mention.first - 2) in words("localities")) or _STREET.match(parts[-1]):
         return "location"
     return OTHER
+
+
+def _is_person(text: str, tokens: Sequence[Token], mention: Mention, parts: Sequence[str]) -> bool:
+    if parts[0] in words("names") or _INITIALED.match(mention.name) or _LIFE.match(text, mention.end):
+        return True
+    several = len(parts) > 1
+    before, after = _word(tokens, mention.first - 1), _word(tokens, mention.after)
+    if text[mention.start - 1 : mention.start] == " ":
+        if before in words("honorifics") or before in words("roles"):
+            return True
+        if several and before in ("by", "von") and _word(tokens, mention.first - 2) in words("made"):
+            return True
+    if before in words("determiners") or mention.name.isupper():
+        return False
+    if text[mention.end : mention.end + 1] == " " and (after in words("acts") or (several and after in words("deeds"))):
+        return True
+    # `Anna Keller, the head of`, `Anna Keller is our senior technician`
+    described = text[mention.end : mention.end + 2] in (", ", " (") or after in ("is", "was", "ist", "war")
+    apposition = {token.text for token in tokens[mention.after : mention.after + 5]}
+    return described and ((several and after == "who") or not apposition.isdisjoint(words("roles")))
+
+
+def _word(tokens: Sequence[Token], at: int) -> str:
+    return tokens[at].text.casefold() if 0 <= at < len(tokens) else ""
