@@ -58,7 +58,7 @@ def _blocks(text: str) -> Iterator[Sentence]:
     in_code = listed = False
     lines = _FRONT_MATTER.sub("", text, count=1).splitlines()
     fences_left = sum(line.lstrip().startswith(("```", "~~~")) for line in lines)
-    first, last = 1, len(lines)
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     for number, raw in enumerate([*lines, ""]):
         line = raw.strip()
         if line.startswith(("```", "~~~")):
@@ -71,8 +71,8 @@ def _blocks(text: str) -> Iterator[Sentence]:
         alone = len(paragraph) == 1 and not listed
         if alone and rule and not line.strip("=-"):
             yield Sentence(plain(paragraph.pop()), level=1 if line[0] == "=" else 2)
-        elif alone and not line and number < last and _is_title(paragraph[0]):
-            yield Sentence(plain(paragraph.pop()), level=first)
+        elif alone and not line and number < len(lines) and _is_title(paragraph[0]):
+            yield Sentence(plain(paragraph.pop()), level=1 if number == first + 1 else 2)
         elif not line or heading or item or row or rule or _LABEL.match(line):
             yield from _unwrap(paragraph)
             paragraph = []
@@ -83,8 +83,6 @@ def _blocks(text: str) -> Iterator[Sentence]:
         elif line and not rule:
             listed = bool(item) or (listed and bool(paragraph))
             paragraph.append(line[item.end() :] if item else line.rstrip("\\"))
-        if line:
-            first = 2
         if raw.endswith(("  ", "\\")):
             yield from _unwrap(paragraph)
             paragraph = []
@@ -93,15 +91,15 @@ def _blocks(text: str) -> Iterator[Sentence]:
 def _unwrap(lines: list[str]) -> Iterator[Sentence]:
     """Join wrapped lines; break where the next word would easily have fitted, as after a title or in an address."""
     width = max(map(len, lines), default=0)
-    followers = [*lines[1:], ""] if lines else []
     run: list[str] = []
-    for line, following in zip(lines, followers, strict=True):
+    for number, line in enumerate(lines, start=1):
+        following = lines[number] if number < len(lines) else ""
         run.append(line)
         fits = len(line) + 1 + len(following.split(" ", 1)[0]) < 0.7 * width
         shouted = line.isupper() and not following.isupper()
         if following and (not (fits or shouted) or following[0].islower()):
             continue
-        titled = following and len(run) == 1 and _is_title(line)
+        titled = following and number == 1 and _is_title(line)
         yield Sentence(plain(" ".join(run)), level=1 if titled else 0)
         run = []
 
@@ -113,7 +111,7 @@ def _is_title(line: str) -> bool:
 def _split(block: Sentence) -> Iterator[Sentence]:
     text, start = block.text, 0
     ends = () if block.level else _END.finditer(text)
-    for stop in [*(end.end() for end in ends if _ends_sentence(text, start, end)), len(text)]:
+    for stop in [*(end.end() for end in ends if _ends_sentence(text, end)), len(text)]:
         while stop - start > _LONGEST_SENTENCE:
             cut = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
             cut = cut if cut > 0 else start + _LONGEST_SENTENCE
@@ -124,15 +122,19 @@ def _split(block: Sentence) -> Iterator[Sentence]:
         start = stop
 
 
-def _ends_sentence(text: str, start: int, end: re.Match[str]) -> bool:
+def _ends_sentence(text: str, end: re.Match[str]) -> bool:
+    """Whether a full stop and what closes it end a sentence: not before a small letter, nor after `Dr` or `U.S`."""
     following = _FIRST_WORD.match(text, end.end(), end.end() + 60)
     first = (following and following[1]) or ""
-    if end[0] != "." or not first:
-        return end[0][0] != "." or not first[:1].islower()
+    if end[0][0] != "." or not first:
+        return True
+    if first[0].islower():
+        return False
     before = _LAST_WORD.search(text, max(0, end.start() - 30), end.start())
     word = before[0].casefold() if before else ""
+    if end[0] != "." or not word:
+        return True
     if word.isdigit() and len(word) <= 2:
         return first.casefold() not in words("months")
-    if len(word) == 1 or "." in word or word in words("abbreviations"):
-        return first.casefold() in words("stop")
-    return not first[0].islower()
+    abbreviated = len(word) == 1 or "." in word or word in words("abbreviations")
+    return not abbreviated or first.casefold() in words("stop")
