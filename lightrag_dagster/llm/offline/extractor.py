@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lightrag_dagster.llm.offline.entity_types import OTHER, entity_type
 from lightrag_dagster.llm.offline.mentions import Mention, Vocabulary, find, join_phrases
 from lightrag_dagster.llm.offline.prose import sentences
 from lightrag_dagster.llm.offline.tokens import Kind, Token, gap, name_like, opens, scan
-from lightrag_dagster.llm.offline.types import OTHER, entity_type
 from lightrag_dagster.llm.offline.words import words
 
 _MOST_SENTENCES = 3
