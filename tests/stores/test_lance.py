@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
+import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -73,7 +74,7 @@ def test_equal_rows_write_nothing_but_a_tag(store: Store) -> None:
     first = store.sync(FIRST, "g1")
     files = {path for path in store.home.lance.rglob("*") if path.is_file()}
     store.asked = []
-    second = store.sync(dict(reversed(FIRST.items())), "g2")
+    second = store.sync(dict(reversed(list(FIRST.items()))), "g2")
     assert store.asked == []
     assert (second.upserted, second.deleted) == (0, 0)
     written = {path for path in store.home.lance.rglob("*") if path.is_file()} - files
@@ -224,10 +225,8 @@ def random_rows(count: int, seed: int = 0, dimensions: int = 8, prefix: str = "i
     return {f"{prefix}{n:05}": ("f", vector) for n, vector in enumerate(vectors.tolist())}
 
 
-def index_of(store: Store) -> tuple[int, int] | None:
-    import lancedb
-
-    indices = lancedb.connect(store.home.lance).open_table("entities-1").list_indices()
+def index_of(store: Store) -> tuple[int | None, int | None] | None:
+    indices = list(lancedb.connect(store.home.lance).open_table("entities-1").list_indices())
     return (indices[0].num_indexed_rows, indices[0].num_unindexed_rows) if indices else None
 
 
