@@ -5,7 +5,7 @@ from assets.chunks import chunks
 from assets.documents import raw_documents
 from assets.extractions import extractions
 from assets.graph import knowledge_graph
-from assets.knowledge_base import knowledge_base
+from assets.knowledge_base import integrity, knowledge_base
 from assets.mentions import mentions
 from assets.merged import merged
 from assets.vectors import chunk_vectors, entity_vectors, relation_vectors
@@ -18,4 +18,6 @@ PUBLICATION = [merged, chunk_vectors, entity_vectors, relation_vectors, knowledg
 
 ASSETS = [*INGESTION, *PUBLICATION, answers]
 
-__all__ = ["ASSETS", "INGESTION", "PUBLICATION"]
+CHECKS = [integrity]
+
+__all__ = ["ASSETS", "CHECKS", "INGESTION", "PUBLICATION"]

@@ -20,7 +20,7 @@ from resources import TablesResource
 )
 def chunks(
     context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], tables: TablesResource
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     """Cut the documents into token windows."""
     store, source = tables.open(), context.partition_key
     with stopwatch() as watch:

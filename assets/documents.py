@@ -1,11 +1,15 @@
 """`raw_documents`: what a source holds now."""
 
+from collections.abc import Sequence
+
 import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from assets.metadata import OWNERS, counts, stopwatch, table_metadata
 from assets.partitions import SOURCES
 from lightrag_dagster.documents.deletions import check_deletions
-from lightrag_dagster.documents.listing import list_files, listing_signature
+from lightrag_dagster.documents.listing import ListedFile, list_files, listing_signature
 from lightrag_dagster.documents.sources import find_source
 from lightrag_dagster.documents.table import read_documents
 from lightrag_dagster.settings import Settings
@@ -29,7 +33,7 @@ from resources import TablesResource
 )
 def raw_documents(
     context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], tables: TablesResource
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     """Read the source as it is now."""
     store, source = tables.open(), context.partition_key
     with stopwatch() as watch:
@@ -41,7 +45,7 @@ def raw_documents(
             "raw_documents",
             source,
             rows,
-            inputs={"files": listing_signature(files)},
+            inputs={"files": _signature(files, rows)},
             fingerprint=Versions.of(settings).raw_documents,
         )
     status = counts(rows["status"])
@@ -59,3 +63,9 @@ def raw_documents(
             )
         ],
     )
+
+
+def _signature(files: Sequence[ListedFile], rows: pa.Table) -> str:
+    """Return what the next run compares the files with; a file that could not be read makes it read all again."""
+    unread = pc.any(pc.equal(rows["status"], "stale")).as_py()
+    return "unread" if unread else listing_signature(files)

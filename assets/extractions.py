@@ -6,6 +6,7 @@ import pyarrow as pa
 from assets.metadata import OWNERS, counts, stopwatch, table_metadata
 from assets.partitions import SOURCES
 from lightrag_dagster.blocking import wait_for
+from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.extraction.extractions import extract
 from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.settings import Settings
@@ -33,7 +34,7 @@ def extractions(
     settings: dg.ResourceParam[Settings],
     tables: TablesResource,
     chat_model: ChatModelResource,
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult:
     """Ask the model about every chunk that it has not answered yet."""
     store, source = tables.open(), context.partition_key
     versions = Versions.of(settings)
@@ -48,6 +49,7 @@ def extractions(
                 settings.extraction,
                 versions.extractions,
                 settings.llm.max_concurrency,
+                count_tokens=load_tokenizer(settings.chunking.encoding).count,
             )
             return rows, model.usage
 

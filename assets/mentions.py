@@ -45,7 +45,7 @@ from resources import TablesResource
 )
 def mentions(
     context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], tables: TablesResource
-) -> Iterator[dg.MaterializeResult[None]]:
+) -> Iterator[dg.MaterializeResult]:
     """Parse the responses; accept the source's tables when they may be merged."""
     store, source = tables.open(), context.partition_key
     fingerprint = Versions.of(settings).mentions

@@ -6,16 +6,17 @@ import dagster as dg
 
 from assets.metadata import OWNERS, stopwatch, table_metadata
 from lightrag_dagster.blocking import wait_for
+from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.merging.merge import Merged, MergeInput, merge
+from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.acceptance import forget_all_but, wanted_inputs
-from lightrag_dagster.stores.generations import Generation, set_newest, start
+from lightrag_dagster.stores.acceptance import wanted_inputs
+from lightrag_dagster.stores.generations import set_newest, start
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.manifest import GenerationInputs
 from lightrag_dagster.stores.tables import SourceTables
-from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.versions import Versions
 from resources import ChatModelResource, GenerationsResource
 
@@ -41,7 +42,7 @@ _DEPENDENCIES = [
 )
 def merged(
     settings: dg.ResourceParam[Settings], generations: GenerationsResource, chat_model: ChatModelResource
-) -> Iterator[dg.MaterializeResult[None]]:
+) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
     versions = Versions.of(settings)
 
@@ -54,6 +55,8 @@ def merged(
                 model=model,
                 prompts=versions.prompts,
                 settings=settings.merging,
+                count_tokens=load_tokenizer(settings.chunking.encoding).counts,
+                max_concurrency=settings.llm.max_concurrency,
             )
             return result, model.usage
 

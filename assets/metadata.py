@@ -62,9 +62,8 @@ def column_schema(schema: pa.Schema) -> dg.TableSchema:
 def preview(table: pa.Table) -> str:
     """Return the first rows as a Markdown table; long values are cut."""
     lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
-    lines += [
-        "| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in table.slice(0, _PREVIEW_ROWS).to_pylist()
-    ]
+    rows = table.slice(0, _PREVIEW_ROWS).to_pylist()
+    lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in rows]
     return "\n".join(lines)
 
 

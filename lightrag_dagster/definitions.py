@@ -5,7 +5,7 @@ Reading settings and prompt files is all that happens at load.
 
 import dagster as dg
 
-from assets import ASSETS, INGESTION, PUBLICATION
+from assets import ASSETS, CHECKS, INGESTION, PUBLICATION
 from lightrag_dagster.automation import SENSORS
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.versions import Versions
@@ -27,6 +27,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         assets=dg.map_asset_specs(
             lambda spec: spec.replace_attributes(code_version=versions[spec.key.to_user_string()]), ASSETS
         ),
+        asset_checks=CHECKS,
         jobs=[INGEST, PUBLISH, ASK],
         sensors=SENSORS,
         resources=build_resources(settings),

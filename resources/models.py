@@ -13,7 +13,7 @@ from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from lightrag_dagster.stores.home import Home
 
 
-class ChatModelResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # Dagster leaves its type argument out too
+class ChatModelResource(dg.ConfigurableResource):
     """The language model, behind the home's response store: nothing is bought twice.
 
     The API key is read from the environment by the openai SDK and is no part of this resource.
@@ -30,7 +30,7 @@ class ChatModelResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # D
         return open_chat_model(LLMSettings(**self.options), Home(Path(self.home)))
 
 
-class EmbedderResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # as above
+class EmbedderResource(dg.ConfigurableResource):
     """The embedding model, behind the home's vector store: nothing is embedded twice.
 
     async with embedder.open() as model:

@@ -16,7 +16,7 @@ LOCK_SECONDS = 3600.0
 """How long a step waits for another builder: longer than any merge, shorter than a night."""
 
 
-class TablesResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # Dagster leaves its type argument out too
+class TablesResource(dg.ConfigurableResource):
     """The per-source tables.
 
     rows = tables.open().read("chunks", "handbook")
@@ -29,7 +29,7 @@ class TablesResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # Dags
         return SourceTables(Home(Path(self.home)))
 
 
-class GenerationsResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # as above
+class GenerationsResource(dg.ConfigurableResource):
     """The merged tables and stores, one immutable generation after the other.
 
     with generations.building() as home:

@@ -25,7 +25,9 @@ FLOOD = (
     "The flood of March 2021 damaged Halden Weir. Jonas Feld closed Station 14 and called Orrin Instruments. "
     "Priya Nair repaired the sensor at Station 14."
 )
-OFFICE = "Orrin Instruments opened an office in Bergen. Jonas Feld leads the office. Priya Nair joined Orrin Instruments."
+OFFICE = (
+    "Orrin Instruments opened an office in Bergen. Jonas Feld leads the office. Priya Nair joined Orrin Instruments."
+)
 
 
 def write_source(settings: Settings, source: str, files: Mapping[str, str | bytes]) -> Path:
@@ -61,9 +63,7 @@ def snapshot_contents(settings: Settings) -> dict[str, Any]:
     """Return everything that the current snapshot holds, in a form that can be compared."""
     home, manifest = Home(settings.home), published(settings)
     generation = Generation(home, manifest.snapshot_id)
-    contents: dict[str, Any] = {
-        name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES
-    }
+    contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES}
     for source, versions in manifest.inputs.sources.items():
         for table in ("chunks", "extractions", "entity_mentions", "relation_mentions"):
             path = home.source_table(table, source) / f"{versions[table]}.parquet"
@@ -71,6 +71,6 @@ def snapshot_contents(settings: Settings) -> dict[str, Any]:
     for name, entry in manifest.vectors.tables.items():
         contents[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()
     with open_graph(generation.path("graph.kuzu")) as graph:
-        contents["nodes"] = graph.rows("MATCH (n) RETURN label(n), n.* ORDER BY ALL")
-        contents["edges"] = graph.rows("MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.* ORDER BY ALL")
+        contents["nodes"] = sorted(map(repr, graph.rows("MATCH (n) RETURN label(n), n.*")))
+        contents["edges"] = sorted(map(repr, graph.rows("MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
     return contents

@@ -14,7 +14,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Settings, load_settings
 from lightrag_dagster.stores.manifest import Manifest
 
-QUESTION = "Who repaired the gauge at Halden Weir, and what had failed?"
+QUESTION = "Who pulled Jonah Prewitt out of the river at Corley Bridge?"
 _EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"
 
 
@@ -38,7 +38,7 @@ def run_demo(console: Console) -> None:
         answer = knowledge_base.query(QUESTION)
     console.print(f"\n[bold]{QUESTION}[/]\n")
     console.print(answer.text, markup=False)
-    console.print(_next_commands(settings.home), markup=False)
+    console.print(_next_commands(settings.home), markup=False, soft_wrap=True)
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 import dagster as dg
 
@@ -12,14 +13,15 @@ from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, find_sources
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError, SourceError
+from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import first_stale
-from lightrag_dagster.stores.generations import wanted_inputs
+from lightrag_dagster.stores.acceptance import wanted_inputs
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lock import building
 from lightrag_dagster.stores.manifest import Manifest
 from lightrag_dagster.stores.publication import current_manifest
-from lightrag_dagster.stores.tables import SourceTables
+from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
 from lightrag_dagster.versions import Versions
 
 LOCK_SECONDS = 5.0
@@ -67,6 +69,7 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
             except LightRAGError as error:
                 outcome.failed[source.name] = str(error)
         outcome.published = runner.publish()
+        runner.ask()
         outcome.manifest = current_manifest(home)
     return outcome
 
@@ -119,8 +122,28 @@ class _Runner:
         self._execute("publish", None)
         return current_manifest(self._home)
 
+    def ask(self) -> None:
+        """Run the job that asks the questions, when there are some and they, or the snapshot, are new."""
+        manifest = current_manifest(self._home)
+        questions = read_questions(self._settings.questions)
+        if manifest is None or not questions:
+            return
+        current = SourceTables(self._home).current("answers", ALL_SOURCES)
+        inputs = answer_inputs(manifest.snapshot_id, questions)
+        if current is None or current.inputs != inputs or current.fingerprint != self._versions.answers:
+            self._execute("ask", None)
+
     def _execute(self, job: str, partition: str | None) -> None:
         self._display.run(partition or "all sources")
+        run_id = str(uuid4())
+        self._instance.add_event_listener(run_id, self._show)
         self._definitions.resolve_job_def(job).execute_in_process(
-            instance=self._instance, partition_key=partition, run_config=_QUIET
+            instance=self._instance, partition_key=partition, run_config=_QUIET, run_id=run_id
         )
+
+    def _show(self, entry: dg.EventLogEntry) -> None:
+        event = entry.dagster_event
+        if event is not None and event.step_key and event.event_type is dg.DagsterEventType.STEP_START:
+            self._display.start(event.step_key)
+        elif event is not None and event.is_step_success:
+            self._display.finish()

@@ -45,6 +45,14 @@ def find_sources(settings: Settings) -> dict[str, Source]:
     return {name: found[name] for name in sorted(found)}
 
 
+def find_source(settings: Settings, name: str) -> Source:
+    """Return one source; raises SourceError when it is not configured, or as `find_sources`."""
+    found = find_sources(settings)
+    if name not in found:
+        raise SourceError(f"no such source: {name}; there are {', '.join(found) or 'none'}")
+    return found[name]
+
+
 def _sub_folders(settings: Settings) -> list[Path]:
     folder = settings.sources
     if settings.named_sources and "sources" not in settings.model_fields_set and not folder.exists():

@@ -14,7 +14,7 @@ import json_repair
 
 from lightrag_dagster.extraction.records import Entity, Relation, make_entity, make_relation
 
-_FIRST_OPENER = re.compile(r'(?:[^"\[{]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
+_FIRST_OPENER = re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
 _ITEM = re.compile(r"\{\s*(?![\"'“]?(?:entities|relationships)\b)[\"'“]?\w+[\"'”]?\s*:")
 # json_repair takes quadratic time on some texts; an item is never as long as this.
 _MAX_REPAIRED = 4096
@@ -65,15 +65,15 @@ def _decoded(text: str) -> dict[str, object] | None:
 
 
 def _repaired(text: str, *, truncated: bool) -> dict[str, object]:
-    items = []
+    items: list[dict[str, object]] = []
     starts = [found.start() for found in _ITEM.finditer(text)]
     for start, end in pairwise([*starts, len(text)]):
-        item = _decoded(text[start:end])
+        item: object = _decoded(text[start:end])
         if item is None and not (truncated and end == len(text)) and end - start <= _MAX_REPAIRED:
             closed = text.rfind("}", start, end)
             try:
                 item = json_repair.loads(text[start : closed + 1 if closed > 0 else end])
-            except (ValueError, RecursionError):
+            except Exception:  # whatever the repair stumbles over costs this item only
                 continue
         if isinstance(item, dict):
             items.append(item)

@@ -107,7 +107,7 @@ def _stop(fields: Sequence[str], starts: Mapping[int, _Start], at: int) -> int:
 
 def strength(field: str) -> float | None:
     """Return the number that is all of a field, if it is one."""
-    number = undecorated(field).strip("\"'")
+    number = undecorated(field).strip("\"'*`")
     return float(number) if _NUMBER.fullmatch(number) else None
 
 
@@ -135,7 +135,7 @@ def undecorated(field: str) -> str:
         elif runs[mark] % 2:
             runs[mark] -= 1
             end = len(field[:end].rstrip(mark))
-        elif mark in " \t|,;" or pair in (" -", " •"):
+        elif mark in " \t|,;" or (mark in "-•" and field.endswith((" ", "\\n", "\\r"), 0, end - 1)):
             end -= 1
         else:
             break

@@ -4,7 +4,7 @@ Set-based SQL over the accepted Parquet files. It starts from mentions, never fr
 depend on the order in which documents came, changed or went.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from lightrag_dagster import identity
 from lightrag_dagster.llm.protocol import ChatModel
-from lightrag_dagster.merging.summaries import Group, summarise
+from lightrag_dagster.merging.summaries import CountTokens, Group, summarise
 from lightrag_dagster.prompts import Prompts
 from lightrag_dagster.schemas import (
     CHUNKS,
@@ -60,7 +60,7 @@ async def merge(
     model: ChatModel,
     prompts: Prompts,
     settings: MergingSettings,
-    count_tokens: Callable[[Sequence[str]], list[int]],
+    count_tokens: CountTokens,
     max_concurrency: int,
 ) -> Merged:
     """Merge the mentions of all sources.

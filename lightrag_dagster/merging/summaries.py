@@ -11,6 +11,8 @@ from lightrag_dagster.prompts import Prompts
 from lightrag_dagster.prompts.requests import summary_request
 from lightrag_dagster.settings import MergingSettings
 
+CountTokens = Callable[[list[str]], list[int]]
+
 
 class Group(NamedTuple):
     """The distinct descriptions of one entity or relation, in canonical order."""
@@ -26,7 +28,7 @@ async def summarise(
     model: ChatModel,
     prompts: Prompts,
     settings: MergingSettings,
-    count_tokens: Callable[[Sequence[str]], list[int]],
+    count_tokens: CountTokens,
     max_concurrency: int,
 ) -> dict[str, str]:
     """Return id → summary for the groups over a threshold; a summary that fails is left out.
@@ -57,19 +59,15 @@ async def summarise(
     return dict(sorted(summaries.items()))
 
 
-def _too_long(
-    group: Group, settings: MergingSettings, count_tokens: Callable[[Sequence[str]], list[int]]
-) -> bool:
+def _too_long(group: Group, settings: MergingSettings, count_tokens: CountTokens) -> bool:
     if len(group.descriptions) >= settings.summary_min_descriptions:
         return True
     return sum(count_tokens(group.descriptions)) >= settings.summary_min_tokens
 
 
-def _fitting(
-    descriptions: list[str], limit: int, count_tokens: Callable[[Sequence[str]], list[int]]
-) -> list[str]:
+def _fitting(descriptions: list[str], limit: int, count_tokens: CountTokens) -> list[str]:
     """Return the first descriptions that fit into `limit` tokens, two at the least."""
-    used, kept = 0, []
+    used, kept = 0, list[str]()
     for text, tokens in zip(descriptions, count_tokens(descriptions), strict=True):
         used += tokens
         if used > limit and len(kept) >= 2:

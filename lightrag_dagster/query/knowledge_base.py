@@ -13,7 +13,7 @@ from lightrag_dagster.query.answer import NO_CONTEXT, prompt_of, request_of
 from lightrag_dagster.query.context import render
 from lightrag_dagster.query.keywords import cleaned, or_question, parse_keywords
 from lightrag_dagster.query.models import Models
-from lightrag_dagster.query.options import Question, QueryOptions, question_of
+from lightrag_dagster.query.options import QueryOptions, Question, question_of
 from lightrag_dagster.query.retrieval import retrieve
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval
@@ -28,7 +28,8 @@ _SPARE_TOKENS = 200
 class KnowledgeBase:
     """One snapshot, read-only; threads may share it.
 
-    Every question takes the options of `QueryOptions`: mode, top_k, keywords, and so on. Where nothing is found, texts are an apology that ends in `[no-context]`, and no model is asked.
+    Every question takes the options of `QueryOptions`: mode, top_k, keywords, and so on. Where nothing is found, texts
+    are an apology that ends in `[no-context]`, and no model is asked.
 
     Example:
         >>> with KnowledgeBase.open("data") as knowledge:

@@ -1,5 +1,6 @@
 """DESIGN §5 through the real assets: I2 in its plain form, I4, I5, I6 and plain cases of I1."""
 
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -65,12 +66,8 @@ def _share(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("change", [_add, _edit, _delete, _rename, _duplicate, _share])
-def test_a_change_equals_a_clean_build(
-    settings: Settings, tmp_path: Path, change: Callable[[Settings], None]
-) -> None:
-    settings = settings.model_copy(
-        update={"documents": settings.documents.model_copy(update={"accept_deletes": True})}
-    )
+def test_a_change_equals_a_clean_build(settings: Settings, tmp_path: Path, change: Callable[[Settings], None]) -> None:
+    settings = settings.model_copy(update={"documents": settings.documents.model_copy(update={"accept_deletes": True})})
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
     run(settings)
     first = published(settings).snapshot_id
@@ -100,7 +97,8 @@ def test_a_source_that_is_gone_leaves_the_knowledge_base(settings: Settings, tmp
 
 
 def test_going_back_republishes_the_same_snapshot(settings: Settings) -> None:
-    write_source(settings, "notes", {"river.md": RIVER})
+    folder = write_source(settings, "notes", {"river.md": RIVER})
+    modified = (folder / "river.md").stat().st_mtime
     run(settings)
     first = published(settings)
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020")})
@@ -108,6 +106,7 @@ def test_going_back_republishes_the_same_snapshot(settings: Settings) -> None:
     second = published(settings)
 
     write_source(settings, "notes", {"river.md": RIVER})
+    os.utime(folder / "river.md", (modified, modified))
     run(settings)
 
     assert second.snapshot_id != first.snapshot_id

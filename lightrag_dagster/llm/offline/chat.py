@@ -7,10 +7,10 @@ from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.llm.fencing import last_fenced
 from lightrag_dagster.llm.offline.condensing import answer, summarise
 from lightrag_dagster.llm.offline.extractor import extract
-from lightrag_dagster.llm.offline.mentions import Vocabulary, find
+from lightrag_dagster.llm.offline.mentions import find_in_question
 from lightrag_dagster.llm.offline.prose import plain
 from lightrag_dagster.llm.offline.terms import terms
-from lightrag_dagster.llm.offline.tokens import scan
+from lightrag_dagster.llm.offline.words import words
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
 
 _VERSION = 1
@@ -18,7 +18,7 @@ _VERSION = 1
 
 _DELIMITER = "<|#|>"
 _COMPLETE = "<|COMPLETE|>"
-_MARKUP = re.compile(r"<\|+|\|+>|#\|+|\|+#|\s+")
+_MARKS = re.compile(r"<\|[^<>|\s]{0,20}\|>|<\|+|\|+>|#\|+|\|+#")
 _LIMIT = re.compile(r"(\d{1,6}) tokens")
 _SUMMARY_TOKENS = 600
 
@@ -59,10 +59,10 @@ class OfflineChatModel:
 
 def _records(content: str) -> str:
     """Return a chunk's entities and relations, one record a line."""
-    found = extract(content)
-    rows = [("entity", entity.name, entity.type, entity.description) for entity in found.entities]
+    found = extract(_MARKS.sub(" ", content))
+    rows: list[tuple[str, ...]] = [("entity", one.name, one.type, one.description) for one in found.entities]
     rows += [("relation", one.source, one.target, one.keywords, one.description) for one in found.relations]
-    lines = (_DELIMITER.join(_MARKUP.sub(" ", field).strip() for field in row) for row in rows)
+    lines = (_DELIMITER.join(" ".join(_MARKS.sub(" ", field).split()) for field in row) for row in rows)
     return "\n".join([*lines, _COMPLETE])
 
 
@@ -72,19 +72,17 @@ def _keywords(query: str) -> str:
     A question with words of one kind only has the same keywords on both levels.
     """
     text = plain(query)
-    tokens = scan(text)
-    mentions = find(text, tokens, Vocabulary(frozenset(), frozenset(), german=False))
+    tokens, mentions = find_in_question(text)
     named = {index for mention in mentions for index in range(mention.first, mention.after)}
     phrases: list[list[str]] = [[]]
     for index, token in enumerate(tokens):
-        if index not in named and any(True for _ in terms(token.text)):
-            phrases[-1].append(token.text)
-        else:
+        asks = index == 0 and token.text.casefold() in words("imperatives")
+        if index in named or asks or not any(terms(token.text)):
             phrases.append([])
+        else:
+            phrases[-1].append(token.text)
     high = list(dict.fromkeys(" ".join(phrase) for phrase in phrases if phrase))
     low = list(dict.fromkeys(mention.name for mention in mentions))
-    if not (high or low) and any(True for _ in terms(text)):
-        high = [text]  # written without spaces
-    return json.dumps(
-        {"high_level_keywords": high or low, "low_level_keywords": low or high}, ensure_ascii=False
-    )
+    if not tokens and any(terms(text)):
+        high = [text]  # a script without spaces, and nothing in it that looks like a name
+    return json.dumps({"high_level_keywords": high or low, "low_level_keywords": low or high}, ensure_ascii=False)

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from lightrag_dagster.llm.offline.tokens import Kind, Token, bare, gap, opens, scan
 from lightrag_dagster.llm.offline.words import words
 
-_GERMAN_CONNECTORS = frozenset(("von", "van", "zu", "de", "of"))
-_GERMAN_ENDINGS = ("e", "en", "er", "es", "em")
 _LONGEST_NAME = 12
 """Tokens; a longer run of capitals is cut."""
 
@@ -77,6 +75,12 @@ def find(text: str, tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Men
     return found
 
 
+def find_in_question(text: str) -> tuple[list[Token], list[Mention]]:
+    """Return the tokens and mentions of a question, of which nothing is known but itself."""
+    tokens = scan(text)
+    return tokens, find(text, tokens, Vocabulary(frozenset(), frozenset(), german=False))
+
+
 def _inside_longer_name(tokens: Sequence[Token], at: int, after: int) -> bool:
     before, following = tokens[max(at - 1, 0)], tokens[min(after, len(tokens) - 1)]
     led = before.kind == "upper" and before.end + 1 == tokens[at].start and before.text.casefold() not in words("stop")
@@ -108,7 +112,7 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
                 break
             after += 1
         between = gap(text, tokens, after - 1)
-        if between == "\0":
+        if between == "\0" or (tokens[after].text == "I" and last.casefold() in words("months")):
             break
         following = tokens[after]
         if between == ", " and following.text.casefold().rstrip(".") in words("legal"):
@@ -124,15 +128,18 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
 def _connects(tokens: Sequence[Token], at: int, end: int, index: int, german: bool) -> bool:
     """Whether a lower-case word may stand inside the name that begins at `at` and so far ends at `end`."""
     word, last = tokens[index].text, tokens[end - 1].text.casefold()
-    if word == "of" and end - at > 1 and last in words("places") and last != "states":
+    heads = words("organizations") | words("events")
+    if word == "of" and end - at > 1 and last not in heads and last not in words("roles") and last != "states":
         return False  # `Nookat District of Osh Province` is two names, `District of Columbia` one
     if word in ("and", "und"):
         return index == end and _is_collective(tokens[at:end])
     if word == "the":
         return index > end
-    if word == "on":
-        return last in words("organizations") or last in words("events")
-    return word in (_GERMAN_CONNECTORS if german else words("connectors"))
+    if word in ("on", "for", "für") or (german and word in ("der", "des")):
+        return last in heads
+    if german and word == "von":
+        return last in words("names")
+    return word in words("connectors")
 
 
 def _is_collective(tokens: Sequence[Token]) -> bool:
@@ -146,7 +153,7 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
     """Return the name in a run of capitals; None when only stop words or a sentence's first word are left."""
     opening = opens(text, tokens, at)
     first = at
-    while first < after and (tokens[first].kind != "upper" or _is_prefix(tokens[first], opening or first == after - 1)):
+    while first < after and (tokens[first].kind != "upper" or _is_prefix(tokens[first], opening, first == after - 1)):
         first += 1
     for index in range(first, after - 2):
         if tokens[index].text.casefold() in words("roles") and tokens[index + 1].kind == "upper":
@@ -158,20 +165,23 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
     if after - first == 1 and (
         len(name) < 2
         or folded in words("nameless")
+        or folded in words("months")
         or (opening and first == at and not _opens_as_name(text, tokens, first, vocabulary))
         or (vocabulary.german and _is_common_noun(tokens, first))
     ):
         return None
     start = tokens[first].start
-    return Mention(name, "date" if folded in words("months") else "name", start, start + len(name), first, after)
+    return Mention(name, "name", start, start + len(name), first, after)
 
 
-def _is_prefix(token: Token, opening: bool) -> bool:
+def _is_prefix(token: Token, opening: bool, last: bool) -> bool:
     word = token.text.casefold()
     if word in words("honorifics") or (opening and word in words("imperatives")):
         return True
+    if opening and len(word) > 5 and word.endswith("ing") and not last:
+        return True  # `Restarting Envoy`
     acronym = len(word) > 1 and token.text.isupper()  # `IT`, `US`
-    return word in words("stop") and not acronym and (opening or word != "the")
+    return word in words("stop") and not acronym and (opening or last or word != "the")
 
 
 def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary) -> bool:
@@ -194,6 +204,6 @@ def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Voca
 
 def _is_common_noun(tokens: Sequence[Token], at: int) -> bool:
     """Whether a single German word with a capital is more likely a noun than a name."""
-    before = tokens[at - 1].text.casefold() if at else ""
-    described = before in words("determiners") or (before not in words("stop") and before.endswith(_GERMAN_ENDINGS))
-    return described or tokens[at].text.endswith(tuple(words("noun endings")))
+    word = tokens[at].text
+    placed = at > 0 and tokens[at - 1].text.casefold() in words("before names")
+    return word.istitle() and (not placed or word.endswith(tuple(words("noun endings"))))

@@ -1,4 +1,4 @@
-"""What a text is about, as terms two texts can share: word stems, and pairs of characters where words have no spaces."""
+"""What a text is about, as terms that texts share: word stems, and pairs of characters where no spaces are."""
 
 import re
 from collections.abc import Iterator

@@ -17,7 +17,7 @@ _KINDS: dict[str, Kind] = {
     "term": "term",
     "cjk": "name",
 }
-_OPENERS = frozenset((":", ";", "–", "—", "-", "•"))
+_OPENERS = frozenset((":", ";", "–", "—", "-", "•", '"', "“", "„", ',"', ', "'))
 
 
 class Token(NamedTuple):
@@ -50,7 +50,8 @@ def _pattern() -> re.Pattern[str]:
         )(?![\w%]|[.,/]\d|:\d))
       | (?P<number>(?=[\d£$€])(?<![\w.,:/-])(?:
             [£$€]\d[\d.,]{{0,20}}(?<![.,])(?:[ ](?:thousand|million|billion|trillion))?
-          | \d[\d.,]{{0,20}}[ ](?:€|Euro|(?:million|billion|trillion)[ ](?:dollars|euros|pounds)|[KMGT]B|[kMG]Hz|[kMGT]Wh?|FM)
+          | \d[\d.,]{{0,20}}[ ](?:(?:million|billion|trillion)[ ](?:dollars|euros|pounds)|€|Euro)
+          | \d[\d.,]{{0,20}}[ ](?:[KMGT]B|[kMG]Hz|[kMGT]Wh?|FM)
         )(?!\w))
       | ["“„](?P<title>[^\W_a-zß-öø-ÿ][^"“”„\n]{{0,70}}?)[,.;:!]?[ ]?["”“]
       | [「『《](?P<quote>[^「」『』《》\n]{{1,40}})[」』》]
@@ -71,6 +72,10 @@ def scan(text: str) -> list[Token]:
     for found in _pattern().finditer(text):
         group = found.lastgroup or "word"
         word = found[group]
+        if group == "title" and not _is_titled(word):
+            start = found.start(group)
+            tokens += [Token(token.text, token.start + start, token.end + start, token.kind) for token in scan(word)]
+            continue
         kind = _KINDS.get(group, "word")
         if kind == "word" and word[0].isdigit():
             kind = "digits"
@@ -79,6 +84,12 @@ def scan(text: str) -> list[Token]:
             kind = "upper" if mixed or word[0].isupper() else "word"
         tokens.append(Token(word, found.start(group), found.end(group), kind))
     return tokens
+
+
+def _is_titled(quotation: str) -> bool:
+    """Whether a quotation is a title, not speech: short, or most of its longer words have a capital."""
+    long = [word for word in quotation.split() if len(word) > 3]
+    return len(long) < 2 or sum(not word.islower() for word in long) * 2 > len(long)
 
 
 def bare(word: str) -> str:

@@ -1,0 +1,83 @@
+"""`chunk_vectors`, `entity_vectors` and `relation_vectors`: LanceDB tables, only changed rows embedded and written."""
+
+from typing import Any
+
+import dagster as dg
+
+from assets.metadata import OWNERS, stopwatch
+from lightrag_dagster.blocking import wait_for
+from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
+from lightrag_dagster.llm.protocol import Usage
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stores.generations import Generation
+from lightrag_dagster.stores.manifest import VectorTable
+from resources import EmbedderResource, GenerationsResource
+
+
+def _vectors(
+    settings: Settings, generations: GenerationsResource, embedder: EmbedderResource, name: str
+) -> dg.MaterializeResult:
+    async def build(generation: Generation) -> tuple[VectorTable, Usage]:
+        async with embedder.open() as model:
+            entry = await build_vectors(generation, name, model, settings.embedding)
+            if name == "chunk_vectors":
+                save_corpus_state(generation, model)
+            return entry, model.usage
+
+    with stopwatch() as watch, generations.building():
+        generation = generations.newest()
+        entry, usage = wait_for(build(generation))
+    metadata: dict[str, Any] = {
+        "dagster/row_count": entry.rows,
+        "lance_table": entry.table,
+        "tag": entry.tag,
+        "upserted": entry.upserted,
+        "deleted": entry.deleted,
+        "dimensions": entry.dimensions,
+        "calls": usage.calls,
+        "stored_vectors": usage.stored,
+        "seconds": watch.seconds,
+    }
+    return dg.MaterializeResult(data_version=dg.DataVersion(f"{generation.id}/{entry.table}"), metadata=metadata)
+
+
+@dg.asset(
+    deps=[dg.AssetDep("chunks", partition_mapping=dg.AllPartitionMapping()), "entities"],
+    group_name="knowledge_base",
+    kinds={"lancedb"},
+    owners=OWNERS,
+    description="One vector a distinct chunk, of its text. Follows `entities`, which begins the generation.",
+)
+def chunk_vectors(
+    settings: dg.ResourceParam[Settings], generations: GenerationsResource, embedder: EmbedderResource
+) -> dg.MaterializeResult:
+    """Embed the chunks that have no vector yet."""
+    return _vectors(settings, generations, embedder, "chunk_vectors")
+
+
+@dg.asset(
+    deps=["entities"],
+    group_name="knowledge_base",
+    kinds={"lancedb"},
+    owners=OWNERS,
+    description="One vector an entity, of its name and description.",
+)
+def entity_vectors(
+    settings: dg.ResourceParam[Settings], generations: GenerationsResource, embedder: EmbedderResource
+) -> dg.MaterializeResult:
+    """Embed the entities that have no vector yet."""
+    return _vectors(settings, generations, embedder, "entity_vectors")
+
+
+@dg.asset(
+    deps=["relations"],
+    group_name="knowledge_base",
+    kinds={"lancedb"},
+    owners=OWNERS,
+    description="One vector a relation, of its keywords, endpoints and description.",
+)
+def relation_vectors(
+    settings: dg.ResourceParam[Settings], generations: GenerationsResource, embedder: EmbedderResource
+) -> dg.MaterializeResult:
+    """Embed the relations that have no vector yet."""
+    return _vectors(settings, generations, embedder, "relation_vectors")

@@ -1,0 +1,68 @@
+"""`status`: what is published, and what of each source is pending or failed."""
+
+from collections import Counter
+
+from rich.console import Console
+from rich.table import Table
+
+from lightrag_dagster.documents.listing import list_files, listing_signature
+from lightrag_dagster.documents.sources import Source, find_sources
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.staleness import first_stale
+from lightrag_dagster.stores.acceptance import accepted
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.manifest import Manifest
+from lightrag_dagster.stores.publication import current_manifest
+from lightrag_dagster.stores.tables import SourceTables
+from lightrag_dagster.versions import Versions
+
+
+def show_status(console: Console) -> None:
+    """Print the published snapshot and a row for each configured source.
+
+    Raises:
+        SourceError: the sources cannot be listed.
+        StoreError: the home is damaged.
+    """
+    settings = load_settings()
+    home = Home(settings.home)
+    manifest = current_manifest(home)
+    if manifest is None:
+        console.print(f"Nothing is published in {home.root} yet; run `lightrag-dagster run`.")
+    else:
+        rows = manifest.rows
+        console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
+        console.print(
+            f"{rows['raw_documents']} documents, {rows['chunks']} chunks, {rows['entities']} entities, "
+            f"{rows['relations']} relations"
+        )
+    table = Table("source", "state", "documents", "failed chunks")
+    versions, tables = Versions.of(settings), SourceTables(home)
+    for name, source in find_sources(settings).items():
+        table.add_row(name, _state(tables, source, versions, home, manifest), *_counts(tables, name))
+    console.print(table)
+
+
+def _state(tables: SourceTables, source: Source, versions: Versions, home: Home, manifest: Manifest | None) -> str:
+    try:
+        stale = first_stale(tables, source.name, listing_signature(list_files(source)), versions)
+    except SourceError as error:
+        return f"cannot be listed: {error}"
+    if stale is not None:
+        return f"pending: {stale.table}, {stale.reason}"
+    record = accepted(home, source.name)
+    if record is None:
+        return "not accepted: too many failures"
+    published = manifest.inputs.sources.get(source.name) if manifest else None
+    return "published" if published == record.tables else "pending: merge"
+
+
+def _counts(tables: SourceTables, source: str) -> tuple[str, str]:
+    documents, failed = "", ""
+    if tables.current("raw_documents", source):
+        status = Counter(tables.read("raw_documents", source, columns=["status"])["status"].to_pylist())
+        documents = ", ".join(f"{count} {name}" for name, count in sorted(status.items()))
+    if tables.current("extractions", source):
+        failed = str(tables.read("extractions", source, columns=["status"])["status"].to_pylist().count("failed"))
+    return documents, failed

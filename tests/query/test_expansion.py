@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightrag_dagster.identity import entity_id
+from lightrag_dagster.query.expansion import endpoints_of, relations_around
+from lightrag_dagster.stores.adjacency import Adjacency, build_adjacency
+from tests.query.tables import entities, relations
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Adjacency:
+    build_adjacency(
+        tmp_path / "adjacency",
+        entities([{"name": name} for name in "abcde"]),
+        relations(
+            [
+                {"src": "a", "tgt": "b", "rank": 3, "weight": 1.0},
+                {"src": "b", "tgt": "c", "rank": 4, "weight": 1.0},
+                {"src": "a", "tgt": "c", "rank": 4, "weight": 2.0},
+                {"src": "d", "tgt": "e", "rank": 9, "weight": 9.0},
+                {"src": "b", "tgt": "d", "rank": 3, "weight": 1.0},
+            ]
+        ),
+        [],
+    )
+    return Adjacency.open(tmp_path / "adjacency")
+
+
+def pairs(graph: Adjacency, rows: list[int]) -> list[str]:
+    return ["".join(sorted(row["src"] + row["tgt"])) for row in graph.relations.take(np.array(rows, dtype=np.int32))]
+
+
+def test_relations_by_rank_then_weight_then_id(graph: Adjacency) -> None:
+    found = relations_around(graph, graph.entities.rows_of([entity_id("b"), entity_id("a")]))
+    assert pairs(graph, found[:2]) == ["ac", "bc"]
+    assert found[2:] == sorted(found[2:])
+    assert set(pairs(graph, found[2:])) == {"ab", "bd"}
+
+
+def test_nothing_leads_nowhere(graph: Adjacency) -> None:
+    nothing = np.array([], dtype=np.int32)
+    assert relations_around(graph, nothing) == []
+    assert endpoints_of(graph, nothing) == []
+
+
+def test_endpoints_in_order_of_appearance(graph: Adjacency) -> None:
+    by_pair = {pair: row for row, pair in enumerate(pairs(graph, list(range(5))))}
+    rows = np.array([by_pair["de"], by_pair["bd"]], dtype=np.int32)
+    names = [row["name"] for row in graph.entities.take(np.array(endpoints_of(graph, rows), dtype=np.int32))]
+    assert set(names[:2]) == {"d", "e"}
+    assert names[2:] == ["b"]
