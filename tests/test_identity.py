@@ -1,7 +1,7 @@
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightrag_dagster import identity
@@ -86,11 +86,13 @@ def test_a_relation_has_no_direction(first: str, second: str) -> None:
     assert identity.relation_id(first, second) == identity.relation_id(second, first)
 
 
+@settings(max_examples=30)
 @given(TEXTS)
 def test_sql_gives_the_same_digest(text: str) -> None:
     assert in_sql("left(sha256($text::VARCHAR), 32)", text=text) == identity.text_digest(text)
 
 
+@settings(max_examples=30)
 @given(TEXTS, TEXTS)
 def test_sql_gives_the_same_embedding_fingerprint(embedder: str, text: str) -> None:
     found = in_sql("left(sha256($identity::VARCHAR || chr(10) || $text::VARCHAR), 32)", identity=embedder, text=text)
