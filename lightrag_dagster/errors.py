@@ -17,6 +17,11 @@ LightRAGError                    catch this one; the command line turns it into 
 """
 
 
+def one_line(error: Exception) -> str:
+    """Return what a library's error says, on one line, to be part of one of ours."""
+    return " ".join(str(error).split())
+
+
 class LightRAGError(Exception):
     """Base class; the message names the object, the bound and the next step."""
 

@@ -16,7 +16,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
-from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.errors import SettingsError, one_line
 
 CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
 CONFIG_FILE = "lightrag.yaml"
@@ -178,16 +178,12 @@ def load_settings(**overrides: object) -> Settings:
     try:
         return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
     except yaml.YAMLError as error:
-        raise SettingsError(f"{file} is not valid YAML: {_one_line(error)}") from error
+        raise SettingsError(f"{file} is not valid YAML: {one_line(error)}") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} cannot be read: {_one_line(error)}") from error
+        raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "settings"
         raise SettingsError(f"setting {name}: {first['msg']}; see {file} and LIGHTRAG_… variables") from error
     except ValueError as error:
-        raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {_one_line(error)}") from error
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+        raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error

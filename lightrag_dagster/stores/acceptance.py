@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 import pyarrow.compute as pc
 
@@ -92,13 +91,6 @@ def wanted_inputs(home: Home, sources: Iterable[str], fingerprint: str) -> Gener
 def forget(home: Home, source: str) -> None:
     """Drop what was accepted of a source that is gone; its tables stay."""
     home.accepted(source).unlink(missing_ok=True)
-
-
-def forget_all_but(home: Home, sources: Iterable[str]) -> None:
-    """Drop what was accepted of every source but these."""
-    gone = {unquote(path.stem) for path in home.accepted("").parent.glob("*.json")} - set(sources)
-    for source in gone:
-        forget(home, source)
 
 
 def _broken_lineage(source: str, current: Mapping[str, TableVersion]) -> str | None:

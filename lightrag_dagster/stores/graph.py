@@ -17,7 +17,7 @@ import duckdb
 import kuzu
 import pyarrow as pa
 
-from lightrag_dagster.errors import IntegrityError, QueryError, StoreError
+from lightrag_dagster.errors import IntegrityError, QueryError, StoreError, one_line
 from lightrag_dagster.progress import report
 from lightrag_dagster.stores import files
 from lightrag_dagster.stores.generations import GRAPH, GRAPH_COUNTS, Generation
@@ -77,7 +77,7 @@ class GraphReader:
         try:
             result = self._connection.execute(cypher, dict(parameters or {}))
         except (RuntimeError, ValueError) as error:
-            raise QueryError(f"the Cypher cannot be run: {_one_line(error)}") from error
+            raise QueryError(f"the Cypher cannot be run: {one_line(error)}") from error
         if isinstance(result, list):
             for one in result:
                 one.close()
@@ -139,9 +139,7 @@ def _database(path: Path, *, read_only: bool) -> Iterator[kuzu.Connection]:
             read_only=read_only,
         )
     except (RuntimeError, OSError) as error:
-        raise StoreError(
-            f"the graph {path} cannot be opened: {_one_line(error)}; run `lightrag-dagster run`"
-        ) from error
+        raise StoreError(f"the graph {path} cannot be opened: {one_line(error)}; run `lightrag-dagster run`") from error
     with closing(database), closing(kuzu.Connection(database)) as connection:
         yield connection
 
@@ -168,7 +166,7 @@ def _copy_tables(generation: Generation, target: Path) -> dict[str, int]:
                 parquet.unlink()
             _run(graph, "CHECKPOINT")
     except (RuntimeError, duckdb.Error) as error:
-        raise StoreError(f"the graph of {generation.id} cannot be built: {_one_line(error)}; run again") from error
+        raise StoreError(f"the graph of {generation.id} cannot be built: {one_line(error)}; run again") from error
     report("graph", len(rows), len(definitions))
     return rows
 
@@ -195,7 +193,3 @@ def _run(connection: kuzu.Connection, statement: str) -> None:
 
 def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

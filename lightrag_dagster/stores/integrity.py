@@ -4,7 +4,7 @@ from importlib.resources import files as package_files
 
 import duckdb
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.stores import generations
 from lightrag_dagster.stores.generations import Generation
@@ -51,8 +51,7 @@ def findings(generation: Generation) -> list[str]:
         try:
             rows = connection.execute(query, {"identity": vectors.identity}).fetchall()
         except duckdb.Error as error:
-            reason = " ".join(str(error).split())
-            raise StoreError(f"{generation.id} cannot be checked: {reason}; run again") from error
+            raise StoreError(f"{generation.id} cannot be checked: {one_line(error)}; run again") from error
     return problems + [f"{problem} ({times} times, first {first})" for problem, times, first in rows]
 
 

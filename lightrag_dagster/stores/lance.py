@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from lancedb.index import HnswSq
 
-from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError
+from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError, one_line
 from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.stores import files
@@ -245,5 +245,6 @@ def _lance_errors(table: str) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError, OSError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())
-        raise StoreError(f"vector table {table} cannot be used: {reason}; run again or restore the home") from error
+        raise StoreError(
+            f"vector table {table} cannot be used: {one_line(error)}; restore the home, run again"
+        ) from error

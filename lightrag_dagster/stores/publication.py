@@ -28,7 +28,8 @@ def publish(home: Home, generation: Generation) -> Manifest:
     if problems := findings(generation):
         named = "; ".join(problems[:_NAMED_FINDINGS])
         more = f"; and {len(problems) - _NAMED_FINDINGS} more" if len(problems) > _NAMED_FINDINGS else ""
-        raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete its folder and run again")
+        folder = home.generation(generation.id)
+        raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
     others = [one.sequence for one in snapshots(home) if one.snapshot_id != generation.id]
     published = Manifest(
         snapshot_id=generation.id,

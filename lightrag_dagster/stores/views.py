@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from lightrag_dagster.errors import QueryError, StoreError
+from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stores import files
 from lightrag_dagster.stores.generations import VIEWS, Generation
@@ -34,7 +34,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, generation: Generation) 
             )
             connection.execute(f'CREATE VIEW "{table}" AS {rows}')
     except duckdb.Error as error:
-        raise StoreError(f"the tables of {generation.id} cannot be read: {_one_line(error)}; run again") from error
+        raise StoreError(f"the tables of {generation.id} cannot be read: {one_line(error)}; run again") from error
 
 
 def build_views(generation: Generation) -> None:
@@ -58,13 +58,13 @@ def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         connection = duckdb.connect(str(path), read_only=True)
     except duckdb.Error as error:
-        raise StoreError(f"{path} cannot be opened: {_one_line(error)}; run `lightrag-dagster run`") from error
+        raise StoreError(f"{path} cannot be opened: {one_line(error)}; run `lightrag-dagster run`") from error
     with connection:
         try:
             connection.execute("SET TimeZone = 'UTC'")
             yield connection
         except duckdb.Error as error:
-            raise QueryError(f"the SQL cannot be run: {_one_line(error)}") from error
+            raise QueryError(f"the SQL cannot be run: {one_line(error)}") from error
 
 
 def query_views(path: Path, statement: str) -> pa.Table:
@@ -76,7 +76,3 @@ def query_views(path: Path, statement: str) -> pa.Table:
 
 def _literal(paths: list[str]) -> str:
     return "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in paths) + "]"
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

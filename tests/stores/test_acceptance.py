@@ -4,7 +4,7 @@ import pytest
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.stores.acceptance import accept, accepted, forget, forget_all_but, wanted_inputs
+from lightrag_dagster.stores.acceptance import accept, accepted, forget, wanted_inputs
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.tables import SourceTables
 from tests.stores.corpus import OFFICE, RIVER, home_of, write_source
@@ -111,7 +111,7 @@ def test_a_forgotten_source_is_merged_no_more(tmp_path: Path) -> None:
     home = home_of(tmp_path, **{"river": RIVER, "a/b.c": OFFICE, "gone": OFFICE})
     for source in ("river", "a/b.c", "gone"):
         accept(home, source, 0.0)
-    forget_all_but(home, ["river", "a/b.c"])
+    forget(home, "gone")
     assert accepted(home, "gone") is None
     assert accepted(home, "a/b.c") is not None
     forget(home, "river")

@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
+import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -225,8 +226,6 @@ def random_rows(count: int, seed: int = 0, dimensions: int = 8, prefix: str = "i
 
 
 def index_of(store: Store) -> tuple[int | None, int | None] | None:
-    import lancedb
-
     indices = list(lancedb.connect(store.home.lance).open_table("entities-1").list_indices())
     return (indices[0].num_indexed_rows, indices[0].num_unindexed_rows) if indices else None
 

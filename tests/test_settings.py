@@ -1,0 +1,104 @@
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings import load_settings
+
+
+def write(text: str) -> None:
+    Path("lightrag.yaml").write_text(text, encoding="utf-8")
+
+
+def test_defaults_need_no_file() -> None:
+    settings = load_settings()
+    assert settings.home == Path("data")
+    assert settings.llm.provider == settings.embedding.provider == "offline"
+    assert (settings.chunking.size, settings.chunking.overlap) == (1200, 100)
+    assert settings.named_sources == {}
+
+
+def test_the_environment_wins_over_the_file_over_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("home: from-file\nllm:\n  model: from-file\n  max_concurrency: 3\n")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "from-environment")
+    settings = load_settings()
+    assert settings.home == Path("from-file")
+    assert settings.llm.model == "from-environment"
+    assert settings.llm.max_concurrency == 3
+    assert settings.llm.timeout == 120.0
+    assert load_settings(home=Path("given")).home == Path("given")
+
+
+def test_another_file_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text("sources: elsewhere\n")
+    monkeypatch.setenv("LIGHTRAG_CONFIG", str(tmp_path / "other.yaml"))
+    assert load_settings().sources == Path("elsewhere")
+
+
+def test_sources_can_be_named() -> None:
+    write("named_sources:\n  wiki:\n    uri: file:///srv/wiki\n    glob: '*.md'\n  notes: {uri: ../notes}\n")
+    named = load_settings().named_sources
+    assert (named["wiki"].uri, named["wiki"].glob) == ("file:///srv/wiki", "*.md")
+    assert named["notes"].glob == "**/*"
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        load_settings().llm.model = "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("llm:\n  provider: nobody\n", ["setting llm.provider", "'offline' or 'openai'"]),
+        ("chunking:\n  size: 100\n  overlap: 100\n", ["setting chunking", "overlap 100 must be smaller than size 100"]),
+        ("chunking:\n  size: many\n", ["setting chunking.size"]),
+        ("documents:\n  max_failed_share: 1.5\n", ["setting documents.max_failed_share"]),
+        ("no_such_setting: 1\n", ["setting no_such_setting"]),
+        ("llm:\n  api_key: sk-secret\n", ["setting llm.api_key"]),
+        ("embedding:\n  dimensions: 0\n", ["setting embedding.dimensions"]),
+        ("llm: [1, 2]\n", ["setting llm"]),
+        ("home: [\n", ["lightrag.yaml is not valid YAML"]),
+        ("\tbad", ["lightrag.yaml is not valid YAML"]),
+        ("just text", ["lightrag.yaml"]),
+        ("- a\n- b\n", ["lightrag.yaml"]),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_the_setting(text: str, names: list[str]) -> None:
+    write(text)
+    with pytest.raises(SettingsError) as refused:
+        load_settings()
+    message = str(refused.value)
+    assert all(name in message for name in names), message
+    assert "\n" not in message
+    assert "sk-secret" not in message
+
+
+def test_bytes_that_are_no_text() -> None:
+    Path("lightrag.yaml").write_bytes(b"home: \xff\xfe\n")
+    with pytest.raises(SettingsError, match=r"lightrag\.yaml") as refused:
+        load_settings()
+    assert "\n" not in str(refused.value)
+
+
+def test_an_empty_file_is_the_defaults() -> None:
+    write("")
+    assert load_settings().home == Path("data")
+
+
+def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_LLM__MAX_CONCURRENCY", "lots")
+    with pytest.raises(SettingsError, match=r"setting llm\.max_concurrency: .*LIGHTRAG_"):
+        load_settings()
+
+
+def test_a_variable_that_is_no_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", "{")
+    with pytest.raises(SettingsError, match="LIGHTRAG_"):
+        load_settings()
+
+
+def test_a_named_file_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_CONFIG", "/nowhere/lightrag.yaml")
+    with pytest.raises(SettingsError, match=r"LIGHTRAG_CONFIG names /nowhere/lightrag\.yaml, which is not a file"):
+        load_settings()
