@@ -95,7 +95,7 @@ def _owners(lists: Lists, rows: Sequence[int]) -> list[list[int]]:
 def _similarity(snapshot: Snapshot, found: Found, chunk_rows: set[int]) -> dict[int, float]:
     """Return the cosine similarity to the question of every chunk that has a vector."""
     rows = np.array(sorted(chunk_rows), dtype=np.int32)
-    ids = [row["chunk_id"] for row in snapshot.graph.chunks.take(rows)]
+    ids = snapshot.graph.chunks.ids_at(rows)
     vectors = snapshot.vectors["chunk_vectors"].vectors(ids)
     known = [(row, vectors[chunk_id]) for row, chunk_id in zip(rows.tolist(), ids, strict=True) if chunk_id in vectors]
     if not known:
