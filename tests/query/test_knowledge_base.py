@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster import Keywords, KnowledgeBase
-from lightrag_dagster.errors import EmbeddingError, NoSnapshotError, QueryError, StoreError
+from lightrag_dagster.errors import EmbeddingError, QueryError
 from lightrag_dagster.query.answer import NO_CONTEXT
 from lightrag_dagster.settings import load_settings
 from tests.loopback import Loopback
@@ -196,17 +196,6 @@ def test_the_home_comes_from_the_settings(published_home: Path, monkeypatch: pyt
         assert opened.retrieve(STATION, mode="naive").chunks
 
 
-def test_nothing_published(tmp_path: Path) -> None:
-    with pytest.raises(NoSnapshotError, match=r"home yet; run `lightrag-dagster run`"):
-        KnowledgeBase.open(tmp_path / "home")
-    assert not (tmp_path / "home").exists()
-
-
-def test_an_unknown_snapshot_is_named(published_home: Path) -> None:
-    with pytest.raises(StoreError, match="gen-none"):
-        KnowledgeBase.open(published_home, "gen-none")
-
-
 def test_a_reader_keeps_its_snapshot_and_can_open_an_old_one(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     old = publish_sources(settings, {"notes": {"a.md": "Marta Lindqvist maintains Halden Weir."}})
@@ -231,13 +220,6 @@ def test_another_embedder_than_the_snapshots_is_refused(home: Path) -> None:
     )
     with KnowledgeBase.open(home) as opened, pytest.raises(EmbeddingError, match=r"older/.*run"):
         opened.retrieve(STATION, keywords=KEYWORDS)
-
-
-def test_a_damaged_corpus_state_is_named(home: Path) -> None:
-    (state,) = home.glob("generations/*/corpus_state.npy")
-    state.write_bytes(b"not an array")
-    with pytest.raises(StoreError, match=str(state)):
-        KnowledgeBase.open(home)
 
 
 def test_where_answers_cannot_be_stored_they_are_given_all_the_same(
