@@ -1,9 +1,10 @@
 """`sql`: DuckDB over the published tables."""
 
+import csv
+import json
 import sys
 
 import pyarrow as pa
-import pyarrow.csv
 from rich.console import Console
 from rich.table import Table
 
@@ -30,9 +31,9 @@ def run_sql(console: Console, statement: str, output: str) -> None:
         raise NoSnapshotError(f"nothing is published in {home.root} yet; run `lightrag-dagster run` first")
     rows = query_views(Generation(home, manifest.snapshot_id).path("views.duckdb"), statement)
     if output == "csv":
-        pyarrow.csv.write_csv(_flat(rows), sys.stdout.buffer)
+        _write_csv(rows)
     elif output == "json":
-        sys.stdout.write(rows.to_pandas().to_json(orient="records"))
+        sys.stdout.write(json.dumps(rows.to_pylist(), ensure_ascii=False, default=str) + "\n")
     else:
         console.print(_rich_table(rows))
         if rows.num_rows > _SHOWN_ROWS:
@@ -48,5 +49,8 @@ def _rich_table(rows: pa.Table) -> Table:
     return table
 
 
-def _flat(rows: pa.Table) -> pa.Table:
-    return rows
+def _write_csv(rows: pa.Table) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(rows.column_names)
+    for batch in rows.to_batches():
+        writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))

@@ -23,8 +23,10 @@ _FIELD = re.compile(
       | <\|\#[^|\n]>                #                  <|#X>
       | <\|\#(?:\|+>?|:)            # the end missing: <|#| <|#|| <|#:
       | \|\#\|>                     # the start missing: |#|>
-      | <(?<=[\S\x1f]<)\|+>(?=[\S\x1f])  # core missing, glued on both sides: name<|>type; a spaced <|> is text
-      | <(?<=[\S\x1f]<)\|\|(?!>)         # core and end missing, glued: name<||type
+      # core missing, glued on both sides: name<|>type; a spaced <|> is text
+      | <(?<=[\S\x1f]<)\|+>(?=[\S\x1f])
+      # core and end missing, glued: name<||type
+      | <(?<=[\S\x1f]<)\|\|(?!>)
     ) (?:\|(?!\#)|>(?=[^\W\d]))?    # and a pipe or bracket too many: <|#|>| <|#|>>name, but not >90%
   | <\x1f                           # or before it: <<|#|>
   | \|\|\#\|\|                      # pipes for brackets: ||#||
@@ -34,9 +36,9 @@ _FIELD = re.compile(
 
 _END = re.compile(
     r"""
-      <\\?\|*\ ?(?i:completed?)\ ?\\?\|*\\?>      # <|COMPLETE|> <COMPLETE|> <\|COMPLETE\|>
-    | <\\?\|+\ ?(?i:completed?)\b\|*               # the end missing: <|COMPLETE <|COMPLETE|
-    | \|(?<!\|\|)\|*\ ?(?i:completed?)\ ?\|*>      # the start missing: |COMPLETE|>
+      <\\?\|+\ ?(?i:completed?)\b(?:\ ?\\?\|*\\?>|\|*)  # <|COMPLETE|> <\|COMPLETE\|> <|COMPLETE>, no end: <|COMPLETE
+    | <(?:(?i:completed?)\|+>?|COMPLETED?>)             # <COMPLETE|> <COMPLETE>, but <complete> is a tag
+    | \|(?<!\|\|)\|*\ ?(?i:completed?)\ ?\|*>           # the start missing: |COMPLETE|>
     """,
     re.VERBOSE,
 )

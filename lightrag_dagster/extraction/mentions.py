@@ -11,7 +11,7 @@ from lightrag_dagster.schemas import ENTITY_MENTIONS, RELATION_MENTIONS
 
 _KEY = ["source", "chunk_id", "extraction_key"]
 # Records as Python objects take much more room than in a table, so they are kept for this many chunks at a time.
-_CHUNKS_AT_ONCE = 4096
+_CHUNKS_AT_ONCE = 1024
 
 
 def parse_extractions(extractions: pa.Table) -> tuple[pa.Table, pa.Table]:

@@ -42,6 +42,8 @@ def merge_rounds(rounds: Sequence[Records]) -> Records:
     A later round adds the entities (by exact name) and relations (by exact pair, with direction) that are new, and
     replaces one where its first description is longer. Replaced records leave the order, their successors join its end.
     """
+    if len(rounds) == 1:
+        return rounds[0]
     entities: list[Entity] = []
     relations: list[Relation] = []
     for answer in rounds:

@@ -25,8 +25,8 @@ _PLACEHOLDER_NAME = re.compile(
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
-    r"[<{\[].*[>}\]]|\W*(?:(?:entity|source|target|relation(?:ship)?)[ _])?"
-    r"(?:name|type|description|keywords?|strength|entity|source|target)\W*",
+    r"[<{\[].*[>}\]]|\W*(?:(?:(?:entity|source|target|relation(?:ship)?)[ _])?"
+    r"(?:name|type|description|keywords?|strength)|(?:source|target)(?:[ _]entity)?)\W*",
     re.IGNORECASE,
 )
 
@@ -62,7 +62,7 @@ class Records:
 
 def make_entity(name: str, kind: str, description: str) -> Entity | None:
     """Return the normalised entity, or None where name, type or description is unusable or a placeholder."""
-    if _are_placeholders([name], [kind, description]):
+    if _PLACEHOLDER_NAME.fullmatch(name) or all(map(_PLACEHOLDER.fullmatch, (description, name, kind))):
         return None
     entity = Entity(normalise_name(name), normalise_type(kind), normalise_description(description))
     return entity if entity.name and entity.type and entity.description else None
@@ -73,7 +73,9 @@ def make_relation(src: str, tgt: str, keywords: str, description: str, weight: f
 
     Keywords may be blank.
     """
-    if _are_placeholders([src, tgt], [keywords, description]):
+    if _PLACEHOLDER_NAME.fullmatch(src) or _PLACEHOLDER_NAME.fullmatch(tgt):
+        return None
+    if all(map(_PLACEHOLDER.fullmatch, (description, src, tgt, keywords))):
         return None
     relation = Relation(
         normalise_name(src),
@@ -91,8 +93,8 @@ def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation]]:
 
     A relation has source, target, keywords and description; or, where a number ends it, source, target, description,
     keywords and strength, the order of older prompts. An entity has name, type and description; a number after them is
-    left out. A fourth text is ambiguous: where the second field is a known type, of these or other rows, and no
-    entity's name, it is the rest of the description; otherwise the row is a relation under the wrong word.
+    left out. A fourth text is ambiguous: where the second field is a usual type, or one of the answer, and no entity of
+    the answer, it is the rest of the description; otherwise the row is a relation under the wrong word.
     """
     records = [_record(row) for row in rows]
     if any(isinstance(record, _WideEntity) for record in records):
@@ -148,9 +150,3 @@ def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) ->
     if normalise_name(second) not in names and normalise_type(second) in types:
         return make_entity(name, second, f"{third} {fourth}")
     return _relation(row.fields, row.weight)
-
-
-def _are_placeholders(names: Sequence[str], others: Sequence[str]) -> bool:
-    return any(_PLACEHOLDER_NAME.fullmatch(name) for name in names) or all(
-        map(_PLACEHOLDER.fullmatch, (*names, *others))
-    )

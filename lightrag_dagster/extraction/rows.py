@@ -107,7 +107,7 @@ def _stop(fields: Sequence[str], starts: Mapping[int, _Start], at: int) -> int:
 
 def strength(field: str) -> float | None:
     """Return the number that is all of a field, if it is one."""
-    number = undecorated(field).strip("\"'")
+    number = undecorated(field).strip("\"'*`")
     return float(number) if _NUMBER.fullmatch(number) else None
 
 

@@ -35,6 +35,7 @@ MIN_RECALL = 0.9
 
 _IDS_PER_STATEMENT = 10_000
 _SAMPLE = 20
+_REFINE = 10
 
 _log = logging.getLogger(__name__)
 
@@ -183,9 +184,10 @@ def _rows(table: str, block: pa.Table, vectors: Vectors, dimensions: int) -> pa.
 
 def _nearest(handle: Any, vector: Vectors, limit: int) -> Any:
     query = handle.search(vector).distance_type("cosine").select(["id", "_distance"]).limit(limit)
-    # Refining compares the true vectors of ten times as many candidates. Without it, the distances that an index gives
-    # are those of the rounded vectors, on another scale than cosine.
-    return query.nprobes(50).refine_factor(10)
+    # Refining compares the true vectors of ten times as many candidates: without it the distances that an index gives
+    # are on another scale than cosine. The wide beam (ef) finds 98% of the nearest of 51,000 random vectors of 384
+    # dimensions, the hardest case, in 16 ms; the default finds 74%.
+    return query.nprobes(50).refine_factor(_REFINE).ef(max(2000, _REFINE * limit))
 
 
 def _keep_index(handle: Any, table: str) -> None:

@@ -94,6 +94,7 @@ def test_a_marker_in_any_form(marker: str) -> None:
         ("它以<|COMPLETE|>结束", None),
         ("| complete | yes |", None),
         ("The work is complete.", None),
+        ("The status is <complete>", None),
     ],
 )
 def test_a_marker_in_a_sentence_is_quoted(text: str, expected: str | None) -> None:

@@ -1,6 +1,7 @@
 """A small knowledge base made by hand: documents are lists of chunks, a chunk is the names of the entities in it."""
 
 import hashlib
+import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.stores.acceptance import accept, wanted_inputs
+from lightrag_dagster.stores.adjacency import build_adjacency
 from lightrag_dagster.stores.generations import ADJACENCY, Generation, start
 from lightrag_dagster.stores.graph import build_graph
 from lightrag_dagster.stores.home import Home
@@ -183,15 +185,22 @@ def merge(home: Home, *sources: str, embedder_identity: str = "hash/8") -> Gener
 
 
 async def build(generation: Generation, embedder: HashEmbedder | None = None) -> Generation:
-    """Finish every step of a generation after the merge; the arrays are for others to test."""
+    """Finish every step of a generation after the merge."""
     for table in VECTOR_TABLES:
         await build_vectors(
             generation, table, embedder or HashEmbedder(), EmbeddingSettings(dimensions=8, batch_size=2)
         )
     build_graph(generation)
-    generation.path(ADJACENCY).mkdir(exist_ok=True)
+    entities, relations = generation.read_table("entities"), generation.read_table("relations")
+    build_adjacency(generation.path(ADJACENCY), entities, relations, generation.table_files("chunks"))
     build_views(generation)
     return generation
+
+
+def copy_of(generation: Generation, folder: Path) -> Generation:
+    """Return a generation in a copy of its home, for a test to damage."""
+    shutil.copytree(generation.home.root, folder, dirs_exist_ok=True)
+    return Generation(Home(folder), generation.id)
 
 
 def home_of(folder: Path, **sources: Documents) -> Home:

@@ -23,7 +23,16 @@ AWKWARD = [
 
 @pytest.fixture
 def generation(tmp_path: Path) -> Generation:
+    """A generation whose graph is still to be built."""
     return merge(home_of(tmp_path, river=RIVER, office=OFFICE), "river", "office")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph for tests that only read."""
+    generation = merge(home_of(tmp_path_factory.mktemp("built"), river=RIVER, office=OFFICE), "river", "office")
+    build_graph(generation)
+    return generation.path("graph.kuzu")
 
 
 def test_the_graph_holds_what_the_tables_hold(generation: Generation) -> None:
@@ -143,10 +152,8 @@ def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     assert not list(generation.path("x").parent.glob(".*"))
 
 
-def test_open_graphs_share_a_file(generation: Generation) -> None:
-    build_graph(generation)
-    path = generation.path("graph.kuzu")
-    with open_graph(path) as first, open_graph(path) as second:
+def test_open_graphs_share_a_file(built: Path) -> None:
+    with open_graph(built) as first, open_graph(built) as second:
         assert first.rows("MATCH (e:Entity) RETURN count(*) AS n") == second.rows(
             "MATCH (e:Entity) RETURN count(*) AS n"
         )
@@ -162,9 +169,8 @@ def test_open_graphs_share_a_file(generation: Generation) -> None:
         ("MATCH (e:Entity) RETURN CAST(e.name AS INT64)", "Weir|Cast failed|Conversion"),
     ],
 )
-def test_wrong_cypher_is_one_line(generation: Generation, cypher: str, reason: str) -> None:
-    build_graph(generation)
-    with open_graph(generation.path("graph.kuzu")) as graph, pytest.raises(QueryError, match=reason) as refused:
+def test_wrong_cypher_is_one_line(built: Path, cypher: str, reason: str) -> None:
+    with open_graph(built) as graph, pytest.raises(QueryError, match=reason) as refused:
         graph.rows(cypher)
     assert "\n" not in str(refused.value)
 

@@ -14,12 +14,18 @@ from lightrag_dagster.stores import files
 from lightrag_dagster.stores.generations import Generation
 from lightrag_dagster.stores.integrity import findings
 from lightrag_dagster.stores.manifest import Vectors
-from tests.stores.corpus import OFFICE, RIVER, build, home_of, merge
+from tests.stores.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, write_source
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Generation:
+    home = home_of(tmp_path_factory.mktemp("built"), river=RIVER, office=OFFICE)
+    return asyncio.run(build(merge(home, "river", "office")))
 
 
 @pytest.fixture
-def generation(tmp_path: Path) -> Generation:
-    return asyncio.run(build(merge(home_of(tmp_path, river=RIVER, office=OFFICE), "river", "office")))
+def generation(built: Generation, tmp_path: Path) -> Generation:
+    return copy_of(built, tmp_path)
 
 
 def test_a_sound_generation_has_no_findings(generation: Generation) -> None:
@@ -33,8 +39,6 @@ def test_nothing_at_all_is_sound(tmp_path: Path, sources: tuple[str, ...]) -> No
 
 
 def test_failed_rows_are_sound(tmp_path: Path) -> None:
-    from tests.stores.corpus import write_source
-
     home = home_of(tmp_path)
     write_source(home, "river", RIVER, failed_documents=1, failed_chunks=1)
     assert findings(asyncio.run(build(merge(home, "river")))) == []
@@ -71,42 +75,78 @@ def double(table: pa.Table) -> pa.Table:
     return pa.concat_tables([table, table.slice(0, 1)])
 
 
-BROKEN: list[tuple[str, Callable[[pa.Table], pa.Table], str]] = [
-    ("relations", lambda rows: change(rows, "src_id", "ent-none"), "a relation ends at an entity that does not exist"),
-    ("relations", lambda rows: change(rows, "tgt_id", "ent-none"), "a relation ends at an entity that does not exist"),
-    ("entities", lambda rows: change(rows, "chunk_ids", ["chunk-none"]), "a chunk is cited that does not exist"),
-    ("relations", lambda rows: change(rows, "chunk_ids", ["chunk-none"]), "a chunk is cited that does not exist"),
-    ("entity_evidence", lambda rows: change(rows, "chunk_id", "chunk-none"), "a chunk is cited that does not exist"),
-    ("relation_evidence", lambda rows: change(rows, "chunk_id", "chunk-none"), "a chunk is cited that does not exist"),
-    ("entities", lambda rows: change(rows, "doc_ids", ["doc-none"]), "a document is cited that does not exist"),
-    ("relations", lambda rows: change(rows, "doc_ids", ["doc-none"]), "a document is cited that does not exist"),
-    ("entity_evidence", lambda rows: change(rows, "entity_id", "ent-none"), "evidence names an entity that does not"),
-    ("relation_evidence", lambda rows: change(rows, "relation_id", "rel-none"), "evidence names a relation that does"),
-    ("entities", double, "two entities have one id"),
-    ("relations", double, "two relations have one id"),
-    ("entities", drop, "a vector belongs to no row, in entity_vectors"),
-    ("entities", drop, "a node of the graph belongs to no row, of Entity"),
-    ("relations", drop, "an edge of the graph read forwards belongs to no row, of RELATED"),
-    ("relations", drop, "an edge of the graph read backwards belongs to no row, of RELATED"),
-    ("entities", double, "a row is missing from the graph, of Entity"),
-    ("relations", double, "an edge is missing from the graph read forwards, of RELATED"),
-    ("relations", double, "an edge is missing from the graph read backwards, of RELATED"),
+NO_CHUNK = "a chunk is cited that does not exist"
+NO_DOCUMENT = "a document is cited that does not exist"
+NO_ENTITY = "a relation ends at an entity that does not exist"
+
+BROKEN: list[tuple[str, Callable[[pa.Table], pa.Table], set[str]]] = [
+    ("relations", lambda rows: change(rows, "src_id", "ent-none"), {NO_ENTITY}),
+    ("relations", lambda rows: change(rows, "tgt_id", "ent-none"), {NO_ENTITY}),
+    ("entities", lambda rows: change(rows, "chunk_ids", ["chunk-none"]), {NO_CHUNK}),
+    ("relations", lambda rows: change(rows, "chunk_ids", ["chunk-none"]), {NO_CHUNK}),
+    ("entity_evidence", lambda rows: change(rows, "chunk_id", "chunk-none"), {NO_CHUNK}),
+    ("relation_evidence", lambda rows: change(rows, "chunk_id", "chunk-none"), {NO_CHUNK}),
+    ("entities", lambda rows: change(rows, "doc_ids", ["doc-none"]), {NO_DOCUMENT}),
+    ("relations", lambda rows: change(rows, "doc_ids", ["doc-none"]), {NO_DOCUMENT}),
+    (
+        "entity_evidence",
+        lambda rows: change(rows, "entity_id", "ent-none"),
+        {"evidence names an entity that does not exist"},
+    ),
+    (
+        "relation_evidence",
+        lambda rows: change(rows, "relation_id", "rel-none"),
+        {"evidence names a relation that does not exist"},
+    ),
     (
         "entities",
         lambda rows: change(rows, "embedding_fingerprint", "x"),
-        "a row has no vector of its text in entity_v",
+        {"a row has no vector of its text in entity_vectors", "a vector belongs to no row, in entity_vectors"},
+    ),
+    (
+        "entities",
+        drop,
+        {"a vector belongs to no row, in entity_vectors", "a node of the graph belongs to no row, of Entity"},
+    ),
+    (
+        "relations",
+        drop,
+        {
+            "a vector belongs to no row, in relation_vectors",
+            "an edge of the graph read forwards belongs to no row, of RELATED",
+            "an edge of the graph read backwards belongs to no row, of RELATED",
+        },
+    ),
+    (
+        "entities",
+        double,
+        {
+            "two entities have one id",
+            "a row has no vector of its text in entity_vectors",
+            "a row is missing from the graph, of Entity",
+        },
+    ),
+    (
+        "relations",
+        double,
+        {
+            "two relations have one id",
+            "a row has no vector of its text in relation_vectors",
+            "an edge is missing from the graph read forwards, of RELATED",
+            "an edge is missing from the graph read backwards, of RELATED",
+        },
     ),
 ]
 
 
-@pytest.mark.parametrize(("table", "breaking", "finding"), BROKEN)
+@pytest.mark.parametrize(("table", "breaking", "expected"), BROKEN)
 def test_a_broken_table_is_found(
-    generation: Generation, table: str, breaking: Callable[[pa.Table], pa.Table], finding: str
+    generation: Generation, table: str, breaking: Callable[[pa.Table], pa.Table], expected: set[str]
 ) -> None:
     path = generation.path(f"{table}.parquet")
     files.write_parquet(path, breaking(files.read_parquet(path)))
     found = findings(generation)
-    assert any(one.startswith(finding) and "(1 times, first " in one for one in found), found
+    assert expected <= {one.partition(" (1 times, first ")[0] for one in found}
     assert not any("\n" in one for one in found)
 
 

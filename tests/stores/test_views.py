@@ -15,6 +15,12 @@ def views(home: Home, *sources: str) -> Path:
     return generation.path("views.duckdb")
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Views for tests that only read."""
+    return views(home_of(tmp_path_factory.mktemp("built"), river=RIVER), "river")
+
+
 def test_a_view_a_table(tmp_path: Path) -> None:
     home = home_of(tmp_path / "it's here", river=RIVER, office=OFFICE)
     with open_views(views(home, "river", "office")) as connection:
@@ -50,14 +56,13 @@ def test_building_again_writes_nothing(tmp_path: Path) -> None:
     assert generation.path("views.duckdb").stat() == before
 
 
-def test_query_views(tmp_path: Path) -> None:
-    path = views(home_of(tmp_path, river=RIVER), "river")
-    rows = query_views(path, "SELECT name, len(chunk_ids) AS chunks FROM entities ORDER BY ALL")
+def test_query_views(built: Path) -> None:
+    rows = query_views(built, "SELECT name, len(chunk_ids) AS chunks FROM entities ORDER BY ALL")
     assert rows.to_pydict() == {"name": ["Bergen", "Gauge", "Marta", "Weir"], "chunks": [1, 2, 2, 2]}
-    assert query_views(path, "SELECT modified_at FROM raw_documents")["modified_at"][0].as_py().isoformat() == (
+    assert query_views(built, "SELECT modified_at FROM raw_documents")["modified_at"][0].as_py().isoformat() == (
         "2026-01-02T00:00:00+00:00"
     )
-    assert query_views(path, "SET threads = 1").num_rows == 0
+    assert query_views(built, "SET threads = 1").num_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -70,10 +75,9 @@ def test_query_views(tmp_path: Path) -> None:
         ("CREATE TABLE mine (a INT)", "read-only"),
     ],
 )
-def test_wrong_sql_is_one_line(tmp_path: Path, statement: str, reason: str) -> None:
-    path = views(home_of(tmp_path, river=RIVER), "river")
+def test_wrong_sql_is_one_line(built: Path, statement: str, reason: str) -> None:
     with pytest.raises(QueryError, match=reason) as refused:
-        query_views(path, statement)
+        query_views(built, statement)
     assert "\n" not in str(refused.value)
 
 

@@ -8,14 +8,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lightrag_dagster.llm.offline.entity_types import OTHER, entity_type
 from lightrag_dagster.llm.offline.mentions import Mention, Vocabulary, find, join_phrases
 from lightrag_dagster.llm.offline.prose import sentences
-from lightrag_dagster.llm.offline.tokens import Kind, Token, bare, name_like, opens, scan
-from lightrag_dagster.llm.offline.types import OTHER, entity_type
+from lightrag_dagster.llm.offline.tokens import Kind, Token, gap, name_like, opens, scan
 from lightrag_dagster.llm.offline.words import words
 
 _MOST_SENTENCES = 3
 _MOST_CAPITALS = 3
+_GERMAN_WORDS = 4
 _LONGEST_TOPIC = 12
 _MEASURES = ("date", "number")
 _NOWHERE = Mention("", "name", 0, 0, 0, 0)
@@ -82,14 +83,16 @@ def _read(parts: Sequence[_Part], folded: str) -> None:
         own: list[Mention] = []
         if part.level:
             phrase = _PARENTHESES.sub("", part.text).replace("`", "").strip(" :.")
-            if _is_topic(phrase, part, folded):
-                kind: Kind = "name" if name_like(part.tokens) else "term"
-                own = [Mention(phrase, kind, 0, len(phrase), 0, len(part.tokens))]
-                part.tokens = [token for token in part.tokens if token.start >= len(phrase)]
+            phrase = phrase.title() if phrase.isupper() and len(part.tokens) > 1 else phrase
+            inside = [token for token in part.tokens if token.start < len(phrase)]
+            if _is_topic(phrase, part.level, inside, folded, vocabulary):
+                kind: Kind = "name" if name_like(inside) else "title" if part.level == 1 else "term"
+                own = [Mention(phrase, kind, 0, len(phrase), 0, len(inside))]
+                part.tokens = part.tokens[len(inside) :]
         else:
             part.tokens = join_phrases(part.tokens, [topic for topic in (title, section) if topic])
         shouted = part.text.isupper() and len(part.tokens) > _MOST_CAPITALS
-        if not shouted and not (part.level and _is_listed(part)):
+        if not shouted and not (part.level and _is_listed(part.tokens)):
             own += find(part.text, part.tokens, vocabulary)
         part.mentions = [(mention, entity_type(part.text, part.tokens, mention)) for mention in own]
         first = next((mention.name for mention in own if mention.kind not in _MEASURES), None)
@@ -103,27 +106,34 @@ def _read(parts: Sequence[_Part], folded: str) -> None:
 
 
 def _vocabulary(parts: Sequence[_Part]) -> Vocabulary:
-    lower = frozenset(token.text.casefold() for part in parts for token in part.tokens if token.kind == "word")
-    upper = frozenset(
-        token.text.casefold()
-        for part in parts
-        for at, token in enumerate(part.tokens)
-        if token.kind == "upper" and token.text == bare(token.text)
-        if not opens(part.text, part.tokens, at) or (part.level and not _is_listed(part) and name_like(part.tokens))
-    )
-    return Vocabulary(lower, upper, german=len(words("german") & lower) >= 4)
+    lower: set[str] = set()
+    upper: set[str] = set()
+    for part in parts:
+        several = part.level == 1 or (part.level > 1 and len(part.tokens) > 1)
+        named_heading = several and name_like(part.tokens) and not _is_listed(part.tokens)
+        for at, token in enumerate(part.tokens):
+            if token.kind == "word":
+                lower.add(token.text.casefold())
+            elif token.kind == "upper" and (named_heading or not opens(part.text, part.tokens, at)):
+                # `Time` alone is no name because `Central European Time` is one.
+                beside = [near for near in (at - 1, at) if near >= 0 and gap(part.text, part.tokens, near) == " "]
+                if not any(part.tokens[near if near < at else at + 1].kind == "upper" for near in beside):
+                    upper.add(token.text.casefold())
+    return Vocabulary(frozenset(lower), frozenset(upper), german=len(words("german") & lower) >= _GERMAN_WORDS)
 
 
-def _is_listed(heading: _Part) -> bool:
-    return {token.text.casefold() for token in heading.tokens} <= words("headings") | words("stop")
+def _is_listed(tokens: Sequence[Token]) -> bool:
+    return {token.text.casefold() for token in tokens} <= words("headings") | words("stop")
 
 
-def _is_topic(phrase: str, heading: _Part, folded: str) -> bool:
-    if _is_listed(heading) or ", " in phrase or len(heading.tokens) > _LONGEST_TOPIC:
+def _is_topic(phrase: str, level: int, tokens: Sequence[Token], folded: str, vocabulary: Vocabulary) -> bool:
+    if _is_listed(tokens) or ", " in phrase or len(tokens) > _LONGEST_TOPIC:
         return False
-    nameless = not any(token.kind in ("upper", "title", "term") for token in heading.tokens[1:])
-    if heading.level == 1 and (nameless or name_like(heading.tokens)):
+    nameless = not any(token.kind in ("upper", "title", "term") for token in tokens[1:])
+    if level == 1 and (nameless or name_like(tokens)):
         return True
+    if tokens[0].text.casefold() in words("stop") or (len(tokens) == 1 and phrase.casefold() not in vocabulary.upper):
+        return False
     return folded.count(phrase.casefold()) > 1
 
 

@@ -112,7 +112,7 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
                 break
             after += 1
         between = gap(text, tokens, after - 1)
-        if between == "\0":
+        if between == "\0" or (tokens[after].text == "I" and last.casefold() in words("months")):
             break
         following = tokens[after]
         if between == ", " and following.text.casefold().rstrip(".") in words("legal"):
@@ -128,16 +128,15 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
 def _connects(tokens: Sequence[Token], at: int, end: int, index: int, german: bool) -> bool:
     """Whether a lower-case word may stand inside the name that begins at `at` and so far ends at `end`."""
     word, last = tokens[index].text, tokens[end - 1].text.casefold()
-    if word == "of" and end - at > 1 and last in words("places") and last != "states":
+    heads = words("organizations") | words("events")
+    if word == "of" and end - at > 1 and last not in heads and last not in words("roles") and last != "states":
         return False  # `Nookat District of Osh Province` is two names, `District of Columbia` one
     if word in ("and", "und"):
         return index == end and _is_collective(tokens[at:end])
     if word == "the":
         return index > end
-    if word == "on":
-        return last in words("organizations") or last in words("events")
-    if german and word in ("für", "der", "des"):
-        return last in words("organizations")
+    if word in ("on", "for", "für") or (german and word in ("der", "des")):
+        return last in heads
     if german and word == "von":
         return last in words("names")
     return word in words("connectors")
@@ -166,12 +165,13 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
     if after - first == 1 and (
         len(name) < 2
         or folded in words("nameless")
+        or folded in words("months")
         or (opening and first == at and not _opens_as_name(text, tokens, first, vocabulary))
         or (vocabulary.german and _is_common_noun(tokens, first))
     ):
         return None
     start = tokens[first].start
-    return Mention(name, "date" if folded in words("months") else "name", start, start + len(name), first, after)
+    return Mention(name, "name", start, start + len(name), first, after)
 
 
 def _is_prefix(token: Token, opening: bool, last: bool) -> bool:

@@ -30,6 +30,7 @@ _INLINE = (
     (re.compile(r"``|''|&quot;"), '"'),
     (re.compile(r"\*+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"), ""),
 )
+_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(?:[^\n]*\n){0,100}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _HEADING = re.compile(r"(#{1,6})\s+")
 _ITEM = re.compile(r"(?:>\s?){0,9}(?:[-*+•–]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+(?=\D)|>\s*)")
 _LABEL = re.compile(r"[*_]{0,3}[^\W\d_][\w -]{0,30}:[*_]{0,3}(?:\s|$)")
@@ -54,10 +55,11 @@ def plain(line: str) -> str:
 def _blocks(text: str) -> Iterator[Sentence]:
     """Yield headings, list items, table rows and paragraphs, each on one line."""
     paragraph: list[str] = []
-    in_code = False
-    lines = text.splitlines()
+    in_code = listed = False
+    lines = _FRONT_MATTER.sub("", text, count=1).splitlines()
     fences_left = sum(line.lstrip().startswith(("```", "~~~")) for line in lines)
-    for raw in [*lines, ""]:
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    for number, raw in enumerate([*lines, ""]):
         line = raw.strip()
         if line.startswith(("```", "~~~")):
             fences_left -= 1
@@ -66,8 +68,11 @@ def _blocks(text: str) -> Iterator[Sentence]:
         elif in_code:
             continue
         heading, item, row, rule = _HEADING.match(line), _ITEM.match(line), line.startswith("|"), _RULE.match(line)
-        if paragraph and rule and len(paragraph) == 1 and not line.strip("=-"):
+        alone = len(paragraph) == 1 and not listed
+        if alone and rule and not line.strip("=-"):
             yield Sentence(plain(paragraph.pop()), level=1 if line[0] == "=" else 2)
+        elif alone and not line and number < len(lines) and _is_title(paragraph[0]):
+            yield Sentence(plain(paragraph.pop()), level=1 if number == first + 1 else 2)
         elif not line or heading or item or row or rule or _LABEL.match(line):
             yield from _unwrap(paragraph)
             paragraph = []
@@ -76,6 +81,7 @@ def _blocks(text: str) -> Iterator[Sentence]:
         elif row and not rule:
             yield Sentence(plain("; ".join(filter(None, map(str.strip, line.split("|"))))))
         elif line and not rule:
+            listed = bool(item) or (listed and bool(paragraph))
             paragraph.append(line[item.end() :] if item else line.rstrip("\\"))
         if raw.endswith(("  ", "\\")):
             yield from _unwrap(paragraph)
@@ -85,22 +91,27 @@ def _blocks(text: str) -> Iterator[Sentence]:
 def _unwrap(lines: list[str]) -> Iterator[Sentence]:
     """Join wrapped lines; break where the next word would easily have fitted, as after a title or in an address."""
     width = max(map(len, lines), default=0)
-    followers = [*lines[1:], ""] if lines else []
     run: list[str] = []
-    for line, following in zip(lines, followers, strict=True):
+    for number, line in enumerate(lines, start=1):
+        following = lines[number] if number < len(lines) else ""
         run.append(line)
         fits = len(line) + 1 + len(following.split(" ", 1)[0]) < 0.7 * width
-        if following and (not fits or following[0].islower()):
+        shouted = line.isupper() and not following.isupper()
+        if following and (not (fits or shouted) or following[0].islower()):
             continue
-        titled = following and len(run) == 1 and 0 < len(line) <= _LONGEST_HEADING and line[-1] not in ".!?:;,。！？…"
+        titled = following and number == 1 and _is_title(line)
         yield Sentence(plain(" ".join(run)), level=1 if titled else 0)
         run = []
+
+
+def _is_title(line: str) -> bool:
+    return 0 < len(line) <= _LONGEST_HEADING and line[-1] not in ".!?:;,。！？…" and not _LABEL.match(line)
 
 
 def _split(block: Sentence) -> Iterator[Sentence]:
     text, start = block.text, 0
     ends = () if block.level else _END.finditer(text)
-    for stop in [*(end.end() for end in ends if _ends_sentence(text, start, end)), len(text)]:
+    for stop in [*(end.end() for end in ends if _ends_sentence(text, end)), len(text)]:
         while stop - start > _LONGEST_SENTENCE:
             cut = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
             cut = cut if cut > 0 else start + _LONGEST_SENTENCE
@@ -111,15 +122,19 @@ def _split(block: Sentence) -> Iterator[Sentence]:
         start = stop
 
 
-def _ends_sentence(text: str, start: int, end: re.Match[str]) -> bool:
+def _ends_sentence(text: str, end: re.Match[str]) -> bool:
+    """Whether a full stop and what closes it end a sentence: not before a small letter, nor after `Dr` or `U.S`."""
     following = _FIRST_WORD.match(text, end.end(), end.end() + 60)
     first = (following and following[1]) or ""
-    if end[0] != "." or not first:
-        return end[0][0] != "." or not first[:1].islower()
+    if end[0][0] != "." or not first:
+        return True
+    if first[0].islower():
+        return False
     before = _LAST_WORD.search(text, max(0, end.start() - 30), end.start())
     word = before[0].casefold() if before else ""
+    if end[0] != "." or not word:
+        return True
     if word.isdigit() and len(word) <= 2:
         return first.casefold() not in words("months")
-    if len(word) == 1 or "." in word or word in words("abbreviations"):
-        return first.casefold() in words("stop")
-    return not first[0].islower()
+    abbreviated = len(word) == 1 or "." in word or word in words("abbreviations")
+    return not abbreviated or first.casefold() in words("stop")

@@ -1,0 +1,114 @@
+"""The command line as a person meets it: what it prints, where, and its exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.cli import main
+from tests.support import FLOOD, RIVER
+
+
+def command(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> tuple[int, str, str]:
+    """Run the command line in this process and return exit code, standard output and standard error."""
+    monkeypatch.setattr("sys.argv", ["lightrag-dagster", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    output, errors = capfd.readouterr()
+    return int(ended.value.code or 0), output, errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run"], "sources"),
+        (["query", "What happened?"], "run"),
+        (["sql", "select 1"], "lightrag-dagster run"),
+    ],
+)
+def test_an_empty_folder_gives_one_line_and_exit_code_2(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    code, _, errors = command(capfd, monkeypatch, *arguments)
+    assert code == 2
+    assert says in errors
+    assert errors.startswith("error: ")
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_bad_yaml_gives_one_line_and_exit_code_2(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "lightrag.yaml").write_text("home: [unclosed")
+    code, _, errors = command(capfd, monkeypatch, "status")
+    assert code == 2
+    assert "lightrag.yaml is not valid YAML" in errors
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_a_knowledge_base_from_the_command_line(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "sources" / "notes"
+    source.mkdir(parents=True)
+    (source / "river.md").write_text(RIVER)
+    (source / "flood.txt").write_text(FLOOD)
+
+    code, output, errors = command(capfd, monkeypatch, "run")
+    assert (code, errors) == (0, "")
+    assert "Published gen-" in output
+
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert code == 0
+    assert "Nothing changed" in output
+
+    code, output, _ = command(capfd, monkeypatch, "query", "Who maintains the gauge at Halden Weir?", "--json")
+    assert code == 0
+    answer = json.loads(output)
+    assert "Marta Lindqvist" in answer["text"]
+    assert {reference["path"] for reference in answer["references"]} == {"river.md", "flood.txt"}
+
+    code, output, _ = command(capfd, monkeypatch, "query", "Halden Weir", "--only-context", "--mode", "naive")
+    assert code == 0
+    assert "notes/river.md" in output
+
+    code, output, _ = command(capfd, monkeypatch, "sql", "select count(*) as n from raw_documents", "--format", "json")
+    assert (code, json.loads(output)) == (0, [{"n": 2}])
+
+    code, output, _ = command(capfd, monkeypatch, "sql", "select path from chunks order by path", "--format", "csv")
+    assert output.split() == ["path", "flood.txt", "river.md"]
+
+    code, output, _ = command(capfd, monkeypatch, "status")
+    assert "published" in output
+
+    for arguments, says in (
+        (["query", "Who?", "--mode", "unknown"], "there is no mode"),
+        (["query", "   "], "empty"),
+        (["sql", "select nothing from nowhere"], "SQL"),
+        (["run", "--source", "absent"], "no such source: absent; there are notes"),
+    ):
+        code, _, errors = command(capfd, monkeypatch, *arguments)
+        assert code == 2
+        assert says in errors
+        assert len(errors.strip().splitlines()) == 1
+
+
+def test_an_unreachable_endpoint_gives_one_line_and_exit_code_2(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "sources" / "notes"
+    source.mkdir(parents=True)
+    (source / "river.md").write_text(RIVER)
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MAX_RETRIES", "0")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-not-a-key")
+
+    code, _, errors = command(capfd, monkeypatch, "run")
+
+    assert code == 2
+    assert "127.0.0.1" in errors
+    assert "sk-test-not-a-key" not in errors
+    assert errors.startswith("error: ")

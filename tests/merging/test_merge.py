@@ -1,0 +1,278 @@
+"""The merge in SQL against the same rules in plain Python, and each rule by itself."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from lightrag_dagster import identity, schemas
+from lightrag_dagster.errors import PermanentProviderError
+from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
+from lightrag_dagster.merging.merge import Merged, MergeInput, merge
+from lightrag_dagster.prompts import load_prompts
+from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stores import files
+
+CURRENT = "current-fingerprint"
+NAMES = ["Halden Weir", "halden  weir", '"Halden Weir"', "Marta", "MARTA", "Bergen", "Öre"]
+Row = dict[str, Any]
+
+
+class Summariser:
+    """Answers every summary with the name it was asked about, or fails."""
+
+    identity = "summariser"
+
+    def __init__(self, fails: bool = False) -> None:
+        self.requests: list[ChatRequest] = []
+        self._fails = fails
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        self.requests.append(request)
+        if self._fails:
+            raise PermanentProviderError("refused")
+        return ChatResponse("summary of " + request.messages[-1].content.splitlines()[0])
+
+
+def chunk(source: str, path: str, index: int, chunk_id: str) -> Row:
+    return {
+        "source": source,
+        "chunk_id": chunk_id,
+        "doc_id": identity.document_id(source, path),
+        "path": path,
+        "chunk_index": index,
+        "content": chunk_id,
+        "tokens": 1,
+        "char_start": 0,
+        "char_end": 1,
+        "heading": None,
+        "page": None,
+    }
+
+
+def entity(source: str, chunk_id: str, index: int, name: str, kind: str, text: str, key: str = "k") -> Row:
+    return {
+        "source": source,
+        "chunk_id": chunk_id,
+        "extraction_key": key,
+        "mention_index": index,
+        "name": name,
+        "type": kind,
+        "description": text,
+    }
+
+
+def relation(source: str, chunk_id: str, index: int, src: str, tgt: str, words: str, text: str) -> Row:
+    return {
+        "source": source,
+        "chunk_id": chunk_id,
+        "extraction_key": "k",
+        "mention_index": index,
+        "src": src,
+        "tgt": tgt,
+        "keywords": words,
+        "description": text,
+        "weight": 0.1,
+    }
+
+
+def run(
+    folder: Path,
+    chunks: Sequence[Row],
+    entities: Sequence[Row],
+    relations: Sequence[Row],
+    model: Summariser | None = None,
+    backwards: bool = False,
+) -> Merged:
+    inputs = []
+    for source in sorted({row["source"] for row in chunks}, reverse=backwards):
+        paths = []
+        for name, schema, rows in (
+            ("chunks", schemas.CHUNKS, chunks),
+            ("entity_mentions", schemas.ENTITY_MENTIONS, entities),
+            ("relation_mentions", schemas.RELATION_MENTIONS, relations),
+        ):
+            own = [row for row in rows if row["source"] == source]
+            path = folder / source / f"{name}.parquet"
+            files.write_parquet(path, pa.Table.from_pylist(own[::-1] if backwards else own, schema))
+            paths.append(path)
+        inputs.append(MergeInput(source, *paths))
+    return asyncio.run(
+        merge(
+            inputs,
+            extraction_fingerprint=CURRENT,
+            embedder_identity="embedder",
+            model=model or Summariser(),
+            prompts=load_prompts(None),
+            settings=MergingSettings(),
+            count_tokens=lambda texts: [len(text.split()) for text in texts],
+            max_concurrency=4,
+        )
+    )
+
+
+mention = st.tuples(
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["c1", "c2", "c3"]),
+    st.sampled_from(NAMES),
+    st.sampled_from(NAMES),
+    st.sampled_from(["person", "place"]),
+    st.sampled_from(["short", "rather longer", "other text ", ""]),
+    st.sampled_from(["flow, gauge", "gauge", "", "repair"]),
+)
+
+
+@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(mention, max_size=12))
+def test_sql_follows_the_rules_in_any_order(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
+    chunks = [chunk(source, f"{name}.txt", 0, name) for source in "ab" for name in ("c1", "c2", "c3")]
+    entities = [entity(s, c, i, name, kind, text) for i, (s, c, name, _, kind, text, _) in enumerate(rows)]
+    relations = [relation(s, c, i, src, tgt, words, text) for i, (s, c, src, tgt, _, text, words) in enumerate(rows)]
+
+    merged = run(tmp_path_factory.mktemp("merge"), chunks, entities, relations)
+
+    assert merged == run(tmp_path_factory.mktemp("merge"), chunks, entities, relations, backwards=True)
+    assert merged.entities.schema.equals(schemas.ENTITIES)
+    assert merged.relations.schema.equals(schemas.RELATIONS)
+    # A chunk in both sources counts once: under the first source that has mentions of it, at its place in source a.
+    owner = {c: min(s for s, other, *_ in rows if other == c) for _, c, *_ in rows}
+    entities = [row for row in entities if owner[row["chunk_id"]] == row["source"]]
+    relations = [row for row in relations if owner[row["chunk_id"]] == row["source"]]
+    expected_relations = expected_relation_rows(relations)
+    got = {row["relation_id"]: row for row in merged.relations.to_pylist()}
+    assert {key: {name: got[key][name] for name in want} for key, want in expected_relations.items()} == (
+        expected_relations
+    )
+    assert set(got) == set(expected_relations)
+    expected_entities = expected_entity_rows(entities, list(expected_relations.values()))
+    found = {row["entity_id"]: row for row in merged.entities.to_pylist()}
+    assert {key: {name: found[key][name] for name in want} for key, want in expected_entities.items()} == (
+        expected_entities
+    )
+
+
+def expected_relation_rows(relations: list[Row]) -> dict[str, Row]:
+    groups: dict[str, list[Row]] = {}
+    for row in relations:
+        first, second = identity.entity_id(row["src"]), identity.entity_id(row["tgt"])
+        if first != second:
+            groups.setdefault(identity.relation_id(first, second), []).append(row)
+    expected = {}
+    for key, rows in groups.items():
+        texts = {row["description"].strip() for row in rows} - {""}
+        words = {word.strip() for row in rows for word in row["keywords"].split(",")} - {""}
+        ends = sorted({identity.entity_id(name) for name in (rows[0]["src"], rows[0]["tgt"])})
+        expected[key] = {
+            "src_id": ends[0],
+            "tgt_id": ends[1],
+            "keywords": ",".join(sorted(words)),
+            "weight": sum(row["weight"] for row in rows),
+            "mention_count": len(rows),
+            "chunk_ids": sorted({row["chunk_id"] for row in rows}),
+            "sources": ["a", "b"],
+        }
+        if texts:
+            expected[key]["description"] = "<SEP>".join(sorted(texts, key=lambda text: (-len(text), text)))
+    return expected
+
+
+def expected_entity_rows(entities: list[Row], relations: list[Row]) -> dict[str, Row]:
+    groups: dict[str, list[Row]] = {}
+    for row in entities:
+        groups.setdefault(identity.entity_id(row["name"]), []).append(row)
+    degree = Counter(end for row in relations for end in (row["src_id"], row["tgt_id"]))
+    expected = {}
+    for key, rows in groups.items():
+        names, kinds = Counter(row["name"] for row in rows), Counter(row["type"] for row in rows)
+        texts = {row["description"].strip() for row in rows} - {""}
+        name = min(names, key=lambda one: (-names[one], one.encode()))
+        joined = "<SEP>".join(sorted(texts, key=lambda text: (-len(text), text)))
+        expected[key] = {
+            "name": name,
+            "type": min(kinds, key=lambda one: (-kinds[one], one)),
+            "description": joined or f"Entity {name}",
+            "mention_count": len(rows),
+            "degree": degree[key],
+            "chunk_ids": sorted({row["chunk_id"] for row in rows}),
+            "file_paths": sorted({f"{source}/{row['chunk_id']}.txt" for source in "ab" for row in rows}),
+        }
+    return expected
+
+
+def test_an_endpoint_that_only_relations_name_becomes_an_entity(tmp_path: Path) -> None:
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], [], [relation("a", "c1", 0, "Marta", "Bergen", "", "lives in")])
+    rows = merged.entities.select(["name", "type", "description", "mention_count", "degree", "chunk_ids"]).to_pylist()
+    assert sorted(rows, key=lambda row: row["name"]) == [
+        {
+            "name": name,
+            "type": "unknown",
+            "description": "lives in",
+            "mention_count": 0,
+            "degree": 1,
+            "chunk_ids": ["c1"],
+        }
+        for name in ("Bergen", "Marta")
+    ]
+
+
+def test_the_current_extraction_of_a_chunk_wins(tmp_path: Path) -> None:
+    current = identity.extraction_key("c1", CURRENT)
+    chunks = [chunk("a", "p", 0, "c1"), chunk("b", "p", 0, "c1")]
+    entities = [
+        entity("a", "c1", 0, "Old", "person", "before"),
+        entity("b", "c1", 0, "New", "person", "after", key=current),
+    ]
+    merged = run(tmp_path, chunks, entities, [])
+    assert merged.entities["name"].to_pylist() == ["New"]
+    assert merged.entity_evidence.select(["source", "extraction_key"]).to_pylist() == [
+        {"source": "a", "extraction_key": current}
+    ]
+
+
+@pytest.mark.parametrize(("count", "asked"), [(7, 0), (8, 1)])
+def test_many_descriptions_are_summarised_in_one_call(tmp_path: Path, count: int, asked: int) -> None:
+    model = Summariser()
+    entities = [entity("a", "c1", index, "Marta", "person", f"fact {index}") for index in range(count)]
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [], model)
+    assert len(model.requests) == asked
+    assert (merged.entities["description"][0].as_py() == "summary of Entity: Marta") == bool(asked)
+
+
+def test_long_descriptions_are_summarised_and_one_alone_never(tmp_path: Path) -> None:
+    model = Summariser()
+    long = "word " * 1300
+    chunks = [chunk("a", "p", 0, "c1")]
+    run(tmp_path / "one", chunks, [entity("a", "c1", 0, "Marta", "person", long)], [], model)
+    assert model.requests == []
+    both = [entity("a", "c1", 0, "Marta", "person", long), entity("a", "c1", 1, "Marta", "person", "short")]
+    run(tmp_path / "two", chunks, both, [], model)
+    assert len(model.requests) == 1
+
+
+def test_a_summary_that_fails_leaves_the_descriptions(tmp_path: Path) -> None:
+    entities = [entity("a", "c1", index, "Marta", "person", f"fact {index}") for index in range(8)]
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [], Summariser(fails=True))
+    assert merged.entities["description"][0].as_py() == "<SEP>".join(f"fact {index}" for index in range(8))
+
+
+def test_fingerprints_are_those_of_identity(tmp_path: Path) -> None:
+    entities = [entity("a", "c1", 0, "Marta", "person", "walks")]
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [relation("a", "c1", 0, "Marta", "Öre", "k", "to")])
+    fingerprints = dict(
+        zip(merged.entities["name"].to_pylist(), merged.entities["embedding_fingerprint"].to_pylist(), strict=True)
+    )
+    assert fingerprints["Marta"] == identity.embedding_fingerprint("embedder", "Marta\nwalks")
+    row = merged.relations.to_pylist()[0]
+    text = f"k\t{row['src']}\n{row['tgt']}\nto"
+    assert row["embedding_fingerprint"] == identity.embedding_fingerprint("embedder", text)
+
+
+def test_nothing_merges_into_empty_tables(tmp_path: Path) -> None:
+    assert [table.num_rows for table in run(tmp_path, [], [], [])] == [0, 0, 0, 0]

@@ -1,0 +1,86 @@
+"""What Dagster loads, and which way imports point."""
+
+import ast
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.settings import ExtractionSettings, Settings
+
+ROOT = Path(__file__).parent.parent
+MAY_IMPORT_DAGSTER = ("definitions.py", "automation.py", "resource.py", "cli/")
+
+PARTITIONED = {"raw_documents", "chunks", "extractions", "entity_mentions", "relation_mentions"}
+MERGED = {
+    "entities",
+    "relations",
+    "entity_evidence",
+    "relation_evidence",
+    "chunk_vectors",
+    "entity_vectors",
+    "relation_vectors",
+    "knowledge_graph",
+    "knowledge_base",
+    "answers",
+}
+
+
+def test_every_asset_is_described(settings: Settings) -> None:
+    specs = {spec.key.to_user_string(): spec for spec in build_definitions(settings).resolve_all_asset_specs()}
+    assert set(specs) == PARTITIONED | MERGED
+    for name, spec in specs.items():
+        assert spec.description, name
+        assert spec.owners, name
+        assert spec.kinds, name
+        assert spec.code_version, name
+        assert (spec.partitions_def is not None) == (name in PARTITIONED), name
+
+
+def test_a_prompt_setting_changes_the_code_version_of_what_it_shapes(settings: Settings) -> None:
+    german = settings.model_copy(update={"extraction": ExtractionSettings(language="German")})
+    before, after = (
+        {spec.key.to_user_string(): spec.code_version for spec in build_definitions(one).resolve_all_asset_specs()}
+        for one in (settings, german)
+    )
+    changed = {name for name in before if before[name] != after[name]}
+    assert "extractions" in changed
+    assert "entities" in changed
+    assert not changed & {"raw_documents", "chunks", "entity_mentions"}
+
+
+def test_resources_hold_no_key(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-SECRET")
+    definitions = build_definitions(settings)
+    assert "sk-test-SECRET" not in repr(definitions.resources)
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("lightrag_dagster/**/*.py")), ids=lambda file: file.name)
+def test_arrows_point_one_way(file: Path) -> None:
+    name = file.relative_to(ROOT / "lightrag_dagster").as_posix()
+    imported = _imported(file)
+    if not name.startswith(MAY_IMPORT_DAGSTER):
+        assert "dagster" not in imported
+    if not name.startswith(("definitions.py", "automation.py", "cli/")):
+        assert not imported & {"assets", "resources"}
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("resources/*.py")), ids=lambda file: file.name)
+def test_resources_know_no_asset(file: Path) -> None:
+    assert "assets" not in _imported(file)
+
+
+def test_the_partitioned_job_covers_ingestion(settings: Settings) -> None:
+    job = build_definitions(settings).resolve_job_def("ingest")
+    assert isinstance(job.partitions_def, dg.DynamicPartitionsDefinition)
+
+
+def _imported(file: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+    return names
