@@ -1,9 +1,7 @@
 """The published knowledge base as a Dagster resource, for this project's assets and for anybody else's."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Unpack
+from typing import Any, Unpack
 
 import dagster as dg
 from pydantic import Field, PrivateAttr
@@ -11,14 +9,14 @@ from pydantic import Field, PrivateAttr
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.options import QueryOptions
 from lightrag_dagster.query.types import Answer, Retrieval
+from lightrag_dagster.settings import load_settings
 
 
 class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Asks the knowledge base that is published in a home.
 
     The snapshot is opened at the first question of a run, so that an asset downstream of `knowledge_base` sees what
-    its own run has published, and stays the same to the end of the run. `LIGHTRAG_…` variables and `lightrag.yaml`
-    configure all else, such as the language model.
+    its own run has published, and stays the same to the end of the run.
 
     Example:
         >>> @dg.asset
@@ -29,15 +27,16 @@ class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     home: str = Field(description="Folder of the knowledge base (LIGHTRAG_HOME).")
     snapshot_id: str | None = Field(default=None, description="A snapshot to stay with; else the current one.")
+    options: dict[str, Any] = Field(
+        default={}, description="Settings, such as `llm`, in place of those in LIGHTRAG_… variables and lightrag.yaml."
+    )
 
     _opened: KnowledgeBase | None = PrivateAttr(default=None)
     _opening: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
-    @contextmanager
-    def open(self) -> Iterator[KnowledgeBase]:
-        """Open the snapshot for a block of its own; raises as `KnowledgeBase.open`."""
-        with KnowledgeBase.open(self.home, self.snapshot_id) as knowledge:
-            yield knowledge
+    def open(self) -> KnowledgeBase:
+        """Open the snapshot for a `with` block of its own; raises as `KnowledgeBase.open`."""
+        return KnowledgeBase.open(snapshot_id=self.snapshot_id, settings=load_settings(home=self.home, **self.options))
 
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return what the run's snapshot holds on the question; see `KnowledgeBase.retrieve`."""
@@ -56,5 +55,5 @@ class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def _knowledge(self) -> KnowledgeBase:
         with self._opening:
             if self._opened is None:
-                self._opened = KnowledgeBase.open(self.home, self.snapshot_id)
+                self._opened = self.open()
             return self._opened

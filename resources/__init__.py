@@ -24,5 +24,11 @@ def build_resources(settings: Settings) -> dict[str, object]:
         "generations": GenerationsResource(home=home),
         "chat_model": ChatModelResource(home=home, options=settings.llm.model_dump()),
         "embedder": EmbedderResource(home=home, options=settings.embedding.model_dump()),
-        "knowledge_base": KnowledgeBaseResource(home=home),
+        "knowledge_base": KnowledgeBaseResource(home=home, options=_asking(settings)),
     }
+
+
+def _asking(settings: Settings) -> dict[str, object]:
+    """Return the settings that shape a question."""
+    sections = {"llm", "embedding", "chunking", "extraction", "query", "prompts"}
+    return settings.model_dump(mode="json", include=sections, exclude_none=True)

@@ -9,16 +9,32 @@ import pytest
 
 from lightrag_dagster.settings import Settings, load_settings
 from tests.loopback import Loopback, serving
+from tests.query.published import publish_sources
 
 API_KEY = "sk-test-SECRET0123456789"
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _leave_settings(monkeypatch, tmp_path)
+
+
+def _leave_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("LIGHTRAG_", "OPENAI_", "DAGSTER_")):
             monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(folder)
+
+
+@pytest.fixture(scope="session")
+def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a small snapshot; `tests.query.published` says what is in it. To be read only."""
+    folder = tmp_path_factory.mktemp("published")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _leave_settings(monkeypatch, folder)
+        settings = load_settings(home=folder / "home", sources=folder / "sources")
+        publish_sources(settings)
+    return settings.home
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def run_demo(console: Console) -> None:
     assert outcome.manifest is not None
     seconds = time.perf_counter() - started
     console.print(_built(outcome.manifest, seconds))
-    with KnowledgeBase.open(settings.home) as knowledge_base:
+    with KnowledgeBase.open(settings=settings) as knowledge_base:
         answer = knowledge_base.query(QUESTION)
     console.print(f"\n[bold]{QUESTION}[/]\n")
     console.print(answer.text, markup=False)

@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
-from lightrag_dagster.errors import EmbeddingError, StoreError
+from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
 from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.llm.providers import open_chat_model, open_plain_chat_model, open_plain_embedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
@@ -48,13 +48,18 @@ class Models:
         return self._run(self._embed(texts, corpus_state))
 
     def close(self) -> None:
-        """Close the models and end the thread."""
+        """Close the models and end the thread; closing again does nothing."""
+        if self._loop.is_closed():
+            return
         self._run(self._opened.aclose())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        if self._loop.is_closed():
+            work.close()
+            raise QueryError("this knowledge base is closed; open it again")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()

@@ -25,6 +25,9 @@ from lightrag_dagster.stores.adjacency import Lists
 # LightRAG keeps no more chunks of an entity or relation; the tables here keep all, and a question takes the first.
 _CHUNKS_OF_ONE_OWNER = 200
 
+Owners = list[list[int]]
+"""The chunks behind each entity or relation, best first."""
+
 
 def retrieve(
     snapshot: Snapshot,
@@ -63,13 +66,7 @@ def retrieve(
     # What fits is what comes first, so rows and records stay in step.
     behind_entities = _owners(graph.entity_chunks, entity_rows[: len(entities)])
     behind_relations = _owners(graph.relation_chunks, relation_rows[: len(relations)])
-    similarity = _similarity(snapshot, found, {*chain.from_iterable(behind_entities + behind_relations)})
-    of_entities = pick(assign(behind_entities), settings.related_chunk_number, similarity)
-    owned_by_relations = [chunks for chunks in assign(behind_relations, set(of_entities)) if chunks]
-    of_relations = pick(owned_by_relations, settings.related_chunk_number, similarity)
-    hits = graph.chunks.rows_of(list(found.chunks)).tolist()
-    similarity |= dict(zip(hits, found.chunks.values(), strict=True))
-    chunk_rows = round_robin(hits, of_entities, of_relations)[: settings.chunk_top_k]
+    chunk_rows, similarity = _chunks(snapshot, found, behind_entities, behind_relations, settings.related_chunk_number)
 
     retrieval = Retrieval(
         query=query,
@@ -81,12 +78,26 @@ def retrieve(
     )
     left = settings.max_total_tokens - reserved - count(render(retrieval))
     chunks, references = with_references(
-        tuple(fitting(chunks_at(graph, chunk_rows, similarity), chunk_line, count, left))
+        tuple(fitting(chunks_at(graph, chunk_rows[: settings.chunk_top_k], similarity), chunk_line, count, left))
     )
     return replace(retrieval, chunks=chunks, references=references)
 
 
-def _owners(lists: Lists, rows: Sequence[int]) -> list[list[int]]:
+def _chunks(
+    snapshot: Snapshot, found: Found, behind_entities: Owners, behind_relations: Owners, number: int
+) -> tuple[list[int], dict[int, float]]:
+    """Return the chunks found and those behind entities and relations, merged, and their similarity to the question."""
+    similarity = _similarity(snapshot, found, {*chain.from_iterable(behind_entities + behind_relations)})
+    of_entities = pick(assign(behind_entities), number, similarity)
+    owned_by_relations = [chunks for chunks in assign(behind_relations, set(of_entities)) if chunks]
+    of_relations = pick(owned_by_relations, number, similarity)
+    hits = snapshot.graph.chunks.rows_of(list(found.chunks)).tolist()
+    return round_robin(hits, of_entities, of_relations), similarity | dict(
+        zip(hits, found.chunks.values(), strict=True)
+    )
+
+
+def _owners(lists: Lists, rows: Sequence[int]) -> Owners:
     """Return the first chunks of each row that has any."""
     chunks = (lists.of(row)[:_CHUNKS_OF_ONE_OWNER].tolist() for row in rows)
     return [own for own in chunks if own]
@@ -95,7 +106,7 @@ def _owners(lists: Lists, rows: Sequence[int]) -> list[list[int]]:
 def _similarity(snapshot: Snapshot, found: Found, chunk_rows: set[int]) -> dict[int, float]:
     """Return the cosine similarity to the question of every chunk that has a vector."""
     rows = np.array(sorted(chunk_rows), dtype=np.int32)
-    ids = [row["chunk_id"] for row in snapshot.graph.chunks.take(rows)]
+    ids = snapshot.graph.chunks.ids_at(rows)
     vectors = snapshot.vectors["chunk_vectors"].vectors(ids)
     known = [(row, vectors[chunk_id]) for row, chunk_id in zip(rows.tolist(), ids, strict=True) if chunk_id in vectors]
     if not known:

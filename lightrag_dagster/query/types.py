@@ -105,7 +105,7 @@ class Retrieval:
         return not (self.entities or self.relations or self.chunks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return lists and dictionaries that `json.dumps` takes."""
+        """Return it as dictionaries that `json.dumps` takes."""
         return asdict(self)
 
 
@@ -119,5 +119,5 @@ class Answer:
     snapshot_id: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return lists and dictionaries that `json.dumps` takes."""
+        """Return it as dictionaries that `json.dumps` takes."""
         return asdict(self)

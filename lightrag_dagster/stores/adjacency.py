@@ -61,6 +61,10 @@ class KeyedTable:
             )
         return rows.astype(np.int32)
 
+    def ids_at(self, rows: Rows) -> list[str]:
+        """Return the ids of some rows, in the order given."""
+        return self.ids[rows].astype(str).tolist()  # type: ignore[no-any-return]
+
     def take(self, rows: Rows) -> list[dict[str, Any]]:
         """Return whole rows, in the order given."""
         # Slices, not `Table.take`, which first copies all batches of a text column into one.

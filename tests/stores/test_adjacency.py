@@ -55,6 +55,7 @@ def graph(tmp_path: Path) -> Adjacency:
 def test_rows_are_found_by_id_in_the_order_asked(graph: Adjacency) -> None:
     rows = graph.entities.rows_of([entity_id(name) for name in ("Loner", "Ada", "Loner")])
     assert [row["name"] for row in graph.entities.take(rows)] == ["Loner", "Ada", "Loner"]
+    assert graph.entities.ids_at(rows[:2]) == [entity_id("Loner"), entity_id("Ada")]
     assert graph.entities.rows_of([]).tolist() == []
 
 

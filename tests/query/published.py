@@ -1,0 +1,121 @@
+"""A small published snapshot, made by the real engine without Dagster."""
+
+import asyncio
+from collections.abc import Mapping
+
+from lightrag_dagster.chunking.chunks import chunk_documents
+from lightrag_dagster.chunking.tokenizer import load_tokenizer
+from lightrag_dagster.documents.listing import list_files
+from lightrag_dagster.documents.sources import find_sources
+from lightrag_dagster.documents.table import read_documents
+from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
+from lightrag_dagster.extraction.extractions import extract
+from lightrag_dagster.extraction.mentions import parse_extractions
+from lightrag_dagster.llm.providers import open_chat_model, open_embedder
+from lightrag_dagster.merging.merge import MergeInput, merge
+from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stores.acceptance import accept, wanted_inputs
+from lightrag_dagster.stores.adjacency import build_adjacency
+from lightrag_dagster.stores.generations import ADJACENCY, Generation, start
+from lightrag_dagster.stores.graph import build_graph
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.manifest import VECTOR_TABLES, GenerationInputs, Manifest
+from lightrag_dagster.stores.publication import publish
+from lightrag_dagster.stores.tables import SourceTables
+from lightrag_dagster.stores.views import build_views
+from lightrag_dagster.versions import Versions
+
+SOURCES: Mapping[str, Mapping[str, str]] = {
+    "archive": {
+        "weir.md": "Marta Lindqvist maintains the gauge at Halden Weir. Orrin Instruments built the gauge in 2019.",
+        "flood.md": "The flood of March 2021 damaged Halden Weir. Jonas Feld closed Station 14 that night.",
+        "shared.md": "Priya Nair repaired the sensor at Station 14.",
+    },
+    "office": {
+        "bergen/notes.txt": "Orrin Instruments opened an office in Bergen. Jonas Feld leads the office in Bergen.",
+        "copy.md": "Priya Nair repaired the sensor at Station 14.",
+    },
+}
+
+
+def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]] = SOURCES) -> Manifest:
+    """Write the sources, ingest and merge them, and publish."""
+    for source, files in sources.items():
+        for path, text in files.items():
+            file = settings.sources / source / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    return asyncio.run(_publish(settings))
+
+
+async def _publish(settings: Settings) -> Manifest:
+    home, versions = Home(settings.home), Versions.of(settings)
+    for source in find_sources(settings):
+        await _ingest(home, source, settings, versions)
+    inputs = wanted_inputs(home, list(find_sources(settings)), versions.generation)
+    generation = start(home, inputs)
+    await _merge(generation, inputs, settings, versions)
+    async with open_embedder(settings.embedding, home) as embedder:
+        for name in VECTOR_TABLES:
+            await build_vectors(generation, name, embedder, settings.embedding)
+        save_corpus_state(generation, embedder)
+    build_graph(generation)
+    build_adjacency(
+        generation.path(ADJACENCY),
+        generation.read_table("entities"),
+        generation.read_table("relations"),
+        generation.table_files("chunks"),
+    )
+    build_views(generation)
+    return publish(home, generation)
+
+
+async def _ingest(home: Home, source: str, settings: Settings, versions: Versions) -> None:
+    tables = SourceTables(home)
+    files = list_files(find_sources(settings)[source])
+    rows = read_documents(source, files, None, settings.documents)
+    documents = tables.write("raw_documents", source, rows, inputs={}, fingerprint="")
+    rows = chunk_documents(rows, settings.chunking)
+    chunks = tables.write(
+        "chunks", source, rows, inputs={"raw_documents": documents.version}, fingerprint=versions.chunks
+    )
+    async with open_chat_model(settings.llm, home) as model:
+        rows = await extract(
+            source,
+            rows,
+            model,
+            versions.prompts,
+            settings.extraction,
+            versions.extractions,
+            settings.llm.max_concurrency,
+            count_tokens=load_tokenizer(settings.chunking.encoding).count,
+        )
+    extractions = tables.write("extractions", source, rows, inputs={"chunks": chunks.version}, fingerprint="")
+    inputs = {"extractions": extractions.version}
+    for table, mentions in zip(("entity_mentions", "relation_mentions"), parse_extractions(rows), strict=True):
+        tables.write(table, source, mentions, inputs=inputs, fingerprint="")
+    assert accept(home, source, 0.0).accepted
+
+
+async def _merge(generation: Generation, inputs: GenerationInputs, settings: Settings, versions: Versions) -> None:
+    tables = SourceTables(generation.home)
+    names = ("chunks", "entity_mentions", "relation_mentions")
+    files = [
+        MergeInput(source, *(tables.path(name, source, used[name]) for name in names))
+        for source, used in inputs.sources.items()
+    ]
+    tokenizer = load_tokenizer(settings.chunking.encoding)
+    async with open_chat_model(settings.llm, generation.home) as model:
+        merged = await merge(
+            files,
+            extraction_fingerprint=versions.extractions,
+            embedder_identity=versions.embedder,
+            model=model,
+            prompts=versions.prompts,
+            settings=settings.merging,
+            count_tokens=tokenizer.counts,
+            max_concurrency=settings.llm.max_concurrency,
+        )
+    for name in MERGED_TABLES:
+        generation.write_table(name, getattr(merged, name))

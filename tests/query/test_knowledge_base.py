@@ -1,0 +1,288 @@
+"""Questions put to a real snapshot, published by the real engine with the offline provider."""
+
+import asyncio
+import json
+import logging
+import shutil
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster import Keywords, KnowledgeBase
+from lightrag_dagster.errors import EmbeddingError, QueryError
+from lightrag_dagster.query.answer import NO_CONTEXT
+from lightrag_dagster.settings import load_settings
+from tests.loopback import Loopback
+from tests.query.published import SOURCES, publish_sources
+
+STATION = "Who closed Station 14 in the flood?"
+KEYWORDS = Keywords(high_level=("flood", "repair"), low_level=("Station 14",))
+
+
+@pytest.fixture(scope="module")
+def knowledge(published_home: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(published_home) as opened:
+        yield opened
+
+
+@pytest.fixture
+def home(published_home: Path, tmp_path: Path) -> Path:
+    """A copy, for tests that change it."""
+    return Path(shutil.copytree(published_home, tmp_path / "home"))
+
+
+@pytest.fixture
+def elsewhere(home: Path, loopback: Loopback) -> Iterator[KnowledgeBase]:
+    """A knowledge base whose questions go to an endpoint, while its vectors are those of the offline provider."""
+    settings = load_settings(home=home, llm={"provider": "openai"}, embedding={"provider": "openai", "dimensions": 3})
+    with KnowledgeBase.open(settings=settings) as opened:
+        yield opened
+
+
+def messages(loopback: Loopback) -> list[list[dict[str, str]]]:
+    return [received.body["messages"] for received in loopback.requests]
+
+
+@pytest.mark.parametrize(
+    ("mode", "entities", "relations"),
+    [
+        ("naive", False, False),
+        ("local", True, True),
+        ("global", True, True),
+        ("hybrid", True, True),
+        ("mix", True, True),
+    ],
+)
+def test_every_mode_finds_the_passage(knowledge: KnowledgeBase, mode: str, entities: bool, relations: bool) -> None:
+    found = knowledge.retrieve(STATION, mode=mode)
+    assert (bool(found.entities), bool(found.relations)) == (entities, relations)
+    assert found.chunks[0].path == "flood.md"
+    assert found.snapshot_id == knowledge.snapshot_id
+    assert found.references[0].reference_id == "1"
+    assert "Jonas Feld" in knowledge.query(STATION, mode=mode).text
+
+
+def test_local_starts_from_entities_and_global_from_relations(knowledge: KnowledgeBase) -> None:
+    local = knowledge.retrieve(STATION, mode="local", keywords=KEYWORDS)
+    assert local.entities[0].name == "Station 14"
+    assert all(entity.score is not None and entity.score >= 0.2 for entity in local.entities)
+    assert all(relation.score is None for relation in local.relations)
+    orders = [(relation.rank, relation.weight) for relation in local.relations]
+    assert orders == sorted(orders, reverse=True)
+    names = {entity.name for entity in local.entities}
+    assert all({relation.src, relation.tgt} & names for relation in local.relations)
+
+    world = knowledge.retrieve(STATION, mode="global", keywords=KEYWORDS)
+    scores = [relation.score for relation in world.relations if relation.score is not None]
+    assert len(scores) == len(world.relations)
+    assert scores == sorted(scores, reverse=True)
+    assert all(entity.score is None for entity in world.entities)
+    assert {entity.name for entity in world.entities} == {
+        name for relation in world.relations for name in (relation.src, relation.tgt)
+    }
+
+
+@pytest.mark.parametrize(
+    ("mode", "keywords", "same_as"),
+    [("local", Keywords(high_level=("flood",)), "global"), ("global", Keywords(low_level=("Station 14",)), "local")],
+)
+def test_a_mode_without_its_keywords_uses_the_others(
+    knowledge: KnowledgeBase, mode: str, keywords: Keywords, same_as: str
+) -> None:
+    found = knowledge.retrieve(STATION, mode=mode, keywords=keywords)
+    expected = knowledge.retrieve(STATION, mode=same_as, keywords=keywords)
+    assert found.entities == expected.entities
+    assert found.entities
+    assert found.relations == expected.relations
+
+
+def test_citations_lead_to_the_text(knowledge: KnowledgeBase) -> None:
+    found = knowledge.retrieve("Who repaired the sensor?", mode="naive")
+    for chunk in found.chunks:
+        assert chunk.score is not None
+        for place in chunk.citations:
+            assert SOURCES[place.source][place.path][place.char_start : place.char_end] == chunk.content
+    shared = next(chunk for chunk in found.chunks if chunk.content.startswith("Priya"))
+    assert [(place.source, place.path) for place in shared.citations] == [
+        ("archive", "shared.md"),
+        ("office", "copy.md"),
+    ]
+    assert (shared.source, shared.path, shared.doc_id) == ("archive", "shared.md", shared.citations[0].doc_id)
+    assert found.references[int(shared.reference_id) - 1].file == "archive/shared.md"
+
+
+def test_limits_and_budgets(knowledge: KnowledgeBase) -> None:
+    everything = knowledge.retrieve(STATION, keywords=KEYWORDS)
+    few = knowledge.retrieve(STATION, keywords=KEYWORDS, chunk_top_k=2, max_entity_tokens=60)
+    assert len(everything.chunks) > len(few.chunks) == 2
+    assert few.entities == everything.entities[: len(few.entities)]
+    assert 0 < len(few.entities) < len(everything.entities)
+    bare = knowledge.retrieve(STATION, keywords=KEYWORDS, max_entity_tokens=1, max_relation_tokens=1)
+    assert (bare.entities, bare.relations) == ((), ())
+    assert bare.chunks
+    assert knowledge.retrieve(STATION, keywords=KEYWORDS, max_total_tokens=1).chunks == ()
+    assert len(knowledge.retrieve(STATION, keywords=KEYWORDS, mode="local", top_k=1).entities) == 1
+
+
+def test_context_and_prompt_show_what_the_model_sees(knowledge: KnowledgeBase) -> None:
+    context = knowledge.context(STATION, keywords=KEYWORDS)
+    assert '{"entity": "Station 14"' in context
+    assert "\n[1] archive/" in context
+    prompt = knowledge.prompt(STATION, keywords=KEYWORDS)
+    assert context in prompt
+    assert prompt.endswith(STATION)
+
+
+def test_a_stream_is_the_answer_in_pieces(knowledge: KnowledgeBase) -> None:
+    pieces = list(knowledge.stream(STATION))
+    assert len(pieces) > 1
+    assert "".join(pieces) == knowledge.query(STATION).text
+
+
+def test_an_answer_is_ready_for_json(knowledge: KnowledgeBase) -> None:
+    answer = knowledge.query(STATION)
+    read = json.loads(json.dumps(answer.to_dict()))
+    assert read["snapshot_id"] == knowledge.snapshot_id == knowledge.manifest.snapshot_id
+    assert read["retrieval"]["chunks"][0]["citations"][0]["path"] == "flood.md"
+    assert answer.references == answer.retrieval.references
+
+
+def test_questions_that_cannot_be_asked(knowledge: KnowledgeBase) -> None:
+    for query, mode in (("", "bypass"), ("ab", "mix"), ("What?", "clever")):
+        with pytest.raises(QueryError):
+            knowledge.retrieve(query, mode=mode)
+
+
+def test_it_may_be_asked_inside_a_running_loop(knowledge: KnowledgeBase) -> None:
+    async def notebook() -> str:
+        return knowledge.query(STATION).text
+
+    assert "Jonas Feld" in asyncio.run(notebook())
+
+
+def test_threads_may_share_it(knowledge: KnowledgeBase) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda _: knowledge.query(STATION), range(24)))
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_closing_ends_the_thread_and_another_opening_gives_the_same(published_home: Path) -> None:
+    before = threading.active_count()
+    found = []
+    for _ in range(2):
+        with KnowledgeBase.open(published_home) as opened:
+            found.append(opened.retrieve(STATION, keywords=KEYWORDS))
+    assert found[0] == found[1]
+    assert threading.active_count() == before
+
+
+def test_retrieval_with_given_keywords_writes_nothing(home: Path) -> None:
+    def listed() -> dict[Path, tuple[int, int]]:
+        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.rglob("*")}
+
+    before = listed()
+    with KnowledgeBase.open(home) as opened:
+        assert opened.retrieve(STATION, keywords=KEYWORDS).chunks
+        assert opened.context(STATION, mode="naive")
+    assert listed() == before
+
+
+def test_the_home_comes_from_the_settings(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    with KnowledgeBase.open() as opened:
+        assert opened.retrieve(STATION, mode="naive").chunks
+
+
+def test_a_reader_keeps_its_snapshot_and_can_open_an_old_one(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    old = publish_sources(settings, {"notes": {"a.md": "Marta Lindqvist maintains Halden Weir."}})
+    with KnowledgeBase.open(settings=settings) as reader:
+        new = publish_sources(settings, {"notes": {"a.md": "Priya Nair maintains Halden Weir."}})
+        assert new.snapshot_id != old.snapshot_id
+        assert "Marta" in reader.context("Who maintains Halden Weir?", keywords=KEYWORDS)
+        assert reader.snapshot_id == old.snapshot_id
+    for snapshot_id, name in ((None, "Priya"), (old.snapshot_id, "Marta")):
+        with KnowledgeBase.open(settings.home, snapshot_id) as opened:
+            context = opened.context("Who maintains Halden Weir?", mode="naive")
+            assert [name in context for name in ("Priya", "Marta")].count(True) == 1
+            assert name in context
+
+
+def test_another_embedder_than_the_snapshots_is_refused(home: Path) -> None:
+    (manifest,) = home.glob("generations/*/manifest.json")
+    manifest.write_text(
+        manifest.read_text()
+        .replace('"identity":"offline/', '"identity":"older/')
+        .replace('"identity": "offline/', '"identity": "older/')
+    )
+    with KnowledgeBase.open(home) as opened, pytest.raises(EmbeddingError, match=r"older/.*run"):
+        opened.retrieve(STATION, keywords=KEYWORDS)
+
+
+def test_where_answers_cannot_be_stored_they_are_given_all_the_same(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for file in home.glob("responses.sqlite*"):
+        file.unlink()
+    (home / "responses.sqlite").mkdir()
+    with caplog.at_level(logging.WARNING), KnowledgeBase.open(home) as opened:
+        assert "Jonas Feld" in opened.query(STATION).text
+    assert "answers are not stored" in caplog.text
+
+
+def test_an_answer_is_stored_under_all_that_the_model_saw(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Jonas Feld did. [1]"
+    first = elsewhere.query(STATION, keywords=KEYWORDS)
+    assert first.text == "Jonas Feld did. [1]"
+    assert elsewhere.query(STATION, keywords=KEYWORDS) == first
+    assert len(loopback.requests) == 1
+    elsewhere.query(STATION, keywords=KEYWORDS, chunk_top_k=1)
+    assert len(loopback.requests) == 2
+
+
+def test_history_reaches_the_model_but_not_retrieval(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
+    from lightrag_dagster.llm.protocol import Message
+
+    history = [Message("user", "Tell me of Bergen."), Message("assistant", "An office.")]
+    with_history = elsewhere.query(STATION, keywords=KEYWORDS, history=history)
+    assert with_history.retrieval == elsewhere.retrieve(STATION, keywords=KEYWORDS)
+    (sent,) = messages(loopback)
+    assert [message["role"] for message in sent] == ["system", "user", "assistant", "user"]
+    assert [message["content"] for message in sent[1:]] == ["Tell me of Bergen.", "An office.", STATION]
+
+
+def test_the_model_finds_keywords(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
+    loopback.chat = lambda body: '{"high_level_keywords": "flood, repair", "low_level_keywords": ["Station 14"]}'
+    assert elsewhere.retrieve(STATION).keywords == KEYWORDS
+    assert len(loopback.requests) == 1
+
+
+@pytest.mark.parametrize(("padding", "found"), [("", True), (" and what did they do about it afterwards", False)])
+def test_no_keywords(elsewhere: KnowledgeBase, loopback: Loopback, padding: str, found: bool) -> None:
+    loopback.chat = lambda body: '{"high_level_keywords": [], "low_level_keywords": []}'
+    question = STATION.rstrip("?") + padding
+    answer = elsewhere.query(question, mode="local")
+    assert bool(answer.retrieval.entities) == found
+    assert len(loopback.requests) == (2 if found else 1)
+    assert (answer.text == NO_CONTEXT) != found
+
+
+@pytest.mark.parametrize("mode", ["naive", "local", "global", "hybrid", "mix"])
+def test_nothing_found_is_an_apology_and_no_call(elsewhere: KnowledgeBase, loopback: Loopback, mode: str) -> None:
+    answer = elsewhere.query(STATION, mode=mode, keywords=KEYWORDS, cosine_threshold=1.0)
+    assert answer.text.endswith("[no-context]")
+    assert answer.retrieval.empty
+    assert answer.references == ()
+    assert elsewhere.context(STATION, mode=mode, keywords=KEYWORDS, cosine_threshold=1.0) == answer.text
+    assert loopback.requests == []
+
+
+def test_bypass_asks_the_model_alone(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Hello."
+    answer = elsewhere.query("Hi", mode="bypass")
+    assert answer.text == "Hello."
+    assert answer.retrieval.empty
+    assert messages(loopback) == [[{"role": "user", "content": "Hi"}]]

@@ -1,0 +1,71 @@
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
+from lightrag_dagster.llm.protocol import ChatRequest, Message
+from lightrag_dagster.query.models import Models
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.stores.home import Home
+from tests.loopback import Loopback, Reply
+
+HELLO = ChatRequest("answer", (Message("user", "Hello"),))
+LLM = LLMSettings(provider="openai", max_retries=0)
+EMBEDDING = EmbeddingSettings(provider="openai", model="m", dimensions=8, max_retries=0)
+
+
+@pytest.fixture
+def models(loopback: Loopback, tmp_path: Path) -> Iterator[Callable[[str], Models]]:
+    opened = []
+
+    def open_models(embedder_identity: str) -> Models:
+        opened.append(Models(LLM, EMBEDDING, embedder_identity, Home(tmp_path)))
+        return opened[-1]
+
+    yield open_models
+    for each in opened:
+        each.close()
+
+
+def test_an_answer_is_bought_once_even_by_many_threads(models: Callable[[str], Models], loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Hello to you."
+    asked = models("")
+    with ThreadPoolExecutor(6) as threads:
+        answers = list(threads.map(lambda _: asked.complete(HELLO).text, range(12)))
+    assert answers == ["Hello to you."] * 12
+    assert len(loopback.requests) == 1
+
+
+def test_questions_are_embedded_and_nothing_is_stored(
+    models: Callable[[str], Models], loopback: Loopback, tmp_path: Path
+) -> None:
+    vectors = models("openai/m?dimensions=8").embed(["one", "two"], None)
+    assert vectors.shape == (2, 8)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_vectors_of_another_embedder_are_no_match(models: Callable[[str], Models], loopback: Loopback) -> None:
+    with pytest.raises(EmbeddingError, match=r"openai/other.*openai/m.*run"):
+        models("openai/other").embed(["one"], None)
+    assert loopback.requests == []
+
+
+def test_an_error_of_the_endpoint_reaches_the_caller(models: Callable[[str], Models], loopback: Loopback) -> None:
+    loopback.script.append(Reply.error(401))
+    asked = models("")
+    with pytest.raises(ProviderAccessError):
+        asked.complete(HELLO)
+    loopback.chat = lambda body: "Again."
+    assert asked.complete(HELLO).text == "Again."
+
+
+def test_what_is_closed_cannot_be_asked(models: Callable[[str], Models]) -> None:
+    asked = models("")
+    asked.close()
+    asked.close()
+    with pytest.raises(QueryError, match="closed; open it again"):
+        asked.complete(HELLO)

@@ -1,0 +1,171 @@
+"""The whole way through a snapshot made by hand: graph arrays and vector tables are real, vectors are chosen."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lightrag_dagster.identity import entity_id, relation_id
+from lightrag_dagster.llm.protocol import Vectors
+from lightrag_dagster.query.retrieval import retrieve
+from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.types import Keywords, Retrieval
+from lightrag_dagster.settings import QuerySettings
+from lightrag_dagster.stores.adjacency import Adjacency, build_adjacency
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.lance import VectorReader, open_vectors, sync_vectors
+from lightrag_dagster.stores.manifest import GenerationInputs, Graph, Manifest
+from lightrag_dagster.stores.manifest import Vectors as VectorsRecord
+from tests.query.tables import chunk_file, entities, relations
+
+KEYWORDS = Keywords(("theme",), ("thing",))
+
+
+def towards(similarity: float) -> list[float]:
+    """Return a unit vector with this cosine similarity to every question."""
+    return [similarity, float(np.sqrt(1 - similarity**2))]
+
+
+def embed(texts: Sequence[str]) -> Vectors:
+    return np.array([[1.0, 0.0]] * len(texts), dtype=np.float32)
+
+
+def reader(home: Home, table: str, similarities: dict[str, float]) -> VectorReader:
+    ids = sorted(similarities)
+
+    async def vectors_of(changed: list[str]) -> AsyncIterator[Vectors]:
+        yield np.array([towards(similarities[one]) for one in changed], dtype=np.float32)
+
+    wanted = pa.table({"id": ids, "embedding_fingerprint": ids})
+    return open_vectors(home, asyncio.run(sync_vectors(home, table, wanted, vectors_of, "gen-test", 2)))
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Snapshot:
+    """Entities a to d, joined a-b, b-c, c-d; chunks 0 to 5, the closer to the question the higher the number."""
+    build_adjacency(
+        tmp_path / "adjacency",
+        entities(
+            [
+                {"name": "a", "chunk_ids": ["chunk-0", "chunk-1"], "degree": 1},
+                {"name": "b", "chunk_ids": ["chunk-1", "chunk-2"], "degree": 2},
+                {"name": "c", "chunk_ids": ["chunk-3"], "degree": 2},
+                {"name": "d", "chunk_ids": ["chunk-4"], "degree": 1},
+            ]
+        ),
+        relations(
+            [
+                {"src": "a", "tgt": "b", "rank": 3, "weight": 1.0, "chunk_ids": ["chunk-1"]},
+                {"src": "b", "tgt": "c", "rank": 4, "weight": 1.0, "chunk_ids": ["chunk-3"]},
+                {"src": "c", "tgt": "d", "rank": 3, "weight": 2.0, "chunk_ids": ["chunk-4"]},
+            ]
+        ),
+        [chunk_file(tmp_path, "s", [{"chunk_id": f"chunk-{n}", "path": f"{n % 2}.md"} for n in range(6)])],
+    )
+    home = Home(tmp_path / "home")
+    near = {entity_id("a"): 0.9, entity_id("b"): 0.5, entity_id("c"): 0.1, entity_id("d"): 0.19}
+    linked = {relation_id(entity_id("c"), entity_id("d")): 0.8, relation_id(entity_id("a"), entity_id("b")): 0.1}
+    return Snapshot(
+        manifest=Manifest(
+            snapshot_id="gen-test",
+            sequence=1,
+            published_at="2026-01-01T00:00:00+00:00",
+            inputs=GenerationInputs(sources={}, left_out={}, fingerprint=""),
+            rows={},
+            vectors=VectorsRecord(provider="offline", model="", dimensions=2, identity="", tables={}),
+            graph=Graph(documents=0, chunks=0, entities=0, relations=0),
+        ),
+        graph=Adjacency.open(tmp_path / "adjacency"),
+        vectors={
+            "chunk_vectors": reader(home, "chunks", {f"chunk-{n}": 0.15 + n / 10 for n in range(6)}),
+            "entity_vectors": reader(home, "entities", near),
+            "relation_vectors": reader(home, "relations", linked),
+        },
+        corpus_state=None,
+    )
+
+
+def ask(snapshot: Snapshot, mode: str, reserved: int = 0, **options: float) -> Retrieval:
+    settings = QuerySettings.model_validate({"mode": mode, **options})
+    return retrieve(snapshot, "question", KEYWORDS, settings, embed, len, reserved)
+
+
+def names(found: Retrieval) -> list[str]:
+    return [entity.name for entity in found.entities]
+
+
+def pairs(found: Retrieval) -> list[str]:
+    return ["".join(sorted(relation.src + relation.tgt)) for relation in found.relations]
+
+
+def chunks(found: Retrieval) -> list[str]:
+    return [chunk.chunk_id.removeprefix("chunk-") for chunk in found.chunks]
+
+
+def test_naive(snapshot: Snapshot) -> None:
+    found = ask(snapshot, "naive")
+    assert chunks(found) == ["5", "4", "3", "2", "1"]
+    assert [chunk.score for chunk in found.chunks] == pytest.approx([0.65, 0.55, 0.45, 0.35, 0.25], abs=1e-3)
+    assert (found.entities, found.relations) == ((), ())
+    assert chunks(ask(snapshot, "naive", chunk_top_k=2)) == ["5", "4"]
+
+
+def test_local(snapshot: Snapshot) -> None:
+    found = ask(snapshot, "local")
+    assert names(found) == ["a", "b"]
+    assert pairs(found) == ["bc", "ab"]
+    # Behind a and b: 2, 1, 0 by similarity, all within 5 × 2 / 2; behind the relations 3 is left.
+    assert chunks(found) == ["2", "3", "1", "0"]
+
+
+def test_global(snapshot: Snapshot) -> None:
+    found = ask(snapshot, "global")
+    assert pairs(found) == ["cd"]
+    assert sorted(names(found)) == ["c", "d"]
+    assert chunks(found) == ["4", "3"]
+
+
+def test_hybrid_takes_turns(snapshot: Snapshot) -> None:
+    found = ask(snapshot, "hybrid")
+    assert pairs(found) == ["bc", "cd", "ab"]
+    assert names(found)[0] == "a"
+    assert set(names(found)) == {"a", "b", "c", "d"}
+
+
+def test_mix_takes_turns_with_chunks(snapshot: Snapshot) -> None:
+    found = ask(snapshot, "mix")
+    # Found: 5 4 3 2 1. Behind entities: 4 3 2 1 0. Nothing is left for the relations.
+    assert chunks(found) == ["5", "4", "3", "2", "1", "0"]
+
+
+def test_a_missing_vector_leaves_the_choice_to_the_owners(snapshot: Snapshot, tmp_path: Path) -> None:
+    without = reader(Home(tmp_path / "home"), "fewer", {f"chunk-{n}": 0.15 + n / 10 for n in (1, 2, 3, 4, 5)})
+    found = ask(
+        replace(snapshot, vectors={**snapshot.vectors, "chunk_vectors": without}), "local", related_chunk_number=1
+    )
+    # One for each owner: a gives 1, which two cite, and b gives 2.
+    assert chunks(found) == ["1", "3", "2"]
+    assert found.chunks[0].score == pytest.approx(0.25, abs=1e-3)
+
+
+def test_budgets_cut_whole_items(snapshot: Snapshot) -> None:
+    line = len('{"entity": "a", "type": "", "description": ""}') + 1
+    assert names(ask(snapshot, "local", max_entity_tokens=line)) == ["a"]
+    assert names(ask(snapshot, "local", max_entity_tokens=2 * line - 1)) == ["a"]
+    assert names(ask(snapshot, "local", max_entity_tokens=2 * line)) == ["a", "b"]
+
+
+def test_what_is_reserved_is_missing_for_chunks(snapshot: Snapshot) -> None:
+    line = len('{"reference_id": "", "content": "chunk-5"}') + 1
+    assert chunks(ask(snapshot, "naive", max_total_tokens=2 * line)) == ["5", "4"]
+    assert chunks(ask(snapshot, "naive", reserved=1, max_total_tokens=2 * line)) == ["5"]
+
+
+def test_references(snapshot: Snapshot) -> None:
+    found = ask(snapshot, "naive")
+    assert [(one.reference_id, one.file) for one in found.references] == [("1", "s/1.md"), ("2", "s/0.md")]
+    assert [chunk.reference_id for chunk in found.chunks] == ["1", "2", "1", "2", "1"]
