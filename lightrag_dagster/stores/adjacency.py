@@ -148,7 +148,7 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
 
     Raises:
         IntegrityError: a relation ends at, or a row cites, what does not exist.
-        StoreError: the disk refuses.
+        StoreError: a chunk file is missing or damaged, or the disk refuses.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -168,8 +168,9 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
             shutil.rmtree(folder, ignore_errors=True)
             arrays.rename(folder)
             files.sync(folder.parent)
-    except OSError as error:
-        raise StoreError(f"cannot write {folder}: {error.strerror or error}; free the disk and run again") from error
+    except (OSError, duckdb.Error) as error:
+        reason = " ".join(str(error).split())
+        raise StoreError(f"{folder} cannot be built: {reason}; mend that and run again") from error
 
 
 def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:

@@ -95,7 +95,7 @@ async def _ingest(home: Home, source: str, settings: Settings, versions: Version
     inputs = {"extractions": extractions.version}
     for table, mentions in zip(("entity_mentions", "relation_mentions"), parse_extractions(rows), strict=True):
         tables.write(table, source, mentions, inputs=inputs, fingerprint="")
-    assert accept(home, source, 0.0).accepted
+    assert accept(home, source, settings.documents.max_failed_share).accepted
 
 
 async def _merge(generation: Generation, inputs: GenerationInputs, settings: Settings, versions: Versions) -> None:

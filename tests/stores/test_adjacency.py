@@ -122,6 +122,13 @@ def test_what_does_not_exist_fails_the_build(tmp_path: Path, entity_rows: list, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_damaged_chunk_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "books.parquet").write_bytes(b"not Parquet")
+    with pytest.raises(StoreError, match=r"adjacency cannot be built: .*books.parquet"):
+        build_adjacency(tmp_path / "adjacency", entities([]), relations([]), [tmp_path / "books.parquet"])
+    assert not (tmp_path / "adjacency").exists()
+
+
 @pytest.mark.parametrize("damage", ["missing", "cut"])
 def test_a_damaged_folder_is_named(tmp_path: Path, damage: str) -> None:
     opened(tmp_path, entities([{"name": "Ada"}]), relations([]), [])
