@@ -1,13 +1,11 @@
-"""What Dagster does by itself: named values, each with a sentence on why."""
+"""Keeping the partitions in step with the configured sources."""
 
 import dagster as dg
 
 from assets.partitions import SOURCES
+from lightrag_dagster.automation.values import SOURCE_CHECK_SECONDS
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.settings import Settings
-
-SOURCE_CHECK_SECONDS = 60
-"""Often enough that a new folder is a partition before its owner looks; listing folder names is cheap."""
 
 
 @dg.sensor(
@@ -22,6 +20,3 @@ def source_partitions(context: dg.SensorEvaluationContext, settings: dg.Resource
     requests = [SOURCES.build_add_request(sorted(wanted - known))] if wanted - known else []
     removals = [SOURCES.build_delete_request(sorted(known - wanted))] if known - wanted else []
     return dg.SensorResult(dynamic_partitions_requests=[*requests, *removals])
-
-
-SENSORS = [source_partitions]
