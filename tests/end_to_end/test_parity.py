@@ -1,0 +1,203 @@
+"""I1, rebuild parity: whatever happened to a home, it ends as a clean build of its final state would."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, Phase
+from hypothesis import settings as bounds
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from lightrag_dagster.blocking import wait_for
+from lightrag_dagster.llm.offline import OfflineChatModel
+from lightrag_dagster.llm.protocol import ChatRequest, Message
+from lightrag_dagster.settings import Settings, load_settings
+from tests.loopback import Loopback, Received, Reply
+from tests.support import run, snapshot_contents, write_source
+
+# Few names in many texts, so that entities have several descriptions, of which more than two are summarised.
+SENTENCES = (
+    "Marta Lindqvist maintains the gauge at Halden Weir.",
+    "Orrin Instruments built the gauge at Halden Weir in 2019.",
+    "Marta Lindqvist reports to Jonas Feld in Bergen.",
+    "The flood of March 2021 damaged Halden Weir, and Jonas Feld closed Station 14.",
+    "Priya Nair repaired the sensor at Station 14 for Orrin Instruments.",
+    "ORRIN INSTRUMENTS opened an office in Bergen, which Jonas Feld leads.",
+    "Priya Nair joined Orrin Instruments and met Marta Lindqvist at Station 14.",
+    "Halden Weir lies north of Bergen, where Priya Nair lives.",
+)
+SOURCES = ("archive", "notes", "office")
+PATHS = ("a.txt", "b.md", "deeper/a.txt", "deeper/c.md")
+PROMPTS = (None, "Types: person, organization, place, thing.", "Types: person, other.")
+
+texts = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
+sources, paths = st.sampled_from(SOURCES), st.sampled_from(PATHS)
+
+
+class Model:
+    """What the loopback server answers: the offline rules, coloured by the model's name, but for what fails."""
+
+    def __init__(self) -> None:
+        self.failing: str | None = None
+
+    def chat(self, body: dict[str, Any]) -> str:
+        messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+        summary = "Description" in messages[-1].content
+        request = ChatRequest("summarise" if summary else "extract", messages)
+        text = wait_for(OfflineChatModel().complete(request)).text
+        return text.replace("Bergen", "Bergen (Norway)") if body["model"] == "second" else text
+
+    def fault(self, received: Received) -> Reply | None:
+        asked = received.body.get("messages", [{}])[-1].get("content", "")
+        return Reply.error(503) if self.failing and self.failing in asked else None
+
+
+class Histories(RuleBasedStateMachine):
+    """Random histories of one home; `teardown` compares it with a clean build."""
+
+    def __init__(self, folder: Path, server: Loopback) -> None:
+        super().__init__()
+        self.folder = folder
+        self.model = Model()
+        server.chat, server.fault = self.model.chat, self.model.fault
+        self.files: dict[str, dict[str, str | bytes]] = {}
+        self.options: dict[str, Any] = {"model": "first", "size": 1200, "prompt": None}
+
+    @initialize(text=texts)
+    def begin(self, text: str) -> None:
+        self._put("notes", "a.txt", text)
+        self._run()
+
+    @rule(source=sources, path=paths, text=texts)
+    def write(self, source: str, path: str, text: str) -> None:
+        self._put(source, path, text)
+
+    @rule(data=st.data(), source=sources, path=paths)
+    def rename_or_move(self, data: st.DataObject, source: str, path: str) -> None:
+        old_source, old_path = self._any_file(data)
+        self._put(source, path, self.files[old_source][old_path])
+        if (old_source, old_path) != (source, path):
+            self._drop(old_source, old_path)
+
+    @rule(data=st.data(), source=sources, path=paths)
+    def copy(self, data: st.DataObject, source: str, path: str) -> None:
+        old_source, old_path = self._any_file(data)
+        self._put(source, path, self.files[old_source][old_path])
+
+    @precondition(lambda self: sum(map(len, self.files.values())) > 1)
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        self._drop(*self._any_file(data))
+
+    @precondition(lambda self: len(self.files) > 1 and any(self.files.values()))
+    @rule(data=st.data())
+    def remove_source(self, data: st.DataObject) -> None:
+        empty_others = [name for name in self.files if any(self.files[other] for other in self.files if other != name)]
+        if empty_others:
+            source = data.draw(st.sampled_from(sorted(empty_others)))
+            write_source(self._settings(), source, {})
+            self._remove_folder(source)
+            del self.files[source]
+
+    @rule(prompt=st.sampled_from(PROMPTS))
+    def edit_prompt(self, prompt: str | None) -> None:
+        self.options["prompt"] = prompt
+
+    @rule(size=st.sampled_from((20, 1200)))
+    def change_chunk_size(self, size: int) -> None:
+        self.options["size"] = size
+
+    @rule(model=st.sampled_from(("first", "second")))
+    def change_model(self, model: str) -> None:
+        self.options["model"] = model
+
+    @rule(sentence=st.sampled_from(SENTENCES))
+    def fail_on(self, sentence: str) -> None:
+        self.model.failing = sentence
+
+    @rule()
+    def recover(self) -> None:
+        self.model.failing = None
+
+    @rule()
+    def run_all(self) -> None:
+        self._run()
+
+    @rule(data=st.data())
+    def run_one(self, data: st.DataObject) -> None:
+        self._run(data.draw(st.sampled_from(sorted(self.files))))
+
+    def teardown(self) -> None:
+        if not self.files:
+            return
+        self.model.failing = None
+        self._run()
+        clean = self._settings("clean")
+        run(clean)
+        assert snapshot_contents(self._settings()) == snapshot_contents(clean)
+
+    def _any_file(self, data: st.DataObject) -> tuple[str, str]:
+        return data.draw(
+            st.sampled_from(sorted((source, path) for source in self.files for path in self.files[source]))
+        )
+
+    def _put(self, source: str, path: str, text: str | bytes) -> None:
+        self.files.setdefault(source, {})[path] = text
+        write_source(self._settings(), source, self.files[source])
+
+    def _drop(self, source: str, path: str) -> None:
+        del self.files[source][path]
+        write_source(self._settings(), source, self.files[source])
+
+    def _remove_folder(self, source: str) -> None:
+        folder = self.folder / "sources" / source
+        for below in sorted(folder.rglob("*"), reverse=True):
+            below.rmdir()
+        folder.rmdir()
+
+    def _run(self, *names: str) -> None:
+        outcome = run(self._settings(), *names)
+        assert outcome.failed == {}
+
+    def _settings(self, home: str = "home") -> Settings:
+        (self.folder / "sources").mkdir(parents=True, exist_ok=True)
+        prompts = None
+        if self.options["prompt"]:
+            prompts = self.folder / "prompts"
+            prompts.mkdir(exist_ok=True)
+            (prompts / "entity_types.md").write_text(self.options["prompt"])
+        return load_settings(
+            home=self.folder / home,
+            sources=self.folder / "sources",
+            prompts=prompts,
+            chunking={"size": self.options["size"], "overlap": 5},
+            documents={"accept_deletes": True, "max_failed_share": 1.0},
+            llm={"provider": "openai", "model": self.options["model"], "max_retries": 0},
+            merging={"summary_min_descriptions": 3},
+        )
+
+
+def _histories(count: int, steps: int, folder: Callable[[], Path], server: Loopback) -> None:
+    run_state_machine_as_test(
+        cast(type[RuleBasedStateMachine], lambda: Histories(folder(), server)),
+        settings=bounds(
+            max_examples=count,
+            stateful_step_count=steps,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=(Phase.explicit, Phase.generate),
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_some_histories_end_as_a_clean_build(tmp_path_factory: pytest.TempPathFactory, loopback: Loopback) -> None:
+    _histories(6, 10, lambda: tmp_path_factory.mktemp("history"), loopback)
+
+
+@pytest.mark.long
+def test_many_histories_end_as_a_clean_build(tmp_path_factory: pytest.TempPathFactory, loopback: Loopback) -> None:
+    _histories(60, 20, lambda: tmp_path_factory.mktemp("history"), loopback)
