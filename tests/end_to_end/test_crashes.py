@@ -1,0 +1,106 @@
+"""I3, crash-proof: a run killed anywhere, and run again, ends as if nothing had happened."""
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.publication import current_manifest
+from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
+
+MOMENTS = ("before", "during", "after")
+ROOT = Path(__file__).parents[2]
+
+
+class Scene(NamedTuple):
+    """A home with one snapshot, sources that have changed since, and what the next run must lead to."""
+
+    before: Settings
+    after: dict[str, object]
+    writes: list[str]
+    first: str
+    second: str
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    folder = tmp_path_factory.mktemp("crashes")
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    run(settings)
+    first = published(settings).snapshot_id
+    write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
+    write_source(settings, "office", {"office.txt": OFFICE})
+
+    undisturbed = _copy(settings, folder / "undisturbed")
+    ended = _victim(undisturbed, 0, "after")
+    assert ended.returncode == 0, ended.stderr
+    return Scene(
+        settings, snapshot_contents(undisturbed), ended.stdout.split(), first, published(undisturbed).snapshot_id
+    )
+
+
+def test_every_kind_of_write_is_watched(scene: Scene) -> None:
+    kinds = {write.rpartition(".")[2] for write in scene.writes}
+
+    assert {"replace", "fsync", "write_table", "_write", "execute", "delete", "connect"} <= kinds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_killed_run_leaves_nothing_to_mend(scene: Scene, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    # The first is the last write, the pointer itself with what follows it; the others fall anywhere.
+    step = len(scene.writes) - 3 if seed == 0 else chance.randint(1, len(scene.writes))
+    _kill_and_run_again(scene, tmp_path, step, chance.choice(MOMENTS))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100))
+def test_killed_at_a_hundred_points(scene: Scene, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(1000 + seed)
+    _kill_and_run_again(scene, tmp_path, chance.randint(1, len(scene.writes)), chance.choice(MOMENTS))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["replace", "fsync", "write_table", "_write", "execute", "delete", "connect"])
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_killed_inside_each_kind_of_write(scene: Scene, tmp_path: Path, kind: str, moment: str) -> None:
+    steps = [number for number, write in enumerate(scene.writes, start=1) if write.endswith(f".{kind}")]
+    _kill_and_run_again(scene, tmp_path, steps[len(steps) // 2], moment)
+
+
+def _kill_and_run_again(scene: Scene, folder: Path, step: int, moment: str) -> None:
+    settings = _copy(scene.before, folder / "home")
+
+    killed = _victim(settings, step, moment)
+
+    assert killed.returncode == -signal.SIGKILL, f"{step} {moment}: {killed.stderr}"
+    manifest = current_manifest(Home(settings.home))
+    assert manifest is not None
+    assert manifest.snapshot_id in (scene.first, scene.second)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        assert knowledge.retrieve("Who maintains the gauge at Halden Weir?", mode="mix").entities
+    outcome = run(settings)
+    assert outcome.failed == {}
+    assert published(settings).snapshot_id == scene.second
+    assert snapshot_contents(settings) == scene.after
+
+
+def _victim(settings: Settings, step: int, moment: str) -> subprocess.CompletedProcess[str]:
+    arguments = [str(settings.home), str(settings.sources), str(step), moment]
+    command = [sys.executable, "-m", "tests.end_to_end.victim", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def _copy(settings: Settings, home: Path) -> Settings:
+    """Return the settings of a copy of a home, which reads the same sources."""
+    shutil.copytree(settings.home, home)
+    return settings.model_copy(update={"home": home})

@@ -1,0 +1,91 @@
+"""A run that is killed on purpose: `python -m tests.end_to_end.victim HOME SOURCES STEP MOMENT`.
+
+Everything that leaves a mark on disk is counted. At number STEP the process kills itself with SIGKILL, `before` it,
+`during` it (a few milliseconds after it began) or `after` it. STEP 0 never comes; then the run ends well and prints one
+line for each mark, so that a test knows what there is to interrupt.
+"""
+
+import os
+import signal
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import kuzu
+import lancedb.merge
+import lancedb.table
+import pyarrow.parquet as pq
+
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stores.sqlite import KeyedTable
+from tests.support import run
+
+SECONDS_INTO_A_WRITE = 0.003
+
+WRITES: tuple[tuple[Any, str], ...] = (
+    (os, "replace"),
+    (os, "rename"),
+    (os, "fsync"),
+    (pq, "write_table"),
+    (KeyedTable, "_write"),
+    (lancedb.merge.LanceMergeInsertBuilder, "execute"),
+    (lancedb.table.LanceTable, "delete"),
+    (kuzu.Connection, "execute"),
+    (sqlite3, "connect"),
+)
+
+
+class Executioner:
+    """Counts writes, and kills this process at one of them."""
+
+    def __init__(self, step: int, moment: str) -> None:
+        self.step = step
+        self.moment = moment
+        self.seen: list[str] = []
+
+    def watch(self, owner: Any, name: str) -> None:
+        """Count the calls of `owner.name`."""
+        original = getattr(owner, name)
+        setattr(owner, name, self._watched(original, f"{getattr(owner, '__name__', owner)}.{name}"))
+
+    def _watched(self, original: Callable[..., Any], label: str) -> Callable[..., Any]:
+        def watched(*arguments: Any, **named: Any) -> Any:
+            self.seen.append(label)
+            due = len(self.seen) == self.step
+            if due and self.moment == "before":
+                kill()
+            if due and self.moment == "during":
+                threading.Thread(target=_kill_soon, daemon=True).start()
+            result = original(*arguments, **named)
+            if due:
+                kill()
+            return result
+
+        return watched
+
+
+def kill() -> None:
+    """Die as by `kill -9`."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _kill_soon() -> None:
+    time.sleep(SECONDS_INTO_A_WRITE)
+    kill()
+
+
+def main(home: str, sources: str, step: str, moment: str) -> None:
+    """Run once, or part of the way."""
+    executioner = Executioner(int(step), moment)
+    for owner, name in WRITES:
+        executioner.watch(owner, name)
+    run(load_settings(home=Path(home), sources=Path(sources)))
+    print("\n".join(executioner.seen))  # noqa: T201  # the test reads it
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
