@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.cli import main
+from tests.loopback import Loopback
 from tests.support import FLOOD, RIVER
 
 
@@ -112,3 +113,21 @@ def test_an_unreachable_endpoint_gives_one_line_and_exit_code_2(
     assert "127.0.0.1" in errors
     assert "sk-test-not-a-key" not in errors
     assert errors.startswith("error: ")
+
+
+def test_embeddings_of_another_size_give_one_line_and_exit_code_2(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+) -> None:
+    source = tmp_path / "sources" / "notes"
+    source.mkdir(parents=True)
+    (source / "river.md").write_text(RIVER)
+    loopback.dimensions = 8
+    monkeypatch.setenv("LIGHTRAG_EMBEDDING__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_EMBEDDING__MODEL", "small")
+    monkeypatch.setenv("LIGHTRAG_EMBEDDING__DIMENSIONS", "16")
+
+    code, _, errors = command(capfd, monkeypatch, "run")
+
+    assert code == 2
+    assert errors.count("\n") == 1
+    assert "LIGHTRAG_EMBEDDING__DIMENSIONS=8" in errors
