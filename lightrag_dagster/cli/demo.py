@@ -14,7 +14,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Settings, load_settings
 from lightrag_dagster.stores.manifest import Manifest
 
-QUESTION = "Who pulled Jonah Prewitt out of the river at Corley Bridge?"
+QUESTION = "What does the duty officer do at an amber alarm?"
 _EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"
 
 

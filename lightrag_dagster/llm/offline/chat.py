@@ -13,7 +13,7 @@ from lightrag_dagster.llm.offline.terms import terms
 from lightrag_dagster.llm.offline.words import words
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
 
-_VERSION = 1
+_VERSION = 2
 """Raise it whenever an answer changes: it is part of the identity by which stored answers are found."""
 
 _DELIMITER = "<|#|>"

@@ -18,8 +18,10 @@ _LEAST_COVERED = 0.3
 also hold the rarest word of a name, when the question has one."""
 
 _LEAST_OF_BEST = 0.6
+_NEAR_SHARE = 0.6
 _CHUNK_SHARE = 0.3
-"""What the terms of the whole chunk count beside those of a sentence, which often leaves its subject to another."""
+"""What the terms of the sentences around, and of the whole chunk, count beside those of a sentence, which often leaves
+its subject to another: `He was pulled out by the lock keeper.`"""
 
 _REFERENCE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 _APOLOGY = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
@@ -29,6 +31,7 @@ class _Candidate(NamedTuple):
     reference: str
     sentence: str
     terms: frozenset[str]
+    near_terms: frozenset[str]
     chunk_terms: frozenset[str]
 
 
@@ -76,7 +79,9 @@ def answer(question: str, context: str) -> str:
     named = {max(sorted(name), key=lambda term: rarity[term]) for name in names if name}
     enough = _LEAST_COVERED * weight(frozenset(rarity))
     scores = {
-        candidate: weight(candidate.terms) + _CHUNK_SHARE * weight(candidate.chunk_terms)
+        candidate: weight(candidate.terms)
+        + _NEAR_SHARE * weight(candidate.near_terms - candidate.terms)
+        + _CHUNK_SHARE * weight(candidate.chunk_terms)
         for candidate in candidates
         if rarity.keys() & candidate.terms
         and weight(candidate.chunk_terms) >= enough
@@ -97,11 +102,14 @@ def _candidates(context: str) -> Iterator[_Candidate]:
     seen: set[str] = set()
     for record in _objects(context, "reference_id", "content"):
         chunk_terms = _terms(record["content"])
-        for part in sentences(record["content"]):
+        parts = [part for part in sentences(record["content"]) if not part.level]
+        found = [_terms(part.text) for part in parts]
+        for index, part in enumerate(parts):
             text = _finished(part.text)
-            if not part.level and text not in seen:
+            if text not in seen:
                 seen.add(text)
-                yield _Candidate(record["reference_id"], text, _terms(text), chunk_terms)
+                near = frozenset[str]().union(*found[max(0, index - 1) : index + 2])
+                yield _Candidate(record["reference_id"], text, found[index], near, chunk_terms)
 
 
 def _objects(text: str, *keys: str) -> Iterator[dict[str, Any]]:

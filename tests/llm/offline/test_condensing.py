@@ -69,3 +69,14 @@ def test_an_answer_cites_the_sentence_that_holds_it(question: str, sentence: str
 def test_without_an_answer_it_says_so(question: str) -> None:
     assert answer(question, context()).endswith("[no-context]")
     assert answer("How many days of vacation are there?", "Rules.").endswith("[no-context]")
+
+
+def test_a_sentence_stands_in_for_the_subject_of_the_one_before() -> None:
+    passage = (
+        "Jonas Feld fell into the river at Corley. He was pulled out by Marta Lind. The weather was fine that day."
+    )
+    other = "Jonas Feld works in Bergen. He likes the river at Corley."
+    chunks = [{"reference_id": "1", "content": other}, {"reference_id": "2", "content": passage}]
+    text = answer("Who pulled Jonas Feld out of the river?", "\n".join(json.dumps(chunk) for chunk in chunks))
+    assert "He was pulled out by Marta Lind. [2]" in text
+    assert "The weather" not in text
