@@ -116,6 +116,7 @@ class Histories(RuleBasedStateMachine):
     @rule(sentence=st.sampled_from(SENTENCES))
     def fail_on(self, sentence: str) -> None:
         self.model.failing = sentence
+        self._run()
 
     @rule()
     def recover(self) -> None:
@@ -201,3 +202,12 @@ def test_some_histories_end_as_a_clean_build(tmp_path_factory: pytest.TempPathFa
 @pytest.mark.long
 def test_many_histories_end_as_a_clean_build(tmp_path_factory: pytest.TempPathFactory, loopback: Loopback) -> None:
     _histories(60, 20, lambda: tmp_path_factory.mktemp("history"), loopback)
+
+
+def test_a_chunk_that_failed_for_a_while_is_asked_again(tmp_path: Path, loopback: Loopback) -> None:
+    history = Histories(tmp_path, loopback)
+    history.begin(SENTENCES[0])
+    history.write("notes", "b.md", f"{SENTENCES[2]} {SENTENCES[1]}")
+    history.fail_on(SENTENCES[1])
+    history.recover()
+    history.teardown()
