@@ -39,6 +39,8 @@ def extractions(
     store, source = tables.open(), context.partition_key
     versions = Versions.of(settings)
 
+    previous = store.read("extractions", source) if store.current("extractions", source) else None
+
     async def ask(chunks: pa.Table) -> tuple[pa.Table, Usage]:
         async with chat_model.open() as model:
             rows = await extract(
@@ -49,6 +51,8 @@ def extractions(
                 settings.extraction,
                 versions.extractions,
                 settings.llm.max_concurrency,
+                previous,
+                retry_failed=settings.llm.retry_failed,
                 count_tokens=load_tokenizer(settings.chunking.encoding).count,
             )
             return rows, model.usage

@@ -68,18 +68,19 @@ async def answer(prompt, system_prompt=None, history_messages=(), **options):
 async def embed(texts):
     return np.random.default_rng(len(texts)).normal(size=(len(texts), 1024)).astype(np.float32)
 
-class Characters:
+class FourCharacters:
     def encode(self, content):
-        return list(map(ord, content))
+        return [int.from_bytes(content[at:at + 4].encode()) for at in range(0, len(content), 4)]
     def decode(self, tokens):
-        return "".join(map(chr, tokens))
+        return "".join(token.to_bytes(16).lstrip(b"\\0").decode() for token in tokens)
 
 async def main():
     logging.disable(logging.CRITICAL)
     rag = LightRAG(
         working_dir=str(folder / "lightrag"), llm_model_func=answer, embedding_func=EmbeddingFunc(1024, embed),
-        tokenizer=Tokenizer("characters", Characters()), chunk_token_size=100000, entity_extract_max_gleaning=0,
-        llm_model_max_async=16, embedding_func_max_async=16, max_parallel_insert=8,
+        tokenizer=Tokenizer("four characters", FourCharacters()), chunk_token_size=100000,
+        entity_extract_max_gleaning=0, llm_model_max_async=16, embedding_func_max_async=16,
+        max_parallel_insert=8,
         enable_llm_cache_for_entity_extract=False,
     )
     await rag.initialize_storages()

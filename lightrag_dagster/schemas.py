@@ -64,6 +64,12 @@ EXTRACTIONS = pa.schema(
         _field("rounds", pa.int32(), "Number of responses."),
         _field("status", pa.string(), "ok, truncated or failed."),
         _field("error", pa.string(), "Why the extraction failed.", nullable=True),
+        _field(
+            "error_kind",
+            pa.string(),
+            "transient: the next run asks again; permanent: only another key does, or llm.retry_failed.",
+            nullable=True,
+        ),
         _field("finish_reason", pa.string(), "Of the last response.", nullable=True),
         _field("input_tokens", pa.int64(), "What the stored responses took in when bought. Tokens."),
         _field("output_tokens", pa.int64(), "What they put out. Tokens."),

@@ -80,6 +80,7 @@ class LLMSettings(Section):
     max_output_tokens: int = Field(default=8192, gt=0, description="Per response. Tokens.")
     timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
     max_retries: int = Field(default=5, ge=0, description="Further attempts after a transient failure.")
+    retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
 
 
 class EmbeddingSettings(Section):

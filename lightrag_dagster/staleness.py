@@ -5,6 +5,7 @@ Decided from what each table version recorded when it was written, never from Da
 
 from dataclasses import dataclass
 
+from lightrag_dagster.extraction.extractions import needs_retry
 from lightrag_dagster.stores.tables import SourceTables, TableVersion
 from lightrag_dagster.versions import Versions
 
@@ -36,12 +37,19 @@ def first_stale(tables: SourceTables, source: str, files: str, versions: Version
     ):
         current = tables.current(table, source)
         reason = _reason(current, upstream, fingerprint)
+        if not reason and table == "extractions" and _failed(tables, source, versions):
+            reason = "chunks failed that may succeed now"
         if reason:
             return Stale(table, reason)
         assert current is not None
         if not table.endswith("_mentions"):
             upstream = {table: current.version}
     return None
+
+
+def _failed(tables: SourceTables, source: str, versions: Versions) -> bool:
+    rows = tables.read("extractions", source, columns=["error_kind"])
+    return needs_retry(rows, retry_failed=versions.settings.llm.retry_failed)
 
 
 def _reason(current: TableVersion | None, inputs: dict[str, str], fingerprint: str) -> str | None:

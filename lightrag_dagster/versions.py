@@ -16,7 +16,7 @@ from lightrag_dagster.settings import Settings
 _REVISIONS = {
     "raw_documents": 1,
     "chunks": 1,
-    "extractions": 1,
+    "extractions": 2,
     "mentions": 1,
     "merge": 1,
     "stores": 1,

@@ -48,11 +48,17 @@ def demo() -> None:
 def run(
     source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
     accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
+    retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
 ) -> None:
     """Bring the knowledge base up to date and publish it; 0 if all went well, 1 if a source failed."""
     from lightrag_dagster.cli.run import run_pipeline
 
-    raise typer.Exit(run_pipeline(Console(highlight=False), source or [], accept_deletes=accept_deletes))
+    overrides: dict[str, dict[str, object]] = {}
+    if accept_deletes:
+        overrides["documents"] = {"accept_deletes": True}
+    if retry_failed:
+        overrides["llm"] = {"retry_failed": True}
+    raise typer.Exit(run_pipeline(Console(highlight=False), source or [], overrides))
 
 
 @app.command()

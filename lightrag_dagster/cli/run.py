@@ -1,6 +1,6 @@
 """`run`: bring everything up to date."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
@@ -9,12 +9,15 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.settings import load_settings
 
 
-def run_pipeline(console: Console, sources: Sequence[str], *, accept_deletes: bool) -> int:
-    """Run the pipeline, say what happened, and return the exit code: 0, or 1 when a source failed."""
+def run_pipeline(console: Console, sources: Sequence[str], overrides: Mapping[str, Mapping[str, object]]) -> int:
+    """Run the pipeline, say what happened, and return the exit code: 0, or 1 when a source failed.
+
+    `overrides` are settings for this run alone, by section.
+    """
     settings = load_settings()
-    if accept_deletes:
-        documents = settings.documents.model_copy(update={"accept_deletes": True})
-        settings = settings.model_copy(update={"documents": documents})
+    for section, values in overrides.items():
+        changed = getattr(settings, section).model_copy(update=values)
+        settings = settings.model_copy(update={section: changed})
     with display(console) as shown:
         outcome = bring_up_to_date(settings, sources, shown)
     for source, reason in outcome.failed.items():

@@ -19,6 +19,9 @@ from lightrag_dagster.settings import ExtractionSettings
 
 _ROWS_PER_BATCH = 10_000
 
+Failure = PermanentProviderError | TransientProviderError
+"""What costs a chunk its extraction, and no other."""
+
 
 def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model_identity: str) -> str:
     """Return a hash of all that shapes an extraction besides the chunk."""
@@ -36,20 +39,21 @@ async def extract(
     previous: pa.Table | None = None,
     *,
     count_tokens: Callable[[str], int],
+    retry_failed: bool = False,
 ) -> pa.Table:
     """Return EXTRACTIONS: one row for each distinct chunk of CHUNKS, sorted by `chunk_id`.
 
-    Rows of `previous` that did not fail and have the same extraction key are kept without asking. The other chunks
-    are asked about in canonical order (path, chunk index), `max_concurrency` at a time, each going through its rounds
-    by itself. A chunk that the model cannot answer becomes a row with status `failed`; since the response store holds
-    no failures, the next run asks again.
+    Rows of `previous` with the same extraction key are kept without asking, but those that failed for a passing
+    reason, and with `retry_failed` all that failed. The other chunks are asked about in canonical order (path, chunk
+    index), `max_concurrency` at a time, each going through its rounds by itself. A chunk that the model cannot answer
+    becomes a row with status `failed`; the response store holds no failures.
 
     Raises:
         ProviderAccessError: no request can succeed; the answers that arrived are in the response store.
         StoreError: the response store refuses.
     """
     rows_by_chunk = _distinct(chunks)
-    kept = _reusable(previous, rows_by_chunk, fingerprint)
+    kept = _reusable(previous, rows_by_chunk, fingerprint, retry_failed)
     answered = set(kept["chunk_id"].to_pylist())
     pending = [(chunk_id, row) for chunk_id, row in rows_by_chunk.items() if chunk_id not in answered]
     contents, headings = chunks["content"], chunks["heading"]
@@ -59,10 +63,10 @@ async def extract(
     async def work() -> None:
         for chunk_id, row in queue:
             conversation = _Conversation(model, prompts, settings, count_tokens)
-            error = await conversation.run(contents[row].as_py(), headings[row].as_py())
+            failure = await conversation.run(contents[row].as_py(), headings[row].as_py())
             key = extraction_key(chunk_id, fingerprint)
             labels = {"source": source, "chunk_id": chunk_id, "extraction_key": key, "model": model.identity}
-            rows.add(labels | conversation.outcome(error))
+            rows.add(labels | conversation.outcome(failure))
             progress.report("extractions", kept.num_rows + rows.count, len(rows_by_chunk))
             # Stored answers never suspend: let other tasks and a cancellation through.
             await asyncio.sleep(0)
@@ -88,13 +92,21 @@ def _distinct(chunks: pa.Table) -> dict[str, int]:
     return rows
 
 
-def _reusable(previous: pa.Table | None, chunk_ids: Iterable[str], fingerprint: str) -> pa.Table:
-    """Return the rows of `previous` that answer a wanted chunk under the current key."""
-    if previous is None:
+def needs_retry(extractions: pa.Table, *, retry_failed: bool) -> bool:
+    """Say whether a table with EXTRACTIONS's column `error_kind` has rows that the next run asks about again."""
+    kinds = pc.drop_null(extractions["error_kind"])
+    return bool(len(kinds) if retry_failed else pc.any(pc.equal(kinds, "transient")).as_py())
+
+
+def _reusable(previous: pa.Table | None, chunk_ids: Iterable[str], fingerprint: str, retry_failed: bool) -> pa.Table:
+    """Return the rows of `previous` that answer a wanted chunk under the current key, or never will."""
+    if previous is None or previous.schema.names != EXTRACTIONS.names:
         return EXTRACTIONS.empty_table()
     keys = pa.array([extraction_key(chunk_id, fingerprint) for chunk_id in chunk_ids], pa.string())
     current = pc.is_in(previous["extraction_key"], value_set=keys)
-    return previous.filter(pc.and_(current, pc.not_equal(previous["status"], "failed"))).cast(EXTRACTIONS)
+    asked_again = pa.array(["transient", "permanent"] if retry_failed else ["transient"])
+    settled = pc.invert(pc.is_in(previous["error_kind"], value_set=asked_again))
+    return previous.filter(pc.and_(current, settled)).cast(EXTRACTIONS)
 
 
 @dataclass
@@ -108,22 +120,23 @@ class _Conversation:
     rounds: list[ChatResponse] = field(default_factory=list)
     bought: list[ChatResponse] = field(default_factory=list)
 
-    async def run(self, content: str, heading: str | None) -> str | None:
+    async def run(self, content: str, heading: str | None) -> Failure | None:
         """Go through the rounds; return why they failed, or None."""
         try:
             await self._ask_all(extraction_request(self.prompts, content, heading, self.settings.language))
         except (PermanentProviderError, TransientProviderError) as failure:
-            return str(failure)
+            return failure
         return None
 
-    def outcome(self, error: str | None) -> dict[str, object]:
+    def outcome(self, failure: Failure | None) -> dict[str, object]:
         """Return the columns of EXTRACTIONS that say how it went."""
         cut = any(answer.finish_reason == "length" for answer in self.rounds)
         return {
             "responses": [answer.text for answer in self.rounds],
             "rounds": len(self.rounds),
-            "status": "failed" if error else "truncated" if cut else "ok",
-            "error": error,
+            "status": "failed" if failure else "truncated" if cut else "ok",
+            "error": str(failure) if failure else None,
+            "error_kind": _kind(failure),
             "finish_reason": self.rounds[-1].finish_reason if self.rounds else None,
             "input_tokens": sum(answer.input_tokens for answer in self.bought),
             "output_tokens": sum(answer.output_tokens for answer in self.bought),
@@ -164,6 +177,12 @@ class _Conversation:
         if self.rounds[-1].finish_reason == "length":
             return f"{what} within the output limit; raise LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"
         return f"{what}, twice; change the prompts or the model"
+
+
+def _kind(failure: Failure | None) -> str | None:
+    if failure is None:
+        return None
+    return "transient" if isinstance(failure, TransientProviderError) else "permanent"
 
 
 def _is_usable(records: Records) -> bool:

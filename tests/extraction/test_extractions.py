@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster import progress
-from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, TransientProviderError
-from lightrag_dagster.extraction.extractions import extract, extraction_fingerprint
+from lightrag_dagster.errors import LightRAGError, PermanentProviderError, ProviderAccessError, TransientProviderError
+from lightrag_dagster.extraction.extractions import extract, extraction_fingerprint, needs_retry
 from lightrag_dagster.identity import chunk_id, extraction_key
 from lightrag_dagster.llm.fencing import last_fenced
 from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Usage
@@ -56,6 +56,7 @@ def run(
     *,
     concurrency: int = 4,
     fingerprint: str = "f1",
+    retry_failed: bool = False,
     count_tokens: Callable[[str], int] = len,
     **settings: Any,
 ) -> pa.Table:
@@ -70,6 +71,7 @@ def run(
             concurrency,
             previous,
             count_tokens=count_tokens,
+            retry_failed=retry_failed,
         )
     )
 
@@ -111,6 +113,7 @@ def test_a_row_says_all_about_a_chunk() -> None:
             "rounds": 2,
             "status": "ok",
             "error": None,
+            "error_kind": None,
             "finish_reason": "stop",
             "input_tokens": 250,
             "output_tokens": 22,
@@ -317,6 +320,28 @@ def test_rows_of_the_previous_table_are_kept_where_they_still_hold(tmp_path: Pat
     model.requests.clear()
     run(chunks("new", "a", "bad"), model, now, fingerprint="f2", gleaning=0)
     assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("failure", "retry_failed", "asked"),
+    [
+        (TransientProviderError("later"), False, ["bad"]),
+        (TransientProviderError("later"), True, ["bad"]),
+        (PermanentProviderError("never"), False, []),
+        (PermanentProviderError("never"), True, ["bad"]),
+    ],
+)
+def test_only_what_may_succeed_is_asked_again(failure: LightRAGError, retry_failed: bool, asked: list[str]) -> None:
+    def refuse(request: ChatRequest) -> str:
+        if asked_for(request) == "bad":
+            raise failure
+        return entity("A")
+
+    previous = run(chunks("a", "bad"), ScriptedChatModel(refuse))
+    assert needs_retry(previous, retry_failed=retry_failed) is bool(asked)
+    model = ScriptedChatModel(lambda request: entity("A"))
+    run(chunks("a", "bad"), model, previous, gleaning=0, retry_failed=retry_failed)
+    assert [asked_for(request) for request in model.requests] == asked
 
 
 def test_progress_counts_distinct_chunks() -> None:

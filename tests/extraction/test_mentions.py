@@ -29,6 +29,7 @@ def extractions(*rows: tuple[str, str, list[str]]) -> pa.Table:
         "rounds": [len(responses) for _, _, responses in rows],
         "status": [status for _, status, _ in rows],
         "error": [None] * len(rows),
+        "error_kind": [None] * len(rows),
         "finish_reason": ["stop"] * len(rows),
         "input_tokens": [0] * len(rows),
         "output_tokens": [0] * len(rows),
