@@ -37,12 +37,12 @@ def extractions(
 ) -> dg.MaterializeResult:
     """Ask the model about every chunk that it has not answered yet."""
     store, source = tables.open(), context.partition_key
-    versions = Versions.of(settings)
+    versions, llm = Versions.of(settings), settings.llm.of("extract")
 
     previous = store.read("extractions", source) if store.current("extractions", source) else None
 
     async def ask(chunks: pa.Table) -> tuple[pa.Table, Usage]:
-        async with chat_model.open() as model:
+        async with chat_model.open("extract") as model:
             rows = await extract(
                 source,
                 chunks,
@@ -50,9 +50,10 @@ def extractions(
                 versions.prompts,
                 settings.extraction,
                 versions.extractions,
-                settings.llm.max_concurrency,
+                llm.max_concurrency,
                 previous,
-                retry_failed=settings.llm.retry_failed,
+                longer_outputs=llm.longer_outputs,
+                retry_failed=llm.retry_failed,
                 count_tokens=load_tokenizer(settings.chunking.encoding).count,
             )
             return rows, model.usage

@@ -47,7 +47,7 @@ def merged(
     versions = Versions.of(settings)
 
     async def run(inputs: GenerationInputs, home: Home) -> tuple[Merged, Usage]:
-        async with chat_model.open() as model:
+        async with chat_model.open("summarise") as model:
             result = await merge(
                 _files(SourceTables(home), inputs),
                 extraction_fingerprint=versions.extractions,
@@ -56,7 +56,7 @@ def merged(
                 prompts=versions.prompts,
                 settings=settings.merging,
                 count_tokens=load_tokenizer(settings.chunking.encoding).counts,
-                max_concurrency=settings.llm.max_concurrency,
+                max_concurrency=settings.llm.of("summarise").max_concurrency,
             )
             return result, model.usage
 

@@ -7,6 +7,7 @@ LightRAGError                    catch this one; the command line turns it into 
 ├── ProviderError                the LLM or embedding endpoint
 │   ├── TransientProviderError   may succeed when asked again (timeout, 429, 5xx, reset)
 │   ├── PermanentProviderError   will fail again (content filter, context length, unusable answer)
+│   │   └── OutputLimitError     the output tokens ran out before the answer began
 │   └── ProviderAccessError      nothing will succeed until a person acts (key, quota, model name)
 ├── EmbeddingError               vectors of the wrong number, size or value
 ├── StoreError                   a file or store in the home that is missing, locked or unreadable
@@ -48,6 +49,10 @@ class TransientProviderError(ProviderError):
 
 class PermanentProviderError(ProviderError):
     """The same request will fail again: content filter, context length, unusable answer."""
+
+
+class OutputLimitError(PermanentProviderError):
+    """The output tokens ran out before the answer began; more of them may help."""
 
 
 class ProviderAccessError(ProviderError):

@@ -5,7 +5,7 @@ Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environ
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -22,6 +22,8 @@ CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
 CONFIG_FILE = "lightrag.yaml"
 
 Provider = Literal["offline", "openai"]
+AnswerFormat = Literal["rows", "json_object", "json_schema"]
+Role = Literal["extract", "summarise", "keywords", "answer"]
 
 
 class Section(BaseModel):
@@ -70,20 +72,61 @@ class ChunkingSettings(Section):
         return self
 
 
-class LLMSettings(Section):
-    """The language model that extracts, summarises and answers."""
+class EndpointSettings(Section):
+    """How an endpoint is called, for language and embedding models alike."""
+
+    max_concurrency: int = Field(default=16, gt=0, description="Requests in flight at once.")
+    requests_per_minute: int | None = Field(default=None, gt=0, description="No more requests are sent in a minute.")
+    tokens_per_minute: int | None = Field(
+        default=None, gt=0, description="No more tokens are sent in a minute, taking 3 bytes of text for one."
+    )
+    timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
+    max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
+    longest_wait: float = Field(
+        default=600.0, gt=0, description="A server that asks to wait longer is not waited for. Seconds."
+    )
+
+
+class RoleSettings(Section):
+    """What one role of the language model has of its own; None is the general setting."""
+
+    model: str | None = None
+    max_concurrency: int | None = Field(default=None, gt=0)
+    temperature: float | None = Field(default=None, ge=0)
+    max_output_tokens: int | None = Field(default=None, gt=0)
+    extra_body: dict[str, Any] | None = None
+
+
+class LLMSettings(EndpointSettings):
+    """The language model that extracts, summarises, finds keywords and answers."""
 
     provider: Provider = "offline"
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
-    max_concurrency: int = Field(default=16, gt=0, description="Requests in flight at once.")
     temperature: float = Field(default=0.0, ge=0)
     max_output_tokens: int = Field(default=8192, gt=0, description="Per response. Tokens.")
-    timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
-    max_retries: int = Field(default=5, ge=0, description="Further attempts after a transient failure.")
+    most_output_tokens: int = Field(
+        default=32_768,
+        gt=0,
+        description="An extraction cut off at max_output_tokens is asked for again with 2, then 4 times as many, "
+        "up to this. Tokens.",
+    )
+    extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
     retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
+    roles: dict[Role, RoleSettings] = Field(default={}, description="extract, summarise, keywords, answer: exceptions.")
+
+    @property
+    def longer_outputs(self) -> tuple[int, ...]:
+        """Limits for asking again what was cut off: 2 and 4 times the usual one, up to the cap. Tokens."""
+        usual, most = self.max_output_tokens, self.most_output_tokens
+        return tuple(sorted({min(usual * factor, most) for factor in (2, 4) if most > usual}))
+
+    def of(self, role: Role) -> "LLMSettings":
+        """Return the settings of one role."""
+        own = self.roles.get(role, RoleSettings()).model_dump(exclude_none=True)
+        return self.model_copy(update=own | {"roles": {}})
 
 
-class EmbeddingSettings(Section):
+class EmbeddingSettings(EndpointSettings):
     """The embedding model."""
 
     provider: Provider = "offline"
@@ -92,13 +135,17 @@ class EmbeddingSettings(Section):
     batch_size: int = Field(default=64, gt=0, description="Texts in one request.")
     max_concurrency: int = Field(default=8, gt=0, description="Requests in flight at once.")
     timeout: float = Field(default=60.0, gt=0, description="Per request. Seconds.")
-    max_retries: int = Field(default=5, ge=0, description="Further attempts after a transient failure.")
+    batch_tokens: int = Field(default=100_000, gt=0, description="Texts in one request. Tokens.")
+    max_input_tokens: int = Field(default=8191, gt=0, description="A longer text is cut to this. Tokens.")
 
 
 class ExtractionSettings(Section):
     """What is asked of the model for each chunk."""
 
     language: str = Field(default="English", description="Language of descriptions and keywords.")
+    answer_format: AnswerFormat = Field(
+        default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
+    )
     gleaning: int = Field(default=1, ge=0, description="Further rounds that ask for what was missed.")
     max_gleaning_tokens: int = Field(
         default=20_480,

@@ -52,7 +52,7 @@ class Versions:
     @cached_property
     def extractions(self) -> str:
         """Of prompts, model and parameters; part of every extraction key."""
-        identity = chat_identity(self.settings.llm)
+        identity = chat_identity(self.settings.llm.of("extract"))
         return digest(
             _REVISIONS["extractions"], extraction_fingerprint(self.prompts, self.settings.extraction, identity)
         )
@@ -69,7 +69,7 @@ class Versions:
             _REVISIONS["merge"],
             self.settings.merging.model_dump(),
             self.prompts.fingerprint("summary"),
-            chat_identity(self.settings.llm),
+            chat_identity(self.settings.llm.of("summarise")),
             self.embedder,
             self.extractions,
         )

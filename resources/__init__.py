@@ -22,8 +22,8 @@ def build_resources(settings: Settings) -> dict[str, object]:
         "settings": settings,
         "tables": TablesResource(home=home),
         "generations": GenerationsResource(home=home),
-        "chat_model": ChatModelResource(home=home, options=settings.llm.model_dump()),
-        "embedder": EmbedderResource(home=home, options=settings.embedding.model_dump()),
+        "chat_model": ChatModelResource(home=home, options=settings.llm.model_dump(exclude_none=True)),
+        "embedder": EmbedderResource(home=home, options=settings.embedding.model_dump(exclude_none=True)),
         "knowledge_base": KnowledgeBaseResource(home=home, options=_asking(settings)),
     }
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from lightrag_dagster.llm.providers import open_chat_model, open_embedder
 from lightrag_dagster.llm.stored import StoredChatModel, StoredEmbedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
 from lightrag_dagster.stores.home import Home
 
 
@@ -18,16 +18,16 @@ class ChatModelResource(dg.ConfigurableResource):
 
     The API key is read from the environment by the openai SDK and is no part of this resource.
 
-        async with chat_model.open() as model:
+        async with chat_model.open("extract") as model:
             response = await model.complete(request)
     """
 
     home: str = Field(description="Home whose response store is used.")
     options: dict[str, Any] = Field(default={}, description="Settings of `llm`: provider, model, limits.")
 
-    def open(self) -> AbstractAsyncContextManager[StoredChatModel]:
-        """Open the model for one block."""
-        return open_chat_model(LLMSettings(**self.options), Home(Path(self.home)))
+    def open(self, role: Role) -> AbstractAsyncContextManager[StoredChatModel]:
+        """Open the model for one block, for calls of one role."""
+        return open_chat_model(LLMSettings(**self.options).of(role), Home(Path(self.home)))
 
 
 class EmbedderResource(dg.ConfigurableResource):

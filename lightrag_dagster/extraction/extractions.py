@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster import progress
-from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
+from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, TransientProviderError
 from lightrag_dagster.extraction.parsing import Records, merge_rounds, parse_response
 from lightrag_dagster.identity import digest, extraction_key
 from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse
@@ -39,6 +39,7 @@ async def extract(
     previous: pa.Table | None = None,
     *,
     count_tokens: Callable[[str], int],
+    longer_outputs: Sequence[int] = (),
     retry_failed: bool = False,
 ) -> pa.Table:
     """Return EXTRACTIONS: one row for each distinct chunk of CHUNKS, sorted by `chunk_id`.
@@ -46,7 +47,10 @@ async def extract(
     Rows of `previous` with the same extraction key are kept without asking, but those that failed for a passing
     reason, and with `retry_failed` all that failed. The other chunks are asked about in canonical order (path, chunk
     index), `max_concurrency` at a time, each going through its rounds by itself. A chunk that the model cannot answer
-    becomes a row with status `failed`; the response store holds no failures.
+    becomes a row with status `failed`; the response store holds no failures. A round that fails after the first leaves
+    the rounds before it as they are, and says so in `error`.
+
+    An answer that was cut off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`.
 
     Raises:
         ProviderAccessError: no request can succeed; the answers that arrived are in the response store.
@@ -62,7 +66,7 @@ async def extract(
 
     async def work() -> None:
         for chunk_id, row in queue:
-            conversation = _Conversation(model, prompts, settings, count_tokens)
+            conversation = _Conversation(model, prompts, settings, count_tokens, longer_outputs)
             failure = await conversation.run(contents[row].as_py(), headings[row].as_py())
             key = extraction_key(chunk_id, fingerprint)
             labels = {"source": source, "chunk_id": chunk_id, "extraction_key": key, "model": model.identity}
@@ -117,13 +121,17 @@ class _Conversation:
     prompts: Prompts
     settings: ExtractionSettings
     count_tokens: Callable[[str], int]
+    longer_outputs: Sequence[int]
     rounds: list[ChatResponse] = field(default_factory=list)
     bought: list[ChatResponse] = field(default_factory=list)
+    answered: bool = False
 
     async def run(self, content: str, heading: str | None) -> Failure | None:
         """Go through the rounds; return why they failed, or None."""
         try:
-            await self._ask_all(extraction_request(self.prompts, content, heading, self.settings.language))
+            settings = self.settings
+            request = extraction_request(self.prompts, content, heading, settings.language, settings.answer_format)
+            await self._ask_all(request)
         except (PermanentProviderError, TransientProviderError) as failure:
             return failure
         return None
@@ -134,7 +142,7 @@ class _Conversation:
         return {
             "responses": [answer.text for answer in self.rounds],
             "rounds": len(self.rounds),
-            "status": "failed" if failure else "truncated" if cut else "ok",
+            "status": "failed" if not self.answered else "truncated" if cut else "ok",
             "error": str(failure) if failure else None,
             "error_kind": _kind(failure),
             "finish_reason": self.rounds[-1].finish_reason if self.rounds else None,
@@ -147,6 +155,7 @@ class _Conversation:
         found = [await self._ask(request)]
         if not _is_usable(found[0]):
             raise PermanentProviderError(self._unusable())
+        self.answered = True
         for number in range(self.settings.gleaning):
             request = gleaning_request(request, self.rounds[-1].text, self.prompts, self.settings.language)
             if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
@@ -156,13 +165,27 @@ class _Conversation:
     async def _ask(self, request: ChatRequest) -> Records:
         """Put one round's question, once more if the answer holds neither a record nor the completion marker."""
         for attempt in range(2):
-            answer = await self.model.complete(replace(request, attempt=attempt))
-            self.bought.append(answer)
+            answer = await self._whole(replace(request, attempt=attempt))
             records = parse_response(answer.text, truncated=answer.finish_reason == "length")
             if _is_usable(records):
                 break
         self.rounds.append(answer)
         return records
+
+    async def _whole(self, request: ChatRequest) -> ChatResponse:
+        """Answer a request; while the answer is cut off, ask again with more room for it."""
+        limits = [None, *self.longer_outputs]
+        for limit in limits:
+            try:
+                answer = await self.model.complete(replace(request, max_output_tokens=limit))
+            except OutputLimitError:
+                if limit == limits[-1]:
+                    raise
+                continue
+            self.bought.append(answer)
+            if answer.finish_reason != "length":
+                break
+        return answer
 
     def _fits(self, request: ChatRequest) -> bool:
         limit = self.settings.max_gleaning_tokens
@@ -175,7 +198,7 @@ class _Conversation:
     def _unusable(self) -> str:
         what = f"the answer of {self.model.identity} holds neither a record nor the completion marker"
         if self.rounds[-1].finish_reason == "length":
-            return f"{what} within the output limit; raise LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"
+            return f"{what} within the output limit; raise LIGHTRAG_LLM__MOST_OUTPUT_TOKENS"
         return f"{what}, twice; change the prompts or the model"
 
 

@@ -1,6 +1,5 @@
-"""One OpenAI-compatible endpoint: a shared client, bounded concurrency, retries."""
+"""One OpenAI-compatible endpoint: a shared client, its pace, retries."""
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -18,10 +17,11 @@ from tenacity import (
 
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.llm.openai_errors import SDK_ERRORS, FailedCallError, Target, explain
+from lightrag_dagster.llm.pace import Pace
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 _OPENAI = "https://api.openai.com/v1"
-_BACKOFF = wait_exponential(multiplier=0.5, max=30) + wait_random(0, 0.25)
+_BACKOFF = wait_exponential(multiplier=0.5, max=30) + wait_random(0, 0.5)
 _NO_KEY = "none"  # Servers that need no key still get a header, because the SDK insists on one.
 
 Answer = TypeVar("Answer")
@@ -39,16 +39,19 @@ class Endpoint:
         self._settings = settings
         self._base_url = os.environ.get("OPENAI_BASE_URL") or _OPENAI
         self._client: AsyncOpenAI | None = None
-        self._slots = asyncio.Semaphore(settings.max_concurrency)
+        self._pace = Pace(settings.max_concurrency, settings.requests_per_minute, settings.tokens_per_minute)
         self.target = Target(
             settings="LIGHTRAG_LLM__" if isinstance(settings, LLMSettings) else "LIGHTRAG_EMBEDDING__",
             model=settings.model,
             host=_host(self._base_url),
             timeout=settings.timeout,
+            longest_wait=settings.longest_wait,
         )
 
-    async def call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]]) -> Answer:
+    async def call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], tokens: int) -> Answer:
         """Make one call by `send`, which may raise FailedCallError itself; try again where that may help.
+
+        `tokens` is about what the call takes, for the limit of tokens a minute. Who waits to try again holds up nobody.
 
         Raises:
             ProviderError: the last attempt failed; the error has no cause or context, which might hold the key.
@@ -60,11 +63,10 @@ class Endpoint:
             retry=retry_if_exception(lambda error: isinstance(error, FailedCallError) and error.retry),
             reraise=True,
         )
-        async with self._slots:
-            try:
-                return await retrying(self._attempt, send, client)
-            except FailedCallError as failed:
-                error = failed.error
+        try:
+            return await retrying(self._attempt, send, client, tokens)
+        except FailedCallError as failed:
+            error = failed.error
         raise error
 
     async def close(self) -> None:
@@ -72,11 +74,19 @@ class Endpoint:
         if self._client is not None:
             await self._client.close()
 
-    async def _attempt(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], client: AsyncOpenAI) -> Answer:
-        try:
-            return await send(client)
-        except SDK_ERRORS as error:
-            failed = explain(error, self.target)
+    async def _attempt(
+        self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], client: AsyncOpenAI, tokens: int
+    ) -> Answer:
+        async with self._pace.turn(tokens):
+            try:
+                answer = await send(client)
+            except SDK_ERRORS as error:
+                failed = explain(error, self.target)
+            else:
+                self._pace.speed_up()
+                return answer
+        if failed.overload:
+            self._pace.slow_down(failed.wait)
         raise failed
 
     def _connected(self) -> AsyncOpenAI:

@@ -17,9 +17,6 @@ from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError,
 SDK_ERRORS = (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError)
 """Everything that a call of the SDK may raise for a reason outside this process."""
 
-LONGEST_WAIT = 120.0
-"""A server that asks to wait longer is not waited for. Seconds."""
-
 _NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"}
 _MISCONFIGURED = {"unsupported_parameter", "unsupported_value", "model_not_found", "invalid_api_key"}
 _PLAIN = re.compile(r"[a-z][a-z_.]{1,60}")
@@ -33,16 +30,21 @@ class Target:
     model: str
     host: str
     timeout: float
+    longest_wait: float
 
 
 class FailedCallError(Exception):
-    """One attempt failed: what to raise if it was the last, and whether and when (seconds) to try again."""
+    """One attempt failed: what to raise if it was the last, and whether and when (seconds) to try again.
 
-    def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None) -> None:
+    `overload` says that the server has too much to do, from this caller or from all.
+    """
+
+    def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None, overload: bool = False) -> None:
         super().__init__(str(error))
         self.error = error
         self.retry = retry
         self.wait = wait
+        self.overload = overload
 
 
 def unusable(target: Target, what: str) -> FailedCallError:
@@ -99,12 +101,13 @@ def _explain_status(error: openai.APIStatusError, target: Target) -> FailedCallE
 
 def _explain_overload(error: openai.APIStatusError, target: Target, who: str) -> FailedCallError:
     wait = _retry_after(error.response.headers)
-    patient = wait is None or wait <= LONGEST_WAIT
+    patient = wait is None or wait <= target.longest_wait
     if error.status_code == 429:
         message = f"too many requests for {who}; run again later, or lower {target.settings}MAX_CONCURRENCY"
     else:
         message = f"temporary failure of {who}; run again later"
-    return FailedCallError(TransientProviderError(message), retry=patient, wait=wait)
+    overload = error.status_code in (429, 503, 529)
+    return FailedCallError(TransientProviderError(message), retry=patient, wait=wait, overload=overload)
 
 
 def _refusal(error: openai.APIStatusError, target: Target, who: str) -> str:

@@ -4,16 +4,16 @@ Every provider implements these two protocols: offline rules, an OpenAI-compatib
 the response store and the vector store in front of either.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-Vectors = npt.NDArray[np.float32]
+from lightrag_dagster.settings import Role
 
-Role = Literal["extract", "summarise", "keywords", "answer"]
+Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,16 @@ class ChatRequest:
     """One call: what it is for, and the whole conversation.
 
     `max_output_tokens` overrides the provider's own setting when given. `attempt` counts up when an unusable answer
-    makes the pipeline put the same question again: each attempt has a stored answer of its own.
+    makes the pipeline put the same question again: each attempt has a stored answer of its own. `json_answer` asks the
+    provider for a JSON object, `answer_schema` for one of this JSON schema.
     """
 
     role: Role
     messages: tuple[Message, ...]
     max_output_tokens: int | None = None
     attempt: int = 0
+    json_answer: bool = False
+    answer_schema: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True)

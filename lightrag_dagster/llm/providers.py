@@ -47,7 +47,7 @@ async def open_plain_chat_model(settings: LLMSettings) -> AsyncIterator[ChatMode
 
         yield OfflineChatModel()
         return
-    from lightrag_dagster.llm.openai_provider import OpenAIChatModel
+    from lightrag_dagster.llm.openai_chat import OpenAIChatModel
 
     model = OpenAIChatModel(settings)
     try:
@@ -64,7 +64,7 @@ async def open_plain_embedder(settings: EmbeddingSettings, usage: Usage | None =
 
         yield LexicalEmbedder(settings.dimensions)
         return
-    from lightrag_dagster.llm.openai_provider import OpenAIEmbedder
+    from lightrag_dagster.llm.openai_embeddings import OpenAIEmbedder
 
     embedder = OpenAIEmbedder(settings, usage or Usage())
     try:

@@ -7,6 +7,7 @@ and whoever waited for it finds the answer in the store.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -34,7 +35,7 @@ class StoredChatModel:
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request; see `ChatModel.complete`. An empty answer is not stored but a TransientProviderError."""
-        key = self._key(request)
+        key = response_key(self.identity, request)
         async with self._locks.of(key):
             stored = self._store.get_many([key])
             if stored:
@@ -51,9 +52,14 @@ class StoredChatModel:
             self.usage.add(response, stored=False)
             return response
 
-    def _key(self, request: ChatRequest) -> str:
-        messages = [(message.role, message.content) for message in request.messages]
-        return digest(self.identity, request.role, messages, request.max_output_tokens, request.attempt)
+
+def response_key(identity: str, request: ChatRequest) -> str:
+    """Return under what a request's answer is stored: all that shapes it, and nothing of how it was bought."""
+    messages = [(message.role, message.content) for message in request.messages]
+    parts: list[Any] = [identity, request.role, messages, request.max_output_tokens, request.attempt]
+    if request.json_answer:
+        parts.append(request.answer_schema or "json")
+    return digest(*parts)
 
 
 class StoredEmbedder:

@@ -20,6 +20,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "extraction": {
         "extraction_system": frozenset({"entity_types", "language"}),
         "entity_types": frozenset(),
+        "extraction_json": frozenset(),
         "extraction_user": frozenset({"language"}),
         "gleaning_user": frozenset({"language"}),
     },

@@ -5,31 +5,60 @@ to one call comes last, in a fence.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from lightrag_dagster.llm.fencing import fence
 from lightrag_dagster.llm.protocol import ChatRequest, Message
 from lightrag_dagster.prompts import Prompts
+from lightrag_dagster.settings import AnswerFormat
 
 _LEVEL_CHARACTERS = 80
 _SECTION_CHARACTERS = 1000
 
 
-def extraction_request(prompts: Prompts, content: str, heading: str | None, language: str) -> ChatRequest:
+def _list_of(*fields: str) -> dict[str, object]:
+    properties = {field: {"type": "string"} for field in fields}
+    item = {"type": "object", "properties": properties, "required": list(fields), "additionalProperties": False}
+    return {"type": "array", "items": item}
+
+
+_ANSWER_SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {
+        "entities": _list_of("name", "type", "description"),
+        "relationships": _list_of("source", "target", "keywords", "description"),
+    },
+    "required": ["entities", "relationships"],
+    "additionalProperties": False,
+}
+"""What `extraction.json_answers` reads, in the subset of JSON schema that structured outputs allow."""
+
+
+def extraction_request(
+    prompts: Prompts, content: str, heading: str | None, language: str, answer_format: AnswerFormat = "rows"
+) -> ChatRequest:
     """Ask for the entities and relations of one chunk, which stands under `heading` (`Part > Section`)."""
     system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"), language=language)
+    if answer_format != "rows":
+        system = f"{system}\n\n{prompts.render('extraction_json')}"
     parts = [prompts.render("extraction_user", language=language)]
     if heading:
         parts.append(f"Section: {_section(heading)}")
     parts.append(fence(content))
-    return ChatRequest("extract", (Message("system", system), Message("user", "\n\n".join(parts))))
+    return ChatRequest(
+        "extract",
+        (Message("system", system), Message("user", "\n\n".join(parts))),
+        json_answer=answer_format != "rows",
+        answer_schema=_ANSWER_SCHEMA if answer_format == "json_schema" else None,
+    )
 
 
 def gleaning_request(previous: ChatRequest, answer: str, prompts: Prompts, language: str) -> ChatRequest:
     """Continue the conversation that `answer` ended: ask for what was missed."""
     further = Message("user", prompts.render("gleaning_user", language=language))
-    return ChatRequest("extract", (*previous.messages, Message("assistant", answer), further))
+    return replace(previous, messages=(*previous.messages, Message("assistant", answer), further))
 
 
 def summary_request(

@@ -1,4 +1,5 @@
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,20 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster import progress
-from lightrag_dagster.errors import LightRAGError, PermanentProviderError, ProviderAccessError, TransientProviderError
+from lightrag_dagster.errors import (
+    LightRAGError,
+    OutputLimitError,
+    PermanentProviderError,
+    ProviderAccessError,
+    TransientProviderError,
+)
 from lightrag_dagster.extraction.extractions import extract, extraction_fingerprint, needs_retry
 from lightrag_dagster.identity import chunk_id, extraction_key
 from lightrag_dagster.llm.fencing import last_fenced
 from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Usage
 from lightrag_dagster.llm.stored import StoredChatModel
 from lightrag_dagster.prompts import load_prompts
+from lightrag_dagster.prompts.requests import extraction_request
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stores.home import Home
@@ -57,6 +65,7 @@ def run(
     concurrency: int = 4,
     fingerprint: str = "f1",
     retry_failed: bool = False,
+    longer_outputs: Sequence[int] = (),
     count_tokens: Callable[[str], int] = len,
     **settings: Any,
 ) -> pa.Table:
@@ -71,6 +80,7 @@ def run(
             concurrency,
             previous,
             count_tokens=count_tokens,
+            longer_outputs=longer_outputs,
             retry_failed=retry_failed,
         )
     )
@@ -204,7 +214,7 @@ def test_a_chunk_fails_alone(failure: Exception, in_round: int) -> None:
     rows = {row["chunk_id"]: row for row in run(chunks("a", "bad", "c"), ScriptedChatModel(answer)).to_pylist()}
     bad = rows.pop(chunk_id("bad", None))
     assert [row["status"] for row in rows.values()] == ["ok", "ok"]
-    assert (bad["status"], bad["error"]) == ("failed", str(failure))
+    assert (bad["status"], bad["error"]) == ("ok" if in_round else "failed", str(failure))
     assert bad["responses"] == [entity("A")] * in_round
     assert (bad["rounds"], bad["input_tokens"]) == (in_round, 10 * in_round)
 
@@ -258,7 +268,7 @@ def test_an_answer_cut_before_its_first_row_names_the_limit() -> None:
     model = ScriptedChatModel(lambda request: ChatResponse("Let me think", "length"))
     row = run(chunks("Text."), model).to_pylist()[0]
     assert row["status"] == "failed"
-    assert "LIGHTRAG_LLM__MAX_OUTPUT_TOKENS" in row["error"]
+    assert "LIGHTRAG_LLM__MOST_OUTPUT_TOKENS" in row["error"]
 
 
 def test_no_more_chunks_are_in_flight_than_allowed() -> None:
@@ -342,6 +352,47 @@ def test_only_what_may_succeed_is_asked_again(failure: LightRAGError, retry_fail
     model = ScriptedChatModel(lambda request: entity("A"))
     run(chunks("a", "bad"), model, previous, gleaning=0, retry_failed=retry_failed)
     assert [asked_for(request) for request in model.requests] == asked
+
+
+def test_what_was_cut_off_is_asked_for_again_with_more_room() -> None:
+    def answer(request: ChatRequest) -> ChatResponse:
+        if request.max_output_tokens is None:
+            raise OutputLimitError("all went into thought")
+        whole = request.max_output_tokens == 400
+        return ChatResponse(entity("A") if whole else "entity<|#|>A", "stop" if whole else "length")
+
+    model = ScriptedChatModel(answer)
+    (row,) = run(chunks("a"), model, longer_outputs=(200, 400), gleaning=0).to_pylist()
+    assert [request.max_output_tokens for request in model.requests] == [None, 200, 400]
+    assert (row["status"], row["responses"]) == ("ok", [entity("A")])
+
+    (row,) = run(chunks("a"), model, longer_outputs=(200,), gleaning=0).to_pylist()
+    assert (row["status"], row["finish_reason"]) == ("failed", "length")
+
+
+def test_a_round_that_fails_later_costs_only_itself() -> None:
+    def answer(request: ChatRequest) -> str:
+        if len(request.messages) > 2:
+            raise TransientProviderError("busy")
+        return entity("A")
+
+    table = run(chunks("a"), ScriptedChatModel(answer))
+    (row,) = table.to_pylist()
+    assert (row["status"], row["rounds"], row["error"], row["error_kind"]) == ("ok", 1, "busy", "transient")
+    assert needs_retry(table, retry_failed=False)
+
+
+@pytest.mark.parametrize("answer_format", ["json_object", "json_schema"])
+def test_json_answers_are_asked_for_and_read(answer_format: str) -> None:
+    answer = json.dumps({"entities": [{"name": "A", "type": "b", "description": "c"}], "relationships": []})
+    model = ScriptedChatModel(lambda request: answer)
+    (row,) = run(chunks("a"), model, answer_format=answer_format, gleaning=0).to_pylist()
+    assert row["status"] == "ok"
+    (request,) = model.requests
+    assert request.json_answer
+    assert (request.answer_schema is not None) is (answer_format == "json_schema")
+    assert "JSON" in request.messages[0].content
+    assert model.requests[0].messages[1] == extraction_request(PROMPTS, "a", None, "English").messages[1]
 
 
 def test_progress_counts_distinct_chunks() -> None:

@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from lightrag_dagster.stores.vectors import VectorStore
 from tests.llm.models import HashEmbedder, ScriptedChatModel
 
 
-def request(text: str = "Hi", **more: int) -> ChatRequest:
+def request(text: str = "Hi", **more: Any) -> ChatRequest:
     return ChatRequest("extract", (Message("user", text),), **more)
 
 

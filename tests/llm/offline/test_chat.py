@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.llm.fencing import fence
 from lightrag_dagster.llm.offline import OfflineChatModel
-from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Message, Role
+from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Message
+from lightrag_dagster.settings import Role
 from tests.llm.offline.passages import HANDBOOK
 
 MODEL: ChatModel = OfflineChatModel()

@@ -17,7 +17,8 @@ from lightrag_dagster.errors import (
     ProviderError,
     TransientProviderError,
 )
-from lightrag_dagster.llm.openai_provider import OpenAIChatModel, OpenAIEmbedder
+from lightrag_dagster.llm.openai_chat import OpenAIChatModel, request_body
+from lightrag_dagster.llm.openai_embeddings import OpenAIEmbedder
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse, Message, Usage, Vectors
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from tests.conftest import API_KEY
@@ -184,7 +185,7 @@ def test_what_may_pass_is_tried_again(loopback: Loopback, replies: list[Reply]) 
     ("reply", "requests"),
     [
         (Reply.error(503, **AGAIN), 3),
-        (Reply.error(429, retry_after="300"), 1),
+        (Reply.error(429, retry_after="3600"), 1),
         (Reply.error(503, retry_after="Wed, 21 Oct 2099 07:28:00 GMT"), 1),
         (Reply.error(429, "insufficient_quota"), 1),
         (Reply.error(400), 1),
@@ -208,6 +209,49 @@ def test_the_server_says_how_long_to_wait(loopback: Loopback, header: dict[str, 
     chat(max_retries=1)
     first, second = (received.arrived for received in loopback.requests)
     assert second - first >= least
+
+
+def test_a_long_wait_is_waited_for_by_all(loopback: Loopback) -> None:
+    """The SDK itself would not wait longer than it likes, and other calls would go on meanwhile."""
+    loopback.script.append(Reply.error(429, retry_after="1"))
+
+    async def both() -> None:
+        model = OpenAIChatModel(LLMSettings(provider="openai", max_concurrency=1))
+        await asyncio.gather(*(model.complete(ChatRequest("extract", (Message("user", text),))) for text in "ab"))
+        await model.close()
+
+    asyncio.run(both())
+    first, *others = (received.arrived for received in loopback.requests)
+    assert len(others) == 2
+    assert min(others) - first >= 0.95
+
+
+def test_an_answer_can_be_streamed(loopback: Loopback) -> None:
+    loopback.script.append(Reply.error(503))
+    loopback.chat = lambda body: "One two three"
+
+    async def stream() -> list[str]:
+        model = OpenAIChatModel(LLMSettings(provider="openai"))
+        pieces = [piece async for piece in model.stream(ChatRequest("answer", (Message("user", "Go"),)))]
+        await model.close()
+        return pieces
+
+    assert asyncio.run(stream()) == ["One ", "two ", "three "]
+
+
+@pytest.mark.parametrize(
+    ("request_", "wanted"),
+    [
+        (ChatRequest("extract", ()), None),
+        (ChatRequest("extract", (), json_answer=True), {"type": "json_object"}),
+        (
+            ChatRequest("extract", (), json_answer=True, answer_schema={"type": "object"}),
+            {"type": "json_schema", "json_schema": {"name": "extract", "schema": {"type": "object"}, "strict": True}},
+        ),
+    ],
+)
+def test_a_request_asks_for_json_as_the_api_wants_it(request_: ChatRequest, wanted: object) -> None:
+    assert request_body(LLMSettings(), request_).get("response_format") == wanted
 
 
 def test_no_more_requests_are_in_flight_than_allowed(loopback: Loopback) -> None:

@@ -1,0 +1,81 @@
+import asyncio
+
+from lightrag_dagster.llm.pace import Pace
+
+
+async def _peak(pace: Pace, calls: int) -> int:
+    """Return how many of so many calls were in flight at once."""
+    now = most = 0
+
+    async def call() -> None:
+        nonlocal now, most
+        async with pace.turn(1):
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.01)
+            now -= 1
+
+    await asyncio.gather(*(call() for _ in range(calls)))
+    return most
+
+
+def test_no_more_are_let_through_than_allowed() -> None:
+    assert asyncio.run(_peak(Pace(4), 20)) == 4
+
+
+def test_overload_halves_the_pace_once_and_answers_bring_it_back() -> None:
+    async def measure() -> list[int]:
+        pace = Pace(8)
+        seen = [pace.allowed]
+        for _ in range(8):
+            pace.slow_down(None)  # eight requests that were in flight together
+        seen.append(pace.allowed)
+        seen.append(await _peak(pace, 12))
+        for _ in range(60):
+            pace.speed_up()
+        return [*seen, pace.allowed, await _peak(pace, 12)]
+
+    assert asyncio.run(measure()) == [8, 4, 4, 8, 8]
+
+
+def test_the_pace_never_falls_below_one() -> None:
+    async def measure() -> int:
+        pace = Pace(2)
+        for _ in range(5):
+            pace.slow_down(None)
+            await asyncio.sleep(0.11)
+        return pace.allowed
+
+    assert asyncio.run(measure()) == 1
+
+
+def test_a_wait_holds_up_everybody() -> None:
+    async def measure() -> float:
+        pace, loop = Pace(4), asyncio.get_running_loop()
+        pace.slow_down(0.2)
+        started = loop.time()
+        async with pace.turn(1):
+            return loop.time() - started
+
+    assert asyncio.run(measure()) >= 0.19
+
+
+def test_requests_and_tokens_a_minute_are_bounded() -> None:
+    async def measure(pace: Pace, tokens: int) -> int:
+        """Return how many of five calls are through at once."""
+        through = 0
+
+        async def call() -> None:
+            nonlocal through
+            async with pace.turn(tokens):
+                through += 1
+
+        calls = [asyncio.create_task(call()) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        for one in calls:
+            one.cancel()
+        return through
+
+    assert asyncio.run(measure(Pace(9, requests_per_minute=3), 1)) == 3
+    assert asyncio.run(measure(Pace(9, tokens_per_minute=100), 50)) == 2
+    assert asyncio.run(measure(Pace(9, tokens_per_minute=100), 500)) == 1
