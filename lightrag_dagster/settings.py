@@ -175,6 +175,10 @@ class QuerySettings(Section):
     max_relation_tokens: int = Field(default=8000, gt=0)
     max_total_tokens: int = Field(default=30_000, gt=0)
     related_chunk_number: int = Field(default=5, gt=0, description="Chunks considered for each entity or relation.")
+    related_chunk_method: Literal["VECTOR", "WEIGHT"] = Field(
+        default="VECTOR",
+        description="Choose them by similarity to the question, or by the rank of what they stand behind.",
+    )
     response_type: str = "Multiple Paragraphs"
 
 

@@ -1,6 +1,7 @@
 """The published knowledge base, for whoever has a question."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
@@ -13,9 +14,12 @@ from lightrag_dagster.query.answer import NO_CONTEXT, prompt_of, request_of
 from lightrag_dagster.query.context import render
 from lightrag_dagster.query.keywords import cleaned, or_question, parse_keywords
 from lightrag_dagster.query.models import Models
+from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.options import QueryOptions, Question, question_of
 from lightrag_dagster.query.retrieval import retrieve
+from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
+from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.home import Home
@@ -123,15 +127,20 @@ class KnowledgeBase:
         self.close()
 
     def _retrieve(self, question: Question) -> Retrieval:
-        mode = question.settings.mode
-        keywords = Keywords() if mode in ("naive", "bypass") else self._keywords(question)
-        if mode == "bypass" or (mode != "naive" and keywords == Keywords()):
-            return Retrieval(question.text, mode, self.snapshot_id, keywords)
-        instructions = answer_request(self._prompts, question.text, "", question.settings.response_type)
+        settings = question.settings
+        mode, trace = MODES[settings.mode], Trace(explain=False)
+        keywords = Keywords()
+        if mode.keywords:
+            with trace.step("keywords") as notes:
+                keywords = self._keywords(question)
+                notes |= asdict(keywords)
+            if keywords == Keywords():
+                return Retrieval(question.text, settings.mode, self.snapshot_id, keywords, steps=trace.steps)
+        instructions = answer_request(self._prompts, question.text, "", settings.response_type)
         reserved = _SPARE_TOKENS + sum(self._tokenizer.counts([each.content for each in instructions.messages]))
-        return retrieve(
-            self._snapshot, question.text, keywords, question.settings, self._embed, self._tokenizer.count, reserved
-        )
+        search = Search(self._snapshot, question.text, keywords, settings, self._embed)
+        found = retrieve(search, self._tokenizer.count, reserved, trace)
+        return replace(found, steps=trace.steps)
 
     def _keywords(self, question: Question) -> Keywords:
         given = cleaned(question.keywords or Keywords())

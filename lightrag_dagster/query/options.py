@@ -1,4 +1,4 @@
-"""What can be asked: the six modes, the options of a call, and what makes a question too short."""
+"""What can be asked: the options of a call, and what makes a question too short."""
 
 import re
 from collections.abc import Sequence
@@ -9,12 +9,9 @@ from pydantic import ValidationError
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.llm.protocol import Message
+from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
-
-MODES = ("naive", "local", "global", "hybrid", "mix", "bypass")
-"""naive: chunks alone. local: from entities. global: from relations. hybrid: both. mix: both and chunks.
-bypass: the model alone, no retrieval."""
 
 _MIN_WEIGHT = 3
 # Scripts that write a word in one or two characters: each counts as two Latin letters.

@@ -1,115 +1,72 @@
-"""A question's way through the snapshot: search → expansion → merge → budgets → related chunks → references.
+"""A question's way through the snapshot: find → budgets → related chunks → rerank → references.
 
 Keywords come before it (`keywords`), the context and the answer after it (`context`, `answer`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
+from typing import Any, TypeVar
 
-import numpy as np
-
-from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.query.budgets import fitting
 from lightrag_dagster.query.context import chunk_line, entity_line, relation_line, render, with_references
-from lightrag_dagster.query.expansion import endpoints_of, relations_around
+from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.records import chunks_at, entities_at, relations_at
-from lightrag_dagster.query.related import assign, pick
+from lightrag_dagster.query.related import related_chunks
 from lightrag_dagster.query.round_robin import round_robin
-from lightrag_dagster.query.search import Found, plan, search
-from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.query.types import Keywords, Retrieval
-from lightrag_dagster.settings import QuerySettings
-from lightrag_dagster.stores.adjacency import Lists
+from lightrag_dagster.query.search import Hits, Search
+from lightrag_dagster.query.trace import Trace
+from lightrag_dagster.query.types import Retrieval
 
-# LightRAG keeps no more chunks of an entity or relation; the tables here keep all, and a question takes the first.
-_CHUNKS_OF_ONE_OWNER = 200
-
-Owners = list[list[int]]
-"""The chunks behind each entity or relation, best first."""
+Item = TypeVar("Item")
 
 
-def retrieve(
-    snapshot: Snapshot,
-    query: str,
-    keywords: Keywords,
-    settings: QuerySettings,
-    embed: Callable[[Sequence[str]], Vectors],
-    count: Callable[[str], int],
-    reserved: int,
-) -> Retrieval:
+def retrieve(search: Search, count: Callable[[str], int], reserved: int, trace: Trace) -> Retrieval:
     """Find what the model should see of the snapshot to answer the question.
 
     Args:
-        snapshot: where to look.
-        query: the question.
-        keywords: what it is about; not used in mode naive.
-        settings: mode, limits and budgets; any mode but bypass.
-        embed: gives unit vectors for questions.
+        search: the question, and where to look.
         count: gives the length of a text. Tokens.
         reserved: what of the total budget instructions and question take. Tokens.
+        trace: notes what each step does.
     """
-    graph = snapshot.graph
-    found = search(snapshot, query, plan(settings.mode, keywords), settings, embed)
-
-    near, linked = graph.entities.rows_of(list(found.entities)), graph.relations.rows_of(list(found.relations))
-    entity_rows = round_robin(near.tolist(), endpoints_of(graph, linked))
-    relation_rows = round_robin(relations_around(graph, near), linked.tolist())
-
-    entities = tuple(
-        fitting(entities_at(graph, entity_rows, found.entities), entity_line, count, settings.max_entity_tokens)
-    )
-    relations = tuple(
-        fitting(relations_at(graph, relation_rows, found.relations), relation_line, count, settings.max_relation_tokens)
-    )
-
-    # What fits is what comes first, so rows and records stay in step.
-    behind_entities = _owners(graph.entity_chunks, entity_rows[: len(entities)])
-    behind_relations = _owners(graph.relation_chunks, relation_rows[: len(relations)])
-    chunk_rows, similarity = _chunks(snapshot, found, behind_entities, behind_relations, settings.related_chunk_number)
-
+    graph, settings = search.snapshot.graph, search.settings
+    mode = MODES[settings.mode]
+    with trace.step("find") as notes:
+        found = mode.find(search)
+        notes |= {"entities": len(found.entities), "relations": len(found.relations), "chunks": len(found.chunks)}
+    with trace.step("entities") as notes:
+        lines = entities_at(graph, found.entities)
+        entities = tuple(fitting(lines, entity_line, count, settings.max_entity_tokens))
+        notes |= _kept(found.entities, len(entities))
+    with trace.step("relations") as notes:
+        lines_of_relations = relations_at(graph, found.relations)
+        relations = tuple(fitting(lines_of_relations, relation_line, count, settings.max_relation_tokens))
+        notes |= _kept(found.relations, len(relations))
+    chunk_hits = found.chunks
+    if mode.related_chunks:
+        with trace.step("related chunks") as notes:
+            # What fits is what comes first.
+            kept = [*found.entities][: len(entities)], [*found.relations][: len(relations)]
+            behind = related_chunks(search, *kept)
+            notes |= {"behind entities": len(behind.entities), "behind relations": len(behind.relations)}
+            scores = {**behind.similarity, **found.chunks}
+            merged = round_robin(list(found.chunks), behind.entities, behind.relations)
+            chunk_hits = {row: scores.get(row) for row in merged}
     retrieval = Retrieval(
-        query=query,
+        query=search.query,
         mode=settings.mode,
-        snapshot_id=snapshot.manifest.snapshot_id,
-        keywords=keywords,
+        snapshot_id=search.snapshot.manifest.snapshot_id,
+        keywords=search.keywords,
         entities=entities,
         relations=relations,
     )
-    left = settings.max_total_tokens - reserved - count(render(retrieval))
-    chunks, references = with_references(
-        tuple(fitting(chunks_at(graph, chunk_rows[: settings.chunk_top_k], similarity), chunk_line, count, left))
-    )
+    with trace.step("chunks") as notes:
+        best = dict(list(chunk_hits.items())[: settings.chunk_top_k])
+        left = settings.max_total_tokens - reserved - count(render(retrieval))
+        chunks, references = with_references(tuple(fitting(chunks_at(graph, best), chunk_line, count, left)))
+        notes |= _kept(chunk_hits, len(chunks))
     return replace(retrieval, chunks=chunks, references=references)
 
 
-def _chunks(
-    snapshot: Snapshot, found: Found, behind_entities: Owners, behind_relations: Owners, number: int
-) -> tuple[list[int], dict[int, float]]:
-    """Return the chunks found and those behind entities and relations, merged, and their similarity to the question."""
-    similarity = _similarity(snapshot, found, {*chain.from_iterable(behind_entities + behind_relations)})
-    of_entities = pick(assign(behind_entities), number, similarity)
-    owned_by_relations = [chunks for chunks in assign(behind_relations, set(of_entities)) if chunks]
-    of_relations = pick(owned_by_relations, number, similarity)
-    hits = snapshot.graph.chunks.rows_of(list(found.chunks)).tolist()
-    return round_robin(hits, of_entities, of_relations), similarity | dict(
-        zip(hits, found.chunks.values(), strict=True)
-    )
-
-
-def _owners(lists: Lists, rows: Sequence[int]) -> Owners:
-    """Return the first chunks of each row that has any."""
-    chunks = (lists.of(row)[:_CHUNKS_OF_ONE_OWNER].tolist() for row in rows)
-    return [own for own in chunks if own]
-
-
-def _similarity(snapshot: Snapshot, found: Found, chunk_rows: set[int]) -> dict[int, float]:
-    """Return the cosine similarity to the question of every chunk that has a vector."""
-    rows = np.array(sorted(chunk_rows), dtype=np.int32)
-    ids = snapshot.graph.chunks.ids_at(rows)
-    vectors = snapshot.vectors["chunk_vectors"].vectors(ids)
-    known = [(row, vectors[chunk_id]) for row, chunk_id in zip(rows.tolist(), ids, strict=True) if chunk_id in vectors]
-    if not known:
-        return {}
-    similarities = np.stack([vector for _, vector in known]) @ found.question
-    return dict(zip((row for row, _ in known), similarities.tolist(), strict=True))
+def _kept(hits: Hits, kept: int) -> dict[str, Any]:
+    return {"kept": kept, "cut": len(hits) - kept}

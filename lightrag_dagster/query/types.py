@@ -1,6 +1,6 @@
 """What a question returns: plain frozen data, best first, ready for JSON by `to_dict`."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -87,8 +87,20 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One step of a question: how long it took, and what it found, kept and cut."""
+
+    name: str
+    milliseconds: float
+    notes: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Retrieval:
-    """What was found for a question, before any answer; the model sees exactly this."""
+    """What was found for a question, before any answer; the model sees exactly this.
+
+    `steps` tell how it was found; two retrievals that differ in nothing else are equal.
+    """
 
     query: str
     mode: str
@@ -98,6 +110,7 @@ class Retrieval:
     relations: tuple[Relation, ...] = ()
     chunks: tuple[Chunk, ...] = ()
     references: tuple[Reference, ...] = ()
+    steps: tuple[Step, ...] = field(default=(), compare=False)
 
     @property
     def empty(self) -> bool:
