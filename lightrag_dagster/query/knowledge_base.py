@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
@@ -12,11 +13,13 @@ from lightrag_dagster.prompts import load_prompts
 from lightrag_dagster.prompts.requests import answer_request, keyword_request
 from lightrag_dagster.query.answer import NO_CONTEXT, prompt_of, request_of
 from lightrag_dagster.query.context import render
+from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.keywords import cleaned, or_question, parse_keywords
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.options import QueryOptions, Question, question_of
 from lightrag_dagster.query.retrieval import retrieve
+from lightrag_dagster.query.scope import scoped
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.trace import Trace
@@ -27,6 +30,9 @@ from lightrag_dagster.stores.manifest import Manifest
 
 # Of the total budget, for the headings of the context and the list of documents (as LightRAG has it).
 _SPARE_TOKENS = 200
+
+_SCOPES = 8
+"""Filters whose view of the snapshot is kept."""
 
 
 class KnowledgeBase:
@@ -44,6 +50,7 @@ class KnowledgeBase:
         """Use `open` instead."""
         self._snapshot = snapshot
         self._settings = settings
+        self._scoped = lru_cache(_SCOPES)(self._scope)
         self._prompts = load_prompts(settings.prompts)
         self._tokenizer = load_tokenizer(settings.chunking.encoding)
         vectors = snapshot.manifest.vectors
@@ -128,7 +135,7 @@ class KnowledgeBase:
 
     def _retrieve(self, question: Question) -> Retrieval:
         settings = question.settings
-        mode, trace = MODES[settings.mode], Trace(explain=False)
+        mode, trace = MODES[settings.mode], Trace(explain=question.explain)
         keywords = Keywords()
         if mode.keywords:
             with trace.step("keywords") as notes:
@@ -138,9 +145,14 @@ class KnowledgeBase:
                 return Retrieval(question.text, settings.mode, self.snapshot_id, keywords, steps=trace.steps)
         instructions = answer_request(self._prompts, question.text, "", settings.response_type)
         reserved = _SPARE_TOKENS + sum(self._tokenizer.counts([each.content for each in instructions.messages]))
-        search = Search(self._snapshot, question.text, keywords, settings, self._embed)
+        with trace.step("filter"):
+            snapshot = self._scoped(question.filters)
+        search = Search(snapshot, question.text, keywords, settings, self._embed)
         found = retrieve(search, self._tokenizer.count, reserved, trace)
         return replace(found, steps=trace.steps)
+
+    def _scope(self, filters: Filters) -> Snapshot:
+        return self._snapshot if filters == Filters() else scoped(self._snapshot, filters)
 
     def _keywords(self, question: Question) -> Keywords:
         given = cleaned(question.keywords or Keywords())

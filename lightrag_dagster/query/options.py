@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict, cast
+from typing import Any, Literal, TypedDict
 
 from pydantic import ValidationError
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.llm.protocol import Message
+from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
@@ -23,11 +24,14 @@ _WIDE = re.compile(
 class QueryOptions(TypedDict, total=False):
     """What may go with a question; what is left out, or None, is as in the settings (`QuerySettings` explains each).
 
-    `keywords` spare the call that would find them; `history` reaches the model that answers, but not retrieval.
+    `keywords` spare the call that would find them; `history` reaches the model that answers, but not retrieval;
+    `filters` bound what may be found at all; `explain` makes the steps of the result name every item.
     """
 
     keywords: Keywords | None
     history: Sequence[Message]
+    filters: Filters
+    explain: bool
     mode: str | None
     top_k: int | None
     chunk_top_k: int | None
@@ -36,6 +40,7 @@ class QueryOptions(TypedDict, total=False):
     max_relation_tokens: int | None
     max_total_tokens: int | None
     related_chunk_number: int | None
+    related_chunk_method: Literal["VECTOR", "WEIGHT"] | None
     response_type: str | None
 
 
@@ -46,6 +51,8 @@ class Question:
     text: str
     keywords: Keywords | None
     history: Sequence[Message]
+    filters: Filters
+    explain: bool
     settings: QuerySettings
 
 
@@ -55,8 +62,9 @@ def question_of(query: str, options: QueryOptions, defaults: QuerySettings) -> Q
     Raises:
         QueryError: it is empty, or too short to retrieve by; there is no such mode, or a value is out of bounds.
     """
-    given = {name: value for name, value in options.items() if value is not None}
-    keywords, history = given.pop("keywords", None), given.pop("history", ())
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    besides: dict[str, Any] = {"keywords": None, "history": (), "filters": Filters(), "explain": False}
+    besides |= {name: given.pop(name) for name in besides.keys() & given.keys()}
     try:
         settings = QuerySettings.model_validate(defaults.model_dump() | given)
     except ValidationError as error:
@@ -72,4 +80,4 @@ def question_of(query: str, options: QueryOptions, defaults: QuerySettings) -> Q
             f"the question {text!r} is too short; use at least {_MIN_WEIGHT} letters"
             " (a Chinese, Japanese or Korean character counts as 2) or mode bypass"
         )
-    return Question(text, cast("Keywords | None", keywords), cast("Sequence[Message]", history), settings)
+    return Question(text=text, settings=settings, **besides)

@@ -18,6 +18,7 @@ from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.stores.adjacency import Adjacency, build_adjacency
+from lightrag_dagster.stores.generations import Generation
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lance import VectorReader, open_vectors, sync_vectors
 from lightrag_dagster.stores.manifest import GenerationInputs, Graph, Manifest
@@ -81,6 +82,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
             vectors=VectorsRecord(provider="offline", model="", dimensions=2, identity="", tables={}),
             graph=Graph(documents=0, chunks=0, entities=0, relations=0),
         ),
+        generation=Generation(home, "gen-test"),
         graph=Adjacency.open(tmp_path / "adjacency"),
         vectors={
             "chunk_vectors": reader(home, "chunks", {f"chunk-{n}": 0.15 + n / 10 for n in range(6)}),
