@@ -17,8 +17,21 @@ def request_of(prompts: Prompts, question: Question, retrieval: Retrieval) -> Ch
         return ChatRequest("answer", (*question.history, Message("user", question.text)))
     if retrieval.empty:
         return None
-    response_type = question.settings.response_type
-    return answer_request(prompts, question.text, render(retrieval), response_type, question.history)
+    return in_context(prompts, question, render(retrieval))
+
+
+def in_context(prompts: Prompts, question: Question, context: str) -> ChatRequest:
+    """Return the question with its instructions, history and a context."""
+    settings = question.settings
+    return answer_request(
+        prompts,
+        question.text,
+        context,
+        settings.response_type,
+        question.history,
+        user_prompt=settings.user_prompt,
+        system_prompt=settings.system_prompt,
+    )
 
 
 def prompt_of(request: ChatRequest) -> str:

@@ -42,6 +42,10 @@ class QueryOptions(TypedDict, total=False):
     related_chunk_number: int | None
     related_chunk_method: Literal["VECTOR", "WEIGHT"] | None
     response_type: str | None
+    user_prompt: str | None
+    system_prompt: str | None
+    rerank: bool | None
+    min_rerank_score: float | None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """From rows of the adjacency arrays to what a caller sees, read a block at a time as far as it is consumed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -25,13 +25,21 @@ def relations_at(graph: Adjacency, hits: Hits) -> Iterator[Relation]:
             yield Relation(**row, score=hits[number])
 
 
-def chunks_at(graph: Adjacency, hits: Hits) -> Iterator[Chunk]:
+def chunks_at(graph: Adjacency, hits: Hits, rerank_scores: Mapping[int, float]) -> Iterator[Chunk]:
     """Yield the chunks that were found, with every place they stand at."""
     for number, score in hits.items():
         (row,) = graph.chunks.take(np.array([number], dtype=np.int32))
         citations = tuple(Citation(**place) for place in graph.citations_of(number))
         first = citations[0]
-        yield Chunk(**row, score=score, citations=citations, doc_id=first.doc_id, source=first.source, path=first.path)
+        yield Chunk(
+            **row,
+            score=score,
+            citations=citations,
+            doc_id=first.doc_id,
+            source=first.source,
+            path=first.path,
+            rerank_score=rerank_scores.get(number),
+        )
 
 
 def _blocks(rows: Sequence[int]) -> Iterator[Rows]:

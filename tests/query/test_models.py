@@ -8,8 +8,8 @@ import pytest
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
 from lightrag_dagster.llm.protocol import ChatRequest, Message
 from lightrag_dagster.query.models import Models
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, load_settings
+from lightrag_dagster.stores.manifest import Vectors
 from tests.loopback import Loopback, Reply
 
 HELLO = ChatRequest("answer", (Message("user", "Hello"),))
@@ -22,7 +22,9 @@ def models(loopback: Loopback, tmp_path: Path) -> Iterator[Callable[[str], Model
     opened = []
 
     def open_models(embedder_identity: str) -> Models:
-        opened.append(Models(LLM, EMBEDDING, embedder_identity, Home(tmp_path)))
+        settings = load_settings(home=tmp_path, llm=LLM, embedding=EMBEDDING)
+        made = Vectors(provider="openai", model="m", dimensions=8, identity=embedder_identity, tables={})
+        opened.append(Models(settings, made))
         return opened[-1]
 
     yield open_models

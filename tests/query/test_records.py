@@ -39,8 +39,8 @@ def test_a_relation_is_whole(graph: Adjacency) -> None:
 
 
 def test_a_chunk_stands_first_where_its_first_citation_does(graph: Adjacency) -> None:
-    (chunk,) = chunks_at(graph, {0: 0.5})
-    assert (chunk.content, chunk.tokens, chunk.score) == ("Ada", 4, 0.5)
+    (chunk,) = chunks_at(graph, {0: 0.5}, {0: 0.9})
+    assert (chunk.content, chunk.tokens, chunk.score, chunk.rerank_score) == ("Ada", 4, 0.5, 0.9)
     assert [(place.path, place.char_start, place.char_end) for place in chunk.citations] == [
         ("b.md", 5, 8),
         ("z.md", 0, 3),

@@ -98,7 +98,7 @@ def ask(
 ) -> Retrieval:
     settings = QuerySettings.model_validate({"mode": mode, **options})
     search = Search(snapshot, "question", keywords, settings, embed)
-    return retrieve(search, len, reserved, Trace(explain=False))
+    return retrieve(search, len, reserved, None, Trace(explain=False))
 
 
 def names(found: Retrieval) -> list[str]:
