@@ -88,7 +88,10 @@ class Versions:
     def answers(self) -> str:
         """Of asking: query settings, prompts and model."""
         return digest(
-            self.settings.query.model_dump(), self.prompts.fingerprint("answer"), chat_identity(self.settings.llm)
+            self.settings.query.model_dump(),
+            self.settings.rerank.model_dump(include={"provider", "model"}),
+            self.prompts.fingerprint("answer"),
+            chat_identity(self.settings.llm),
         )
 
     def by_asset(self) -> dict[str, str]:

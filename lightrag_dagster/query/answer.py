@@ -11,6 +11,11 @@ NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question
 """The answer where nothing was found; no model is asked."""
 
 
+def context_of(retrieval: Retrieval) -> str:
+    """Return the context that a model would see, or what is said when there is none."""
+    return NO_CONTEXT if retrieval.empty else render(retrieval)
+
+
 def request_of(prompts: Prompts, question: Question, retrieval: Retrieval) -> ChatRequest | None:
     """Return what to ask the model: in mode bypass the bare question; None where nothing was found."""
     if retrieval.mode == "bypass":

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
 from lightrag_dagster.llm.protocol import ChatRequest
+from lightrag_dagster.llm.providers import chat_identity
 from lightrag_dagster.prompts import load_prompts
-from lightrag_dagster.query.answer import NO_CONTEXT, prompt_of, request_of
+from lightrag_dagster.query.answer import NO_CONTEXT, context_of, prompt_of, request_of
 from lightrag_dagster.query.cited import checked
-from lightrag_dagster.query.context import render
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.options import QueryOptions, question_of
 from lightrag_dagster.query.retriever import Retriever
@@ -23,6 +23,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.manifest import Manifest
 
+Question = TypeVar("Question")
 Result = TypeVar("Result")
 
 
@@ -81,6 +82,11 @@ class KnowledgeBase:
         """What the snapshot is made of."""
         return self._manifest
 
+    @property
+    def chat_identity(self) -> str:
+        """Names provider, model and parameters that shape an answer."""
+        return chat_identity(self._settings.llm)
+
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return what the knowledge base holds on the question, best first, without an answer.
 
@@ -93,8 +99,7 @@ class KnowledgeBase:
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; raises as `retrieve`."""
-        retrieval = self.retrieve(query, **options)
-        return NO_CONTEXT if retrieval.empty else render(retrieval)
+        return context_of(self.retrieve(query, **options))
 
     def prompt(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return all that a model would see, message by message; raises as `retrieve`."""
@@ -151,7 +156,7 @@ class KnowledgeBase:
         retrieval = replace(retrieval, steps=(*retrieval.steps, step))
         return Answer(found.text, found.references, retrieval, self.snapshot_id, found.invented)
 
-    def map(self, ask: Callable[[str], Result], queries: Sequence[str]) -> list[Result]:
+    def map(self, ask: Callable[[Question], Result], queries: Sequence[Question]) -> list[Result]:
         """Return what `ask` makes of every question, in their order, `llm.max_concurrency` at a time."""
         return list(self._threads.map(ask, queries))
 
