@@ -31,8 +31,9 @@ class AllowedVectors:
         if number <= _FLAT_ROWS:
             ids, vectors = self._flat
             similarities = vectors @ vector
-            best = sorted(np.flatnonzero(similarities >= threshold).tolist(), key=lambda n: (-similarities[n], ids[n]))
-            return [(ids[n], float(similarities[n])) for n in best[:limit]]
+            near = np.flatnonzero(similarities >= threshold)
+            best = near[np.argsort(-similarities[near], kind="stable")][:limit]
+            return [(ids[place], float(similarities[place])) for place in best.tolist()]
         fetched = limit * len(self._allowed) // number + limit
         while True:
             found = self._reader.search(vector, fetched, threshold)
@@ -48,5 +49,7 @@ class AllowedVectors:
 
     @cached_property
     def _flat(self) -> tuple[list[str], Vectors]:
+        """The allowed ids, sorted, and their vectors."""
         vectors = self._reader.vectors(self._table.ids_at(np.flatnonzero(self._allowed).astype(np.int32)))
-        return list(vectors), np.stack(list(vectors.values()))
+        ids = sorted(vectors)
+        return ids, np.stack([vectors[one] for one in ids])

@@ -1,8 +1,10 @@
 """What allowed chunks say of entities and relations, merged by the rules of `merging/` without a model."""
 
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -34,46 +36,48 @@ class Evidence:
     """The mentions in some chunks of a generation; threads may share it."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, chunk_ids: Sequence[str]) -> None:
-        """Take a connection with the views of the generation, and the chunks that may be read."""
+        """Take an in-memory database with the views of the generation, and the chunks that may be read.
+
+        The mentions are kept in memory, or in a temporary file when they are many.
+        """
         self._connection = connection
-        self._allowed = pa.table({"chunk_id": pa.array(chunk_ids, pa.string())})
+        connection.execute("SET memory_limit = '512MB'")
+        connection.execute("SET temp_directory = $1", [str(Path(tempfile.gettempdir()) / "lightrag-evidence")])
+        connection.register("allowed", pa.table({"chunk_id": pa.array(chunk_ids, pa.string())}))
+        for kind, columns in _COLUMNS.items():
+            connection.execute(
+                f"CREATE TABLE said_of_{kind} AS SELECT {kind}_id AS id, {', '.join(columns)}"
+                f" FROM {kind}_evidence SEMI JOIN allowed USING (chunk_id)"
+            )
 
     def of_entities(self, ids: Sequence[str]) -> dict[str, list[EntityMention]]:
         """Return the mentions of entities by id; those that have none are left out."""
         found = defaultdict(list)
-        for one, *mention in self._rows("entity", EntityMention._fields, ids):
+        for one, *mention in self._said("entity", ids):
             found[one].append(EntityMention(*mention))
         return dict(found)
 
     def of_relations(self, ids: Sequence[str]) -> dict[str, list[RelationMention]]:
         """Return the mentions of relations by id."""
         found = defaultdict(list)
-        for one, *mention in self._rows("relation", RelationMention._fields, ids):
+        for one, *mention, _ in self._said("relation", ids):
             found[one].append(RelationMention(*mention))
         return dict(found)
 
     def weights(self) -> dict[str, float]:
         """Return the weights of the mentions added up, of every relation that has any, by id."""
-        rows = self._query(
-            "SELECT relation_id, list_sum(list(weight ORDER BY weight)) AS weight"
-            " FROM relation_evidence SEMI JOIN allowed USING (chunk_id) GROUP BY relation_id"
-        )
-        return dict(rows.fetchall())
+        statement = "SELECT id, list_sum(list(weight ORDER BY weight)) FROM said_of_relation GROUP BY id"
+        return dict(self._connection.cursor().execute(statement).fetchall())
 
-    def _rows(self, kind: str, columns: Iterable[str], ids: Sequence[str]) -> list[tuple[str, ...]]:
-        key = f"{kind}_id"
-        wanted = pa.table({key: pa.array(ids, pa.string())})
-        return self._query(
-            f"SELECT {key}, {', '.join(columns)} FROM {kind}_evidence"
-            f" SEMI JOIN wanted USING ({key}) SEMI JOIN allowed USING (chunk_id)",
-            wanted=wanted,
-        ).fetchall()
-
-    def _query(self, statement: str, **tables: pa.Table) -> duckdb.DuckDBPyConnection:
+    def _said(self, kind: str, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+        if not ids:
+            return []
         cursor = self._connection.cursor()
-        for name, table in {"allowed": self._allowed, **tables}.items():
-            cursor.register(name, table)
-        return cursor.execute(statement)
+        cursor.register("wanted", pa.table({"id": pa.array(ids, pa.string())}))
+        return cursor.execute(f"FROM said_of_{kind} SEMI JOIN wanted USING (id)").fetchall()
+
+
+_COLUMNS = {"entity": EntityMention._fields, "relation": (*RelationMention._fields, "weight")}
 
 
 def merged_entity(mentions: Sequence[EntityMention]) -> EntityMention:

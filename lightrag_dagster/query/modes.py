@@ -39,7 +39,8 @@ class Mode(NamedTuple):
 
 def _naive(search: Search) -> Found:
     """Chunks near the question."""
-    return Found(chunks=search.chunks(search.query))
+    _, _, chunks = search.nearest(chunks=search.query)
+    return Found(chunks=chunks)
 
 
 def _local(search: Search) -> Found:
@@ -61,8 +62,7 @@ def _hybrid(search: Search) -> Found:
 
 def _mix(search: Search) -> Found:
     """Both ways, and chunks near the question."""
-    found = _hybrid(search)
-    return Found(found.entities, found.relations, search.chunks(search.query))
+    return _graph(search, *levels(search.keywords), search.query)
 
 
 def _nothing(search: Search) -> Found:
@@ -75,14 +75,14 @@ def levels(keywords: Keywords) -> tuple[str, str]:
     return ", ".join(keywords.low_level), ", ".join(keywords.high_level)
 
 
-def _graph(search: Search, specifics: str, themes: str) -> Found:
+def _graph(search: Search, specifics: str, themes: str, question: str = "") -> Found:
     graph = search.snapshot.graph
-    search.embed(specifics, themes)
-    entities, relations = search.entities(specifics), search.relations(themes)
+    entities, relations, chunks = search.nearest(entities=specifics, relations=themes, chunks=question)
     near, linked = _rows(entities), _rows(relations)
     return Found(
         {row: entities.get(row) for row in round_robin(near.tolist(), endpoints_of(graph, linked))},
         {row: relations.get(row) for row in round_robin(relations_around(graph, near), linked.tolist())},
+        chunks,
     )
 
 

@@ -1,6 +1,7 @@
 """Vector search for one question: its texts are embedded in one call, its hits are rows of the adjacency arrays."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from lightrag_dagster.stores.adjacency import Rows
 
 Hits = dict[int, float | None]
 """row → score, best first; None where nothing was compared."""
+
+
+_SEARCHES = ThreadPoolExecutor(thread_name_prefix="lightrag-search")
 
 
 class Search:
@@ -45,17 +49,18 @@ class Search:
             self.embed(text)
         return self._vectors[text]
 
-    def entities(self, text: str) -> Hits:
-        """Return the `top_k` entities nearest to a text; an empty text is near nothing."""
-        return self._nearest("entity_vectors", text, self.settings.top_k)
+    def nearest(self, *, entities: str = "", relations: str = "", chunks: str = "") -> tuple[Hits, Hits, Hits]:
+        """Return the `top_k` entities and relations and the `chunk_top_k` chunks nearest to texts.
 
-    def relations(self, text: str) -> Hits:
-        """Return the `top_k` relations nearest to a text; an empty text is near nothing."""
-        return self._nearest("relation_vectors", text, self.settings.top_k)
-
-    def chunks(self, text: str) -> Hits:
-        """Return the `chunk_top_k` chunks nearest to a text; an empty text is near nothing."""
-        return self._nearest("chunk_vectors", text, self.settings.chunk_top_k)
+        The texts are embedded in one call and searched for at once; an empty text is near nothing.
+        """
+        self.embed(entities, relations, chunks)
+        searched = [
+            _SEARCHES.submit(self._nearest, "entity_vectors", entities, self.settings.top_k),
+            _SEARCHES.submit(self._nearest, "relation_vectors", relations, self.settings.top_k),
+        ]
+        found = self._nearest("chunk_vectors", chunks, self.settings.chunk_top_k)
+        return searched[0].result(), searched[1].result(), found
 
     def similarity(self, chunks: Rows) -> dict[int, float]:
         """Return the cosine similarity to the question of those of the chunks that have a vector."""
