@@ -163,6 +163,7 @@ class KnowledgeBase:
     def close(self) -> None:
         """Close the models; the knowledge base cannot be asked any more."""
         self._threads.shutdown(cancel_futures=True)
+        self._retriever.close()
         self._models.close()
 
     def __enter__(self) -> Self:

@@ -65,6 +65,10 @@ class Retriever:
         found = retrieve(search, self._tokenizer.count, self._reserved(question), rerank, trace)
         return replace(found, steps=trace.steps)
 
+    def close(self) -> None:
+        """Let go of what filters made."""
+        self._scoped.cache_clear()
+
     def _nothing(self, question: Question, trace: Trace) -> Retrieval:
         return Retrieval(
             question.text, question.settings.mode, self._snapshot.manifest.snapshot_id, Keywords(), steps=trace.steps
