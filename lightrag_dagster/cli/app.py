@@ -73,6 +73,8 @@ def query(
     media_type: Annotated[list[str] | None, typer.Option(help="See text/html, say, alone; can be repeated.")] = None,
     document: Annotated[list[str] | None, typer.Option(help="See this doc_id alone; can be repeated.")] = None,
     modified_since: Annotated[str | None, typer.Option(help="See documents modified since, like 2026-01-31.")] = None,
+    low_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds entities; can be repeated.")] = None,
+    high_level: Annotated[list[str] | None, typer.Option(help="One that finds relations; can be repeated.")] = None,
     top_k: Annotated[int | None, typer.Option(help="Entities, and relations, found by vector search.")] = None,
     chunk_top_k: Annotated[int | None, typer.Option(help="Chunks in the context.")] = None,
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
@@ -86,10 +88,12 @@ def query(
     """Ask the published knowledge base."""
     from lightrag_dagster.cli.query import ask, output_of
     from lightrag_dagster.query.filters import Filters
+    from lightrag_dagster.query.types import Keywords
 
     options: QueryOptions = {
         "mode": mode,
         "filters": Filters(source or (), path or (), media_type or (), document or (), modified_since),
+        "keywords": Keywords(tuple(high_level or ()), tuple(low_level or ())),
         "top_k": top_k,
         "chunk_top_k": chunk_top_k,
         "response_type": response_type,

@@ -15,9 +15,6 @@ Hits = dict[int, float | None]
 """row → score, best first; None where nothing was compared."""
 
 
-_SEARCHES = ThreadPoolExecutor(thread_name_prefix="lightrag-search")
-
-
 class Search:
     """One question in one snapshot: what a mode needs to find by."""
 
@@ -55,12 +52,14 @@ class Search:
         The texts are embedded in one call and searched for at once; an empty text is near nothing.
         """
         self.embed(entities, relations, chunks)
-        searched = [
-            _SEARCHES.submit(self._nearest, "entity_vectors", entities, self.settings.top_k),
-            _SEARCHES.submit(self._nearest, "relation_vectors", relations, self.settings.top_k),
-        ]
-        found = self._nearest("chunk_vectors", chunks, self.settings.chunk_top_k)
-        return searched[0].result(), searched[1].result(), found
+        searches = (
+            ("entity_vectors", entities, self.settings.top_k),
+            ("relation_vectors", relations, self.settings.top_k),
+            ("chunk_vectors", chunks, self.settings.chunk_top_k),
+        )
+        with ThreadPoolExecutor(len(searches)) as threads:
+            found = [threads.submit(self._nearest, *each) for each in searches]
+        return found[0].result(), found[1].result(), found[2].result()
 
     def similarity(self, chunks: Rows) -> dict[int, float]:
         """Return the cosine similarity to the question of those of the chunks that have a vector."""

@@ -46,6 +46,11 @@ def test_filters(query: Run, monkeypatch: pytest.MonkeyPatch, filters: list[str]
     assert "archive/" not in output
 
 
+def test_keywords_of_the_caller(query: Run) -> None:
+    shown = json.loads(query("--json", "--low-level", "Bergen", "--low-level", "office", "--high-level", "flood")[1])
+    assert shown["retrieval"]["keywords"] == {"high_level": ["flood"], "low_level": ["Bergen", "office"]}
+
+
 def test_nothing_passes(query: Run) -> None:
     assert "[no-context]" in query("--modified-since", "2999-01-01")[1]
 

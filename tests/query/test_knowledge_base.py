@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster import Keywords, KnowledgeBase, Retrieval
-from lightrag_dagster.errors import EmbeddingError, QueryError
+from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
+from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
 from lightrag_dagster.query.answer import NO_CONTEXT
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import load_settings
-from tests.loopback import Loopback
+from tests.loopback import Loopback, Reply
 from tests.query.published import SOURCES, publish_sources
 
 STATION = "Who closed Station 14 in the flood?"
@@ -143,6 +143,14 @@ def test_a_stream_is_the_answer_in_pieces(knowledge: KnowledgeBase) -> None:
     assert "".join(pieces) == knowledge.query(STATION).text
 
 
+def test_a_stream_of_an_endpoint(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Jonas Feld did."
+    assert "".join(elsewhere.stream(STATION, keywords=KEYWORDS)).strip() == "Jonas Feld did."
+    loopback.script.append(Reply.error(401))
+    with pytest.raises(ProviderAccessError):
+        list(elsewhere.stream("Who else was there?", keywords=KEYWORDS))
+
+
 def test_an_answer_is_ready_for_json(knowledge: KnowledgeBase) -> None:
     answer = knowledge.query(STATION)
     read = json.loads(json.dumps(answer.to_dict()))
@@ -231,6 +239,15 @@ def test_threads_may_share_it(knowledge: KnowledgeBase) -> None:
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda _: knowledge.query(STATION), range(24)))
     assert all(answer == answers[0] for answer in answers)
+
+
+def test_threads_with_filters_of_their_own_do_not_meet(published_home: Path) -> None:
+    def seen(source: str) -> set[str]:
+        found = opened.retrieve(STATION, keywords=KEYWORDS, filters=Filters(sources=source), cosine_threshold=-1)
+        return {place.source for chunk in found.chunks for place in chunk.citations}
+
+    with KnowledgeBase.open(published_home) as opened, ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(seen, ["archive", "office"] * 8)) == [{"archive"}, {"office"}] * 8
 
 
 def test_closing_ends_the_thread_and_another_opening_gives_the_same(published_home: Path) -> None:

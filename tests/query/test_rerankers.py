@@ -1,9 +1,12 @@
 import asyncio
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -115,9 +118,29 @@ def test_nobody_there() -> None:
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match=r"rerank\.url is not set"):
         rerank(RerankSettings(provider="http"))
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(SettingsError, match=r"pip install lightrag-dagster\[rerank\]"):
         rerank(RerankSettings(provider="local", model="any"))
+
+
+class CrossEncoder:
+    """Stands for that of sentence-transformers: scores a pair by the words it shares."""
+
+    def __init__(self, model: str) -> None:
+        if model == "unknown":
+            raise OSError("no such model")
+
+    def predict(self, pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
+        return np.array([len(set(query.split()) & set(text.split())) for query, text in pairs])
+
+
+def test_a_cross_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = ModuleType("sentence_transformers")
+    package.CrossEncoder = CrossEncoder  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", package)
+    assert rerank(RerankSettings(provider="local", model="any")) == [(1, 5), (0, 0)]
+    with pytest.raises(PermanentProviderError, match=r"rerank\.model cannot be loaded"):
+        rerank(RerankSettings(provider="local", model="unknown"))
 
 
 @pytest.fixture
