@@ -91,7 +91,8 @@ class Versions:
             self.settings.query.model_dump(),
             self.settings.rerank.model_dump(include={"provider", "model"}),
             self.prompts.fingerprint("answer"),
-            chat_identity(self.settings.llm),
+            chat_identity(self.settings.llm.of("keywords")),
+            chat_identity(self.settings.llm.of("answer")),
         )
 
     def by_asset(self) -> dict[str, str]:

@@ -85,7 +85,7 @@ class KnowledgeBase:
     @property
     def chat_identity(self) -> str:
         """Names provider, model and parameters that shape an answer."""
-        return chat_identity(self._settings.llm)
+        return chat_identity(self._settings.llm.of("answer"))
 
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return what the knowledge base holds on the question, best first, without an answer.

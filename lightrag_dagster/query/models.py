@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
 from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.llm.providers import open_chat_model, open_plain_chat_model, open_plain_embedder
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import LLMSettings, Settings
 from lightrag_dagster.stores import manifest
 from lightrag_dagster.stores.home import Home
 
@@ -41,7 +41,7 @@ class Models:
         self._home = Home(settings.home)
         self._opened = AsyncExitStack()
         self._opening = asyncio.Lock()
-        self._chat_model: ChatModel | None = None
+        self._chat_models: list[tuple[LLMSettings, ChatModel]] = []
         self._plain_chat_model: ChatModel | None = None
         self._embedder: Embedder | None = None
         self._reranker: Reranker | None = None
@@ -111,7 +111,8 @@ class Models:
     async def _pump(self, request: ChatRequest, put: Callable[[str], None]) -> None:
         async with self._opening:
             if self._plain_chat_model is None:
-                self._plain_chat_model = await self._opened.enter_async_context(open_plain_chat_model(self._llm))
+                settings = self._llm.of(request.role)
+                self._plain_chat_model = await self._opened.enter_async_context(open_plain_chat_model(settings))
         stream = getattr(self._plain_chat_model, "stream", None)
         if stream is None:
             for line in (await self._complete(request)).text.splitlines(keepends=True):
@@ -129,18 +130,22 @@ class Models:
         return await self._reranker.rerank(query, texts, limit)
 
     async def _complete(self, request: ChatRequest) -> ChatResponse:
+        settings = self._llm.of(request.role)
         async with self._opening:
-            if self._chat_model is None:
-                self._chat_model = await self._open_chat_model()
-        return await self._chat_model.complete(request)
+            # Roles with the same settings share a model, and with it a limit of requests in flight.
+            model = next((model for known, model in self._chat_models if known == settings), None)
+            if model is None:
+                model = await self._open_chat_model(settings)
+                self._chat_models.append((settings, model))
+        return await model.complete(request)
 
-    async def _open_chat_model(self) -> ChatModel:
+    async def _open_chat_model(self, settings: LLMSettings) -> ChatModel:
         try:
-            return await self._opened.enter_async_context(open_chat_model(self._llm, self._home))
+            return await self._opened.enter_async_context(open_chat_model(settings, self._home))
         except StoreError as error:
             # Readers may have no right to write in the home; they can ask all the same.
             _log.warning("answers are not stored: %s", error)
-            return await self._opened.enter_async_context(open_plain_chat_model(self._llm))
+            return await self._opened.enter_async_context(open_plain_chat_model(settings))
 
     async def _embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
         async with self._opening:

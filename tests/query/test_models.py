@@ -41,6 +41,19 @@ def test_an_answer_is_bought_once_even_by_many_threads(models: Callable[[str], M
     assert len(loopback.requests) == 1
 
 
+def test_a_role_may_have_a_model_of_its_own(loopback: Loopback, tmp_path: Path) -> None:
+    llm = LLMSettings.model_validate(
+        {"provider": "openai", "model": "usual", "roles": {"keywords": {"model": "small"}}}
+    )
+    settings = load_settings(home=tmp_path, llm=llm)
+    models = Models(settings, Vectors(provider="offline", model="", dimensions=8, identity="", tables={}))
+    models.complete(HELLO)
+    models.complete(ChatRequest("keywords", HELLO.messages))
+    assert "".join(models.stream(HELLO))
+    models.close()
+    assert [received.body["model"] for received in loopback.requests] == ["usual", "small", "usual"]
+
+
 def test_questions_are_embedded_and_nothing_is_stored(
     models: Callable[[str], Models], loopback: Loopback, tmp_path: Path
 ) -> None:
