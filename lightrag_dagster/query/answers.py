@@ -46,6 +46,7 @@ def answer_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], pre
             "mode": prepared.retrieval.mode,
             "answer": answer.text,
             "references": [reference.file for reference in answer.references],
+            "cited": [reference.file for reference in answer.cited],
             "snapshot_id": answer.snapshot_id,
             "request_key": key,
         }

@@ -14,10 +14,10 @@ _DECORATION = " \t*_`:.-–—"
 
 
 class Checked(NamedTuple):
-    """The answer without invented references, the references it makes, and how many were invented."""
+    """The answer without invented references, the references that it does make, and how many were invented."""
 
     text: str
-    references: tuple[Reference, ...]
+    cited: tuple[Reference, ...]
     invented: int
 
 

@@ -151,10 +151,10 @@ class KnowledgeBase:
         text = self._models.complete(prepared.request).text if prepared.request else NO_CONTEXT
         retrieval = prepared.retrieval
         found = checked(text, retrieval.references)
-        notes = {"cited": len(found.references), "invented": found.invented}
+        notes = {"cited": len(found.cited), "invented": found.invented}
         step = Step("answer", (time.perf_counter() - started) * 1000, notes)
         retrieval = replace(retrieval, steps=(*retrieval.steps, step))
-        return Answer(found.text, found.references, retrieval, self.snapshot_id, found.invented)
+        return Answer(found.text, retrieval.references, retrieval, self.snapshot_id, found.cited, found.invented)
 
     def map(self, ask: Callable[[Question], Result], queries: Sequence[Question]) -> list[Result]:
         """Return what `ask` makes of every question, in their order, `llm.max_concurrency` at a time."""

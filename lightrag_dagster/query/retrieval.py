@@ -114,7 +114,9 @@ def _chunks(
     with trace.step("chunks") as notes:
         best = dict(list(hits.items())[: search.settings.chunk_top_k])
         kept = tuple(fitting(chunks_at(graph, best, scores), chunk_line, count, budget))
-        notes |= trace.kept(hits, len(kept), lambda some: [_place(one) for one in chunks_at(graph, some, {})])
+        notes |= trace.kept(
+            {**hits, **scores}, len(kept), lambda some: [_place(one) for one in chunks_at(graph, some, {})]
+        )
         return with_references(kept)
 
 

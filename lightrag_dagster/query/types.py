@@ -134,15 +134,17 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, the documents that it cites and what was retrieved for it.
+    """An answer, the documents behind it and what was retrieved for it.
 
-    `invented` is the number of references that the model made up; they are not in `text` any more.
+    `references` are all that the model was given, `cited` those that the answer cites. `invented` is the number of
+    references that the model made up; they are not in `text` any more.
     """
 
     text: str
     references: tuple[Reference, ...]
     retrieval: Retrieval
     snapshot_id: str
+    cited: tuple[Reference, ...] = ()
     invented: int = 0
 
     def to_dict(self) -> dict[str, Any]:

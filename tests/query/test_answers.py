@@ -39,7 +39,7 @@ def test_only_questions_whose_context_changed_are_asked_again(configured: Settin
     before, after = ({row["question"]: row for row in table.to_pylist()} for table in (first.rows, second.rows))
     assert after[OFFICE] == before[OFFICE]
     assert after[WEIR]["answer"] != before[WEIR]["answer"]
-    assert after[WEIR]["references"] == ["archive/weir.md"]
+    assert after[WEIR]["cited"] == after[WEIR]["references"] == ["archive/weir.md"]
     assert after[WEIR]["snapshot_id"] != before[WEIR]["snapshot_id"]
 
 

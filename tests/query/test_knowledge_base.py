@@ -162,9 +162,10 @@ def test_an_answer_cites_what_it_was_given_and_nothing_else(elsewhere: Knowledge
     loopback.chat = lambda body: "Jonas Feld [1][7].\n\n### References\n\n- [1] archive/flood.md\n- [7] other.pdf"
     answer = elsewhere.query(STATION, keywords=KEYWORDS, mode="naive")
     assert answer.text == "Jonas Feld [1].\n\n### References\n\n- [1] archive/flood.md"
-    assert answer.references == answer.retrieval.references[:1]
+    assert answer.references == answer.retrieval.references
+    assert answer.cited == answer.references[:1]
     assert answer.invented == 1
-    (cited,) = answer.references
+    (cited,) = answer.cited
     for passage in answer.retrieval.passages(cited):
         first = passage.citations[0]
         assert SOURCES[first.source][first.path][first.char_start : first.char_end] == passage.content
