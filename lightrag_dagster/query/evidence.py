@@ -1,5 +1,6 @@
 """What allowed chunks say of entities and relations, merged by the rules of `merging/` without a model."""
 
+import os
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -42,7 +43,7 @@ class Evidence:
         """
         self._connection = connection
         connection.execute("SET memory_limit = '512MB'")
-        connection.execute("SET temp_directory = $1", [str(Path(tempfile.gettempdir()) / "lightrag-evidence")])
+        connection.execute("SET temp_directory = $1", [str(Path(tempfile.gettempdir()) / f"lightrag-{os.getpid()}")])
         connection.register("allowed", pa.table({"chunk_id": pa.array(chunk_ids, pa.string())}))
         for kind, columns in _COLUMNS.items():
             connection.execute(

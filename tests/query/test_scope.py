@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
 from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query import allowed_vectors
 from lightrag_dagster.query.scope import scoped
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.settings import load_settings
@@ -68,13 +70,15 @@ ALL = {
 
 
 def _rows(rows: list[int]) -> Any:
-    import numpy as np
-
     return np.array(rows, dtype=np.int32)
 
 
 @pytest.mark.parametrize("source", sorted(SOURCES))
-def test_a_source_alone_is_as_if_it_had_been_built_alone(published_home: Path, tmp_path: Path, source: str) -> None:
+@pytest.mark.parametrize("flat_rows", [20_000, 0], ids=["all compared", "searched by the index"])
+def test_a_source_alone_is_as_if_it_had_been_built_alone(
+    published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, flat_rows: int
+) -> None:
+    monkeypatch.setattr(allowed_vectors, "_FLAT_ROWS", flat_rows)
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     publish_sources(settings, {source: SOURCES[source]})
     alone = held(open_snapshot(Home(settings.home), None))
