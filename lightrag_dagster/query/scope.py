@@ -11,8 +11,10 @@ from typing import Any
 import duckdb
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.query.allowed_vectors import AllowedVectors
 from lightrag_dagster.query.evidence import Evidence, as_endpoint, joined, joined_keywords, merged_entity
 from lightrag_dagster.query.filters import Filters, allowed_documents
@@ -32,8 +34,16 @@ def scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
     """
     connection = duckdb.connect()
     create_views(connection, snapshot.generation)
+    try:
+        return _restricted(snapshot, connection, allowed_documents(connection, filters))
+    except duckdb.Error as error:
+        generation = snapshot.generation.id
+        raise StoreError(f"the tables of {generation} cannot be filtered: {one_line(error)}; run again") from error
+
+
+def _restricted(snapshot: Snapshot, connection: duckdb.DuckDBPyConnection, documents: pa.Array) -> Snapshot:
     whole = snapshot.graph
-    here = pc.is_in(whole.citations.column("doc_id"), value_set=allowed_documents(connection, filters))
+    here = pc.is_in(whole.citations.column("doc_id"), value_set=documents)
     places = _of_chunks(whole)[np.asarray(here)]
     places_of_chunk = np.bincount(places, minlength=len(whole.chunks.ids))
     chunks = places_of_chunk > 0
@@ -48,7 +58,7 @@ def scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
     degree = _lengths(entity_relations)
     rank = degree[whole.endpoints].sum(axis=1)
     weight = _weights(whole.relations, evidence)
-    names = _Entities(
+    entity_table = _Entities(
         whole.entities.rows,
         whole.entities.ids,
         _all_in(whole.entity_chunks, chunks),
@@ -59,10 +69,16 @@ def scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
     )
     graph = replace(
         whole,
-        entities=names,
+        entities=entity_table,
         relations=_Relations(
-            whole.relations.rows, whole.relations.ids, _all_in(whole.relation_chunks, chunks), evidence, rank, weight,
-            names, whole.endpoints,
+            whole.relations.rows,
+            whole.relations.ids,
+            _all_in(whole.relation_chunks, chunks),
+            evidence,
+            rank,
+            weight,
+            entity_table,
+            whole.endpoints,
         ),
         citations=whole.citations.filter(here),
         citation_offsets=_offsets(places_of_chunk),
@@ -70,7 +86,7 @@ def scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
         entity_relations=entity_relations,
         entity_chunks=entity_chunks,
         relation_chunks=relation_chunks,
-    )  # fmt: skip
+    )
     allowed = {
         "chunk_vectors": (whole.chunks, chunks),
         "entity_vectors": (whole.entities, entities),
