@@ -34,6 +34,7 @@ def _vectors(
         "upserted": entry.upserted,
         "deleted": entry.deleted,
         "dimensions": entry.dimensions,
+        "cut_texts": usage.cut_texts,
         "calls": usage.calls,
         "stored_vectors": usage.stored,
         "seconds": watch.seconds,
