@@ -108,13 +108,12 @@ def _embed(text: str, dimensions: int) -> list[float]:
 
 
 class Loopback:
-    """The server: what it answers, and what it received."""
+    """The server: what it answers, what it received, and the seconds that all requests were open, added up."""
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}/v1"
         self.host = f"127.0.0.1:{port}"
         self.open = 0
-        self.busy = 0.0
         self.application = Starlette(
             routes=[
                 Route("/v1/chat/completions", self._served(self._chat), methods=["POST"]),
@@ -135,6 +134,7 @@ class Loopback:
         self.script: deque[Reply] = deque()
         self.fault: Callable[[Received], Reply | None] = lambda received: None
         self.peak = 0
+        self.busy = 0.0
 
     def _served(self, answer: Callable[[dict[str, Any]], Response]) -> Callable[[Request], Any]:
         """Record the request, then reply by script, fault or `answer`, whichever comes first."""
@@ -153,6 +153,7 @@ class Loopback:
                 return reply.response() if reply else answer(received.body)
             finally:
                 self.open -= 1
+                self.busy += time.monotonic() - received.arrived
 
         return endpoint
 

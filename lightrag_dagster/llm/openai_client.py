@@ -79,7 +79,7 @@ class Endpoint:
     async def _attempt(
         self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], client: AsyncOpenAI, tokens: int
     ) -> Answer:
-        async with self._pace.turn(tokens):
+        async with self._pace.turn(tokens) as sent:
             try:
                 # The SDK's own timeout begins anew with every byte that arrives.
                 async with asyncio.timeout(self._settings.timeout):
@@ -92,7 +92,7 @@ class Endpoint:
                 self._pace.speed_up()
                 return answer
         if failed.overload:
-            self._pace.slow_down(failed.wait)
+            self._pace.slow_down(sent, failed.wait)
         raise failed
 
     def _connected(self) -> AsyncOpenAI:

@@ -38,8 +38,11 @@ class Pace:
         return max(1, int(self._allowed))
 
     @asynccontextmanager
-    async def turn(self, tokens: int) -> AsyncIterator[None]:
-        """Hold one place in flight for the block, for a request of about so many tokens; waits for its turn."""
+    async def turn(self, tokens: int) -> AsyncIterator[float]:
+        """Hold one place in flight for the block, for a request of about so many tokens; waits for its turn.
+
+        Yields when the turn came, for `slow_down`.
+        """
         # In order: left to itself the limiter lets small requests overtake large ones for ever.
         async with self._order:
             if self._requests:
@@ -55,20 +58,20 @@ class Pace:
         try:
             while (wait := self._resume_at - _now()) > 0:
                 await asyncio.sleep(wait)
-            yield
+            yield _now()
         finally:
             async with self._change:
                 self._in_flight -= 1
                 self._change.notify_all()
 
-    def slow_down(self, wait: float | None) -> None:
-        """Note that the server is overloaded: halve the pace, and let nobody through for `wait` seconds."""
+    def slow_down(self, sent: float, wait: float | None) -> None:
+        """Note that a request met an overloaded server: halve the pace, and let nobody through for `wait` seconds."""
         now = _now()
         # What was sent before the pace was lowered says nothing about the lower pace.
-        if now >= self._lowered_at:
+        if sent >= self._lowered_at:
             self._allowed = max(1.0, self._allowed / 2)
+            self._lowered_at = now
         self._resume_at = max(self._resume_at, now + (wait or 0.0))
-        self._lowered_at = max(self._resume_at, now + 0.1)
 
     def speed_up(self) -> None:
         """Note that an answer arrived."""

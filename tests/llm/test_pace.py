@@ -30,7 +30,7 @@ def test_overload_halves_the_pace_once_and_answers_bring_it_back() -> None:
         pace = Pace(8)
         seen = [pace.allowed]
         for _ in range(8):
-            pace.slow_down(None)  # eight requests that were in flight together
+            pace.slow_down(0.0, None)  # eight requests that were in flight together
         seen.append(pace.allowed)
         seen.append(await _peak(pace, 12))
         for _ in range(60):
@@ -44,8 +44,8 @@ def test_the_pace_never_falls_below_one() -> None:
     async def measure() -> int:
         pace = Pace(2)
         for _ in range(5):
-            pace.slow_down(None)
-            await asyncio.sleep(0.11)
+            async with pace.turn(1) as sent:
+                pace.slow_down(sent, None)
         return pace.allowed
 
     assert asyncio.run(measure()) == 1
@@ -54,7 +54,7 @@ def test_the_pace_never_falls_below_one() -> None:
 def test_a_wait_holds_up_everybody() -> None:
     async def measure() -> float:
         pace, loop = Pace(4), asyncio.get_running_loop()
-        pace.slow_down(0.2)
+        pace.slow_down(0.0, 0.2)
         started = loop.time()
         async with pace.turn(1):
             return loop.time() - started
