@@ -38,6 +38,7 @@ def _vectors(
         "upserted": entry.upserted,
         "deleted": entry.deleted,
         "dimensions": entry.dimensions,
+        "cut_texts": usage.cut_texts,
         "calls": usage.calls,
         "stored_vectors": usage.stored,
         "input_tokens": usage.input_tokens,

@@ -91,7 +91,7 @@ class EndpointSettings(Section):
     timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
     max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
     longest_wait: float = Field(
-        default=600.0, gt=0, description="A server that asks to wait longer is not waited for. Seconds."
+        default=600.0, gt=0, description="A server that asks to wait longer ends the run. Seconds."
     )
     prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the package's list.")
 
@@ -148,7 +148,9 @@ class EmbeddingSettings(EndpointSettings):
     max_concurrency: int = Field(default=8, gt=0, description="Requests in flight at once.")
     timeout: float = Field(default=60.0, gt=0, description="Per request. Seconds.")
     batch_tokens: int = Field(default=100_000, gt=0, description="Texts in one request. Tokens.")
-    max_input_tokens: int = Field(default=8191, gt=0, description="A longer text is cut to this. Tokens.")
+    max_input_tokens: int = Field(
+        default=8191, gt=0, description="A longer text is cut to this, in tokens of o200k_base."
+    )
 
 
 class ExtractionSettings(Section):

@@ -44,6 +44,7 @@ class Reply:
     body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
+    pause: float = 0.0
 
     @classmethod
     def error(cls, status: int, code: str | None = None, message: str = "no", **headers: str) -> "Reply":
@@ -61,11 +62,23 @@ class Reply:
         """Close the connection in the middle of the reply."""
         return cls(200, b"{", {"content-type": "application/json", "content-length": "1000"})
 
+    @classmethod
+    def dripping(cls, pause: float) -> "Reply":
+        """Send a reply byte by byte, so many seconds apart, as a stuck proxy might."""
+        return cls(200, b" " * 1000, {"content-type": "application/json"}, pause=pause)
+
     def response(self) -> Response:
+        if isinstance(self.body, bytes) and self.pause:
+            return StreamingResponse(self._drops(self.body), self.status, dict(self.headers))
         if isinstance(self.body, bytes):
             return Response(self.body, self.status, dict(self.headers))
         # Not JSONResponse, which refuses NaN; some servers do not.
         return Response(json.dumps(self.body), self.status, {"content-type": "application/json", **self.headers})
+
+    async def _drops(self, body: bytes) -> AsyncIterator[bytes]:
+        for byte in body:
+            yield bytes([byte])
+            await asyncio.sleep(self.pause)
 
 
 @dataclass(frozen=True)
@@ -95,12 +108,12 @@ def _embed(text: str, dimensions: int) -> list[float]:
 
 
 class Loopback:
-    """The server: what it answers, and what it received."""
+    """The server: what it answers, what it received, and the seconds that all requests were open, added up."""
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}/v1"
         self.host = f"127.0.0.1:{port}"
-        self._open = 0
+        self.open = 0
         self.application = Starlette(
             routes=[
                 Route("/v1/chat/completions", self._served(self._chat), methods=["POST"]),
@@ -121,6 +134,7 @@ class Loopback:
         self.script: deque[Reply] = deque()
         self.fault: Callable[[Received], Reply | None] = lambda received: None
         self.peak = 0
+        self.busy = 0.0
 
     def _served(self, answer: Callable[[dict[str, Any]], Response]) -> Callable[[Request], Any]:
         """Record the request, then reply by script, fault or `answer`, whichever comes first."""
@@ -131,14 +145,15 @@ class Loopback:
                 request.url.path, json.loads(data) if data else {}, dict(request.headers), time.monotonic()
             )
             self.requests.append(received)
-            self._open += 1
-            self.peak = max(self.peak, self._open)
+            self.open += 1
+            self.peak = max(self.peak, self.open)
             try:
                 reply = self.script.popleft() if self.script else self.fault(received)
                 await asyncio.sleep(reply.delay if reply else self.delay)
                 return reply.response() if reply else answer(received.body)
             finally:
-                self._open -= 1
+                self.open -= 1
+                self.busy += time.monotonic() - received.arrived
 
         return endpoint
 

@@ -7,6 +7,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from lightrag_dagster.embedding.batches import batches
 from lightrag_dagster.identity import digest
 from lightrag_dagster.llm.protocol import Embedder, Vectors
 from lightrag_dagster.progress import report
@@ -70,7 +71,7 @@ async def build_vectors(
                 return [texts[one] for one in ids]
 
             entry = await embed_changed(
-                generation.home, name, wanted, texts_of, embedder, tag=generation.id, batch_size=settings.batch_size
+                generation.home, name, wanted, texts_of, embedder, tag=generation.id, settings=settings
             )
         record = record.model_copy(update={"tables": record.tables | {name: entry}})
         generation.write_record(generations.VECTORS, record)
@@ -85,7 +86,7 @@ async def embed_changed(
     embedder: Embedder,
     *,
     tag: str,
-    batch_size: int,
+    settings: EmbeddingSettings,
 ) -> VectorTable:
     """Make a vector table hold exactly the wanted rows, embedding only those that it lacks, and pin that version.
 
@@ -98,7 +99,7 @@ async def embed_changed(
         texts_of: returns the texts of some of the ids, in their order.
         embedder: embeds documents; its own limit decides how many batches are in flight.
         tag: name for the version.
-        batch_size: texts in one call of the embedder.
+        settings: bounds of one call of the embedder.
 
     Raises:
         ProviderError: see `Embedder.embed_documents`.
@@ -119,8 +120,7 @@ async def embed_changed(
 
         for start in range(0, len(ids), _ROWS_PER_BLOCK):
             texts = texts_of(ids[start : start + _ROWS_PER_BLOCK])
-            batches = [texts[first : first + batch_size] for first in range(0, len(texts), batch_size)]
-            yield np.concatenate(await _all([embed(batch) for batch in batches]))
+            yield np.concatenate(await _all([embed(batch) for batch in batches(texts, settings)]))
 
     table = f"{name}-{digest(embedder.identity)[:8]}"
     return await sync_vectors(home, table, wanted, vectors_of, tag, embedder.dimensions)

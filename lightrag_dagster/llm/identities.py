@@ -14,5 +14,8 @@ def openai_chat_identity(settings: LLMSettings) -> str:
 
 
 def openai_embedder_identity(settings: EmbeddingSettings) -> str:
-    """Name the model and the length of its vectors."""
-    return f"openai/{settings.model}?dimensions={settings.dimensions}"
+    """Name the model, the length of its vectors, and where texts are cut, unless that is the usual place."""
+    name = f"openai/{settings.model}?dimensions={settings.dimensions}"
+    usual = EmbeddingSettings.model_fields["max_input_tokens"].default
+    limit = settings.max_input_tokens
+    return name if limit == usual else f"{name}&max_input_tokens={limit}"

@@ -1,5 +1,6 @@
 """One OpenAI-compatible endpoint: a shared client, its pace, retries."""
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -16,12 +17,13 @@ from tenacity import (
 )
 
 from lightrag_dagster.errors import ProviderAccessError
-from lightrag_dagster.llm.openai_errors import SDK_ERRORS, FailedCallError, Target, explain
+from lightrag_dagster.llm.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, timed_out
 from lightrag_dagster.llm.pace import Pace
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 _OPENAI = "https://api.openai.com/v1"
-_BACKOFF = wait_exponential(multiplier=0.5, max=30) + wait_random(0, 0.5)
+_JITTER = wait_random(0, 0.5)
+_BACKOFF = wait_exponential(multiplier=0.5, max=30) + _JITTER
 _NO_KEY = "none"  # Servers that need no key still get a header, because the SDK insists on one.
 
 Answer = TypeVar("Answer")
@@ -77,16 +79,20 @@ class Endpoint:
     async def _attempt(
         self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], client: AsyncOpenAI, tokens: int
     ) -> Answer:
-        async with self._pace.turn(tokens):
+        async with self._pace.turn(tokens) as sent:
             try:
-                answer = await send(client)
+                # The SDK's own timeout begins anew with every byte that arrives.
+                async with asyncio.timeout(self._settings.timeout):
+                    answer = await send(client)
+            except TimeoutError:
+                failed = timed_out(self.target)
             except SDK_ERRORS as error:
                 failed = explain(error, self.target)
             else:
                 self._pace.speed_up()
                 return answer
         if failed.overload:
-            self._pace.slow_down(failed.wait)
+            self._pace.slow_down(sent, failed.wait)
         raise failed
 
     def _connected(self) -> AsyncOpenAI:
@@ -127,8 +133,8 @@ def _host(base_url: str) -> str:
 
 
 def _wait(state: RetryCallState) -> float:
-    """Wait as long as the server asks for, else 0.5, 1, 2, 4 … 30 seconds and a little."""
+    """Wait as long as the server asks for, else 0.5, 1, 2, 4 … 30 seconds; and a little, as others wait too."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, FailedCallError) and error.wait is not None:
-        return error.wait
+        return error.wait + _JITTER(state)
     return _BACKOFF(state)

@@ -1,5 +1,6 @@
 """Embedding models behind an OpenAI-compatible endpoint."""
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
 
@@ -8,6 +9,8 @@ import numpy.typing as npt
 import openai
 from openai import AsyncOpenAI
 
+from lightrag_dagster.chunking.tokenizer import load_tokenizer
+from lightrag_dagster.embedding.batches import rough_tokens
 from lightrag_dagster.errors import EmbeddingError
 from lightrag_dagster.llm.identities import openai_embedder_identity
 from lightrag_dagster.llm.openai_chat import MALFORMED
@@ -16,7 +19,7 @@ from lightrag_dagster.llm.openai_errors import unusable
 from lightrag_dagster.llm.protocol import Usage, Vectors
 from lightrag_dagster.settings import EmbeddingSettings
 
-_BYTES_A_TOKEN = 3
+_ENCODING = "o200k_base"
 # OpenAI's models that can shorten their vectors; other servers reject the parameter.
 _SHORTENING = re.compile(r"(?:^|/)text-embedding-3-")
 
@@ -25,7 +28,7 @@ class OpenAIEmbedder:
     """An embedding model behind `/embeddings`; one request for each call of a method."""
 
     def __init__(self, settings: EmbeddingSettings, usage: Usage) -> None:
-        """Count the input tokens of requests in `usage`."""
+        """Count input tokens of requests, and texts that were cut, in `usage`."""
         self._settings = settings
         self._usage = usage
         self._endpoint = Endpoint(settings)
@@ -41,11 +44,11 @@ class OpenAIEmbedder:
         return self._settings.dimensions
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors; see `Embedder.embed_documents`."""
+        """Return unit vectors, of the start of a text that is too long; see `Embedder.embed_documents`."""
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        tokens = sum(len(text.encode()) for text in texts) // _BYTES_A_TOKEN
-        return await self._endpoint.call(lambda client: self._ask(client, texts), tokens)
+        fitting = [await self._cut(text) for text in texts]
+        return await self._endpoint.call(lambda client: self._ask(client, fitting), sum(map(rough_tokens, fitting)))
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return None: these models know nothing of the corpus."""
@@ -58,6 +61,15 @@ class OpenAIEmbedder:
     async def close(self) -> None:
         """Close the connections."""
         await self._endpoint.close()
+
+    async def _cut(self, text: str) -> str:
+        limit = self._settings.max_input_tokens
+        # A token is at least one byte, so that most texts need no counting.
+        if len(text.encode()) <= limit:
+            return text
+        cut = await asyncio.to_thread(load_tokenizer(_ENCODING).truncate, text, limit)
+        self._usage.cut_texts += cut != text
+        return cut
 
     async def _ask(self, client: AsyncOpenAI, texts: Sequence[str]) -> Vectors:
         settings = self._settings

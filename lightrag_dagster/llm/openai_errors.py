@@ -19,6 +19,7 @@ SDK_ERRORS = (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError)
 
 _NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"}
 _MISCONFIGURED = {"unsupported_parameter", "unsupported_value", "model_not_found", "invalid_api_key"}
+_CHAT = "LIGHTRAG_LLM__"
 _PLAIN = re.compile(r"[a-z][a-z_.]{1,60}")
 
 
@@ -53,6 +54,14 @@ def unusable(target: Target, what: str) -> FailedCallError:
     return FailedCallError(TransientProviderError(f"{message}; check OPENAI_BASE_URL, then run again"), retry=True)
 
 
+def timed_out(target: Target) -> FailedCallError:
+    """Return the failure of a call that took too long."""
+    message = f"model {target.model} at {target.host} did not answer within {target.timeout:g} s"
+    return FailedCallError(
+        TransientProviderError(f"{message}; run again, or raise {target.settings}TIMEOUT"), retry=True
+    )
+
+
 def explain(error: Exception, target: Target) -> FailedCallError:
     """Return what one of `SDK_ERRORS` means for calls to `target`."""
     if isinstance(error, openai.APIStatusError):
@@ -71,12 +80,8 @@ def _explain_connection(error: openai.APIConnectionError, target: Target) -> Fai
         )
         return FailedCallError(ProviderAccessError(message), retry=True)
     if isinstance(error, openai.APITimeoutError):
-        message = (
-            f"model {target.model} at {target.host} did not answer within {target.timeout:g} s; "
-            f"run again, or raise {target.settings}TIMEOUT"
-        )
-    else:
-        message = f"the connection to {target.host} broke before model {target.model} had answered; run again"
+        return timed_out(target)
+    message = f"the connection to {target.host} broke before model {target.model} had answered; run again"
     return FailedCallError(TransientProviderError(message), retry=True)
 
 
@@ -101,19 +106,22 @@ def _explain_status(error: openai.APIStatusError, target: Target) -> FailedCallE
 
 def _explain_overload(error: openai.APIStatusError, target: Target, who: str) -> FailedCallError:
     wait = _retry_after(error.response.headers)
-    patient = wait is None or wait <= target.longest_wait
+    if wait is not None and wait > target.longest_wait:
+        message = f"{who} asks to wait {wait:.0f} s; run again then, or raise {target.settings}LONGEST_WAIT: "
+        return FailedCallError(ProviderAccessError(f"{message}what has arrived is kept"), retry=False)
     if error.status_code == 429:
         message = f"too many requests for {who}; run again later, or lower {target.settings}MAX_CONCURRENCY"
     else:
         message = f"temporary failure of {who}; run again later"
     overload = error.status_code in (429, 503, 529)
-    return FailedCallError(TransientProviderError(message), retry=patient, wait=wait, overload=overload)
+    return FailedCallError(TransientProviderError(message), retry=True, wait=wait, overload=overload)
 
 
 def _refusal(error: openai.APIStatusError, target: Target, who: str) -> str:
     text = error.message.lower()
     if error.code == "context_length_exceeded" or "context length" in text or error.status_code == 413:
-        return f"text too long for {who}; lower LIGHTRAG_CHUNKING__SIZE or choose another {target.settings}MODEL"
+        lower = "LIGHTRAG_CHUNKING__SIZE" if target.settings == _CHAT else f"{target.settings}MAX_INPUT_TOKENS"
+        return f"text too long for {who}; lower {lower} or choose another {target.settings}MODEL"
     if "content_filter" in (error.code, error.type) or error.code == "content_policy_violation":
         return f"text rejected by the content filter of {who}; change or remove the text"
     return f"request refused by {who}{_details(error)}; check {target.settings}MODEL and the text"

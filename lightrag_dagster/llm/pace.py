@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from aiolimiter import AsyncLimiter
 
 _MINUTE = 60.0
+# What may be sent at once after a pause: a second's share.
+_SECONDS_AT_ONCE = 1.0
 
 
 class Pace:
@@ -26,8 +28,9 @@ class Pace:
         self._resume_at = 0.0
         self._lowered_at = 0.0
         self._change = asyncio.Condition()
-        self._requests = AsyncLimiter(requests_per_minute, _MINUTE) if requests_per_minute else None
-        self._tokens = AsyncLimiter(tokens_per_minute, _MINUTE) if tokens_per_minute else None
+        self._order = asyncio.Lock()
+        self._requests = _limiter(requests_per_minute)
+        self._tokens = _limiter(tokens_per_minute)
 
     @property
     def allowed(self) -> int:
@@ -35,37 +38,53 @@ class Pace:
         return max(1, int(self._allowed))
 
     @asynccontextmanager
-    async def turn(self, tokens: int) -> AsyncIterator[None]:
-        """Hold one place in flight for the block, for a request of about so many tokens; waits for its turn."""
-        if self._requests:
-            await self._requests.acquire()
-        if self._tokens:
-            # A request above the whole minute's allowance could never be let through.
-            await self._tokens.acquire(min(tokens, self._tokens.max_rate))
+    async def turn(self, tokens: int) -> AsyncIterator[float]:
+        """Hold one place in flight for the block, for a request of about so many tokens; waits for its turn.
+
+        Yields when the turn came, for `slow_down`.
+        """
+        # In order: left to itself the limiter lets small requests overtake large ones for ever.
+        async with self._order:
+            if self._requests:
+                await self._requests.acquire()
+            if self._tokens:
+                # The bucket holds less than a long request takes.
+                whole, rest = divmod(tokens, self._tokens.max_rate)
+                for part in [self._tokens.max_rate] * int(whole) + [rest]:
+                    await self._tokens.acquire(part)
         async with self._change:
             await self._change.wait_for(lambda: self._in_flight < self.allowed)
             self._in_flight += 1
         try:
             while (wait := self._resume_at - _now()) > 0:
                 await asyncio.sleep(wait)
-            yield
+            yield _now()
         finally:
             async with self._change:
                 self._in_flight -= 1
                 self._change.notify_all()
 
-    def slow_down(self, wait: float | None) -> None:
-        """Note that the server is overloaded: halve the pace, and let nobody through for `wait` seconds."""
+    def slow_down(self, sent: float, wait: float | None) -> None:
+        """Note that a request met an overloaded server: halve the pace, and let nobody through for `wait` seconds."""
         now = _now()
         # What was sent before the pace was lowered says nothing about the lower pace.
-        if now >= self._lowered_at:
+        if sent >= self._lowered_at:
             self._allowed = max(1.0, self._allowed / 2)
+            self._lowered_at = now
         self._resume_at = max(self._resume_at, now + (wait or 0.0))
-        self._lowered_at = max(self._resume_at, now + 0.1)
 
     def speed_up(self) -> None:
         """Note that an answer arrived."""
         self._allowed = min(float(self._most), self._allowed + 1 / self._allowed)
+
+
+def _limiter(per_minute: int | None) -> AsyncLimiter | None:
+    """Return a leaky bucket that lets at most `per_minute` through in any minute, its first included."""
+    if per_minute is None:
+        return None
+    at_once = max(1.0, per_minute * _SECONDS_AT_ONCE / (_MINUTE + _SECONDS_AT_ONCE))
+    steadily = max(per_minute - at_once, 1.0)
+    return AsyncLimiter(at_once, _MINUTE * at_once / steadily)
 
 
 def _now() -> float:

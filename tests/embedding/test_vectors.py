@@ -111,7 +111,7 @@ def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifest
             lambda some: [f"text {one.removeprefix('id-')}" for one in some],
             embedder,
             tag="g1",
-            batch_size=2,
+            settings=SETTINGS,
         )
     )
 

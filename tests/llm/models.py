@@ -2,11 +2,14 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse, Vectors
+from lightrag_dagster.llm.offline import OfflineChatModel
+from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse, Message, Vectors
+from lightrag_dagster.settings import Role
 
 Answering = Callable[[ChatRequest], str | ChatResponse]
 
@@ -35,6 +38,23 @@ class ScriptedChatModel:
         if isinstance(made, ChatResponse):
             return made
         return ChatResponse(made, input_tokens=10, output_tokens=3, cached_input_tokens=1, cost_usd=0.25)
+
+
+def role_of(body: Mapping[str, Any]) -> Role:
+    """Tell what a request to `/chat/completions` is for: extraction or a summary."""
+    return "extract" if "<|COMPLETE|>" in body["messages"][0]["content"] else "summarise"
+
+
+def offline_answer(body: Mapping[str, Any]) -> str:
+    """Answer a request to `/chat/completions` by the offline rules, for a server that is to make sense."""
+    messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+    answering = OfflineChatModel().complete(ChatRequest(role_of(body), messages))
+    try:
+        answering.send(None)  # it never waits for anything
+    except StopIteration as done:
+        answer: ChatResponse = done.value
+        return answer.text
+    raise AssertionError("the offline model waits for something")
 
 
 class HashEmbedder:

@@ -1,6 +1,7 @@
 """The real openai client against a server on the loopback interface."""
 
 import asyncio
+import time
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ import numpy as np
 import openai
 import pytest
 
+from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.errors import (
     EmbeddingError,
     PermanentProviderError,
@@ -163,6 +165,14 @@ def test_a_timeout_names_the_setting(loopback: Loopback) -> None:
         chat(timeout=0.3)
 
 
+def test_a_reply_that_drips_is_not_waited_for_longer_than_one_that_does_not_come(loopback: Loopback) -> None:
+    loopback.script.append(Reply.dripping(0.05))
+    started = time.monotonic()
+    with pytest.raises(TransientProviderError, match=r"did not answer within 0.4 s"):
+        chat(timeout=0.4)
+    assert time.monotonic() - started < 5
+
+
 AGAIN = {"retry_after_ms": "10"}
 
 
@@ -224,6 +234,28 @@ def test_a_long_wait_is_waited_for_by_all(loopback: Loopback) -> None:
     first, *others = (received.arrived for received in loopback.requests)
     assert len(others) == 2
     assert min(others) - first >= 0.95
+
+
+def test_a_wait_that_is_too_long_ends_the_run(loopback: Loopback) -> None:
+    loopback.script.append(Reply.error(429, retry_after="130"))
+    with pytest.raises(ProviderAccessError, match=r"asks to wait 130 s; .*LIGHTRAG_LLM__LONGEST_WAIT: .* is kept"):
+        chat(max_retries=5, longest_wait=120)
+    assert len(loopback.requests) == 1
+
+
+def test_a_storm_is_weathered_at_a_lower_pace(loopback: Loopback) -> None:
+    """The server takes two at once and refuses the others, without saying for how long."""
+    loopback.delay = 0.02
+    loopback.fault = lambda received: Reply.error(429) if loopback.open > 2 else None
+
+    async def run() -> int:
+        model = OpenAIChatModel(LLMSettings(provider="openai", max_concurrency=16))
+        async with _closing(model):
+            answers = await asyncio.gather(*(model.complete(REQUEST) for _ in range(60)))
+        return len(answers)
+
+    assert asyncio.run(run()) == 60
+    assert len(loopback.requests) < 60 + 60
 
 
 def test_an_answer_can_be_streamed(loopback: Loopback) -> None:
@@ -341,6 +373,17 @@ def test_only_models_that_can_shorten_are_told_the_length(loopback: Loopback) ->
     assert loopback.requests[0].body["dimensions"] == 5
 
 
+@pytest.mark.parametrize("text", ["word " * 20, "日本語" * 20])
+def test_a_text_that_is_too_long_is_cut_and_counted(loopback: Loopback, text: str) -> None:
+    usage = Usage()
+    embed([text, "short"], usage, max_input_tokens=10)
+    sent, short = loopback.requests[0].body["input"]
+    assert text.startswith(sent)
+    assert 0 < load_tokenizer("o200k_base").count(sent) <= 10
+    assert short == "short"
+    assert usage.cut_texts == 1
+
+
 def test_no_texts_are_no_request(loopback: Loopback) -> None:
     assert embed([]).shape == (0, 8)
     assert loopback.requests == []
@@ -372,6 +415,7 @@ def test_unusable_vectors_are_named(loopback: Loopback, reply: Reply, says: str)
     [
         (Reply.error(401), ProviderAccessError, "OPENAI_API_KEY"),
         (Reply.error(404), ProviderAccessError, "LIGHTRAG_EMBEDDING__MODEL"),
+        (Reply.error(400, "context_length_exceeded"), PermanentProviderError, "LIGHTRAG_EMBEDDING__MAX_INPUT_TOKENS"),
         (Reply.error(429), TransientProviderError, "LIGHTRAG_EMBEDDING__MAX_CONCURRENCY"),
         (Reply.html("text/html"), TransientProviderError, "no embeddings"),
         (Reply(body={}), TransientProviderError, "no embeddings"),

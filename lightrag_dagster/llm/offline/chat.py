@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import AsyncIterator
 
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.llm.fencing import last_fenced
@@ -55,6 +56,11 @@ class OfflineChatModel:
         limit = _LIMIT.search(request.messages[0].content)
         tokens = int(limit[1]) if limit else request.max_output_tokens or _SUMMARY_TOKENS
         return ChatResponse(summarise(body, tokens))
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
+        """Yield an answer line by line; raises as `complete`."""
+        for line in (await self.complete(request)).text.splitlines(keepends=True):
+            yield line
 
 
 def _records(content: str) -> str:

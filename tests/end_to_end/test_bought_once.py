@@ -1,0 +1,130 @@
+"""Killed while it talks to a provider, and run again, a run buys no answer and no vector a second time."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from lightrag_dagster.identity import embedding_fingerprint
+from lightrag_dagster.llm.protocol import ChatRequest, Message
+from lightrag_dagster.llm.providers import chat_identity, embedder_identity
+from lightrag_dagster.llm.stored import response_key
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.responses import ResponseStore
+from lightrag_dagster.stores.vectors import VectorStore
+from tests.conftest import API_KEY
+from tests.llm.models import offline_answer, role_of
+from tests.loopback import Loopback, Received
+from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_source
+
+ROOT = Path(__file__).parents[2]
+KINDS = ("extract", "summarise", "embed")
+# Small chunks and batches make many requests; two descriptions are enough for a summary.
+CONFIGURATION = {
+    "chunking": {"size": 24, "overlap": 4},
+    "llm": {"provider": "openai", "max_concurrency": 4},
+    "embedding": {"provider": "openai", "dimensions": 64, "batch_size": 2, "max_concurrency": 2},
+    "merging": {"summary_min_descriptions": 2},
+}
+
+
+class Scene(NamedTuple):
+    """What an undisturbed run leads to, and how many requests of each kind it makes."""
+
+    folder: Path
+    contents: dict[str, Any]
+    requests: Counter[str]
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
+    folder = tmp_path_factory.mktemp("bought-once")
+    (folder / "lightrag.yaml").write_text(yaml.safe_dump(CONFIGURATION))
+    _server.reset()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
+        settings = _settings(monkeypatch, folder, folder / "undisturbed", _server)
+        write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+        write_source(settings, "office", {"office.txt": OFFICE})
+        run(settings)
+    return Scene(folder, snapshot_contents(settings), Counter(map(_kind, _server.requests)))
+
+
+def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, home: Path, server: Loopback) -> Settings:
+    monkeypatch.setenv("LIGHTRAG_CONFIG", str(folder / "lightrag.yaml"))
+    server.chat, server.dimensions, server.delay = offline_answer, 64, 0.005
+    return load_settings(home=home, sources=folder / "sources")
+
+
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(6, 26))])
+def test_nothing_that_arrived_is_bought_again(
+    scene: Scene, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    settings = _settings(monkeypatch, scene.folder, tmp_path / "home", loopback)
+    _run_and_kill(settings, loopback, scene, random.Random(seed), KINDS[seed % len(KINDS)])
+    before, kept = len(loopback.requests), _stored(settings, loopback.requests)
+
+    outcome = run(settings)
+
+    assert outcome.failed == {}
+    assert kept or seed % len(KINDS) == 0
+    assert not kept & set(_keys(settings, loopback.requests[before:]))
+    assert snapshot_contents(settings) == scene.contents
+
+
+def _run_and_kill(settings: Settings, server: Loopback, scene: Scene, chance: random.Random, kind: str) -> None:
+    """Start a run, and kill it at or some milliseconds after a request of one kind."""
+    number, later = chance.randint(1, scene.requests[kind]), chance.choice([0.0, 0.003, 0.01, 0.03])
+    arguments = [str(settings.home), str(settings.sources), "0", "after"]
+    victim = subprocess.Popen(
+        [sys.executable, "-m", "tests.end_to_end.victim", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+
+    def strike(received: Received) -> None:
+        if _kind(received) == kind and sum(_kind(other) == kind for other in server.requests) == number:
+            threading.Timer(later, victim.kill).start()
+
+    server.fault = strike
+    _, errors = victim.communicate(timeout=120)
+    server.fault = lambda received: None
+    assert victim.returncode == -signal.SIGKILL, errors.decode()
+
+
+def _kind(received: Received) -> str:
+    return "embed" if received.path.endswith("/embeddings") else role_of(received.body)
+
+
+def _keys(settings: Settings, requests: Iterable[Received]) -> list[str]:
+    """Return under which keys the answers to requests are, or would be, stored."""
+    keys = []
+    for received in requests:
+        if _kind(received) == "embed":
+            identity = embedder_identity(settings.embedding)
+            keys += [embedding_fingerprint(identity, text) for text in received.body["input"]]
+        else:
+            messages = tuple(Message(each["role"], each["content"]) for each in received.body["messages"])
+            request = ChatRequest(role_of(received.body), messages)
+            keys.append(response_key(chat_identity(settings.llm), request))
+    return keys
+
+
+def _stored(settings: Settings, requests: Iterable[Received]) -> set[str]:
+    """Return which of the requests' answers are in the stores."""
+    home, keys = Home(settings.home), _keys(settings, requests)
+    with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
+        return set(responses.get_many(keys)) | set(vectors.get_many(keys))

@@ -1,0 +1,81 @@
+"""The key is in nothing that a run leaves behind, though the server does its best to spread it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.conftest import API_KEY
+from tests.llm.models import offline_answer, role_of
+from tests.loopback import Loopback, Received, Reply
+from tests.support import FLOOD, RIVER
+
+ROOT = Path(__file__).parents[2]
+
+
+def _lightrag(loopback: Loopback, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "LIGHTRAG_HOME": str(folder / "home"),
+        "LIGHTRAG_SOURCES": str(folder / "sources"),
+        "LIGHTRAG_LLM__PROVIDER": "openai",
+        "LIGHTRAG_LLM__MAX_RETRIES": "0",
+        "LIGHTRAG_EMBEDDING__PROVIDER": "openai",
+        "LIGHTRAG_EMBEDDING__DIMENSIONS": "64",
+        "LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE": "0.5",
+        "OPENAI_LOG": "debug",
+    }
+    command = [sys.executable, "-c", "from lightrag_dagster.cli import main; main()", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_key_is_nowhere(loopback: Loopback, tmp_path: Path) -> None:
+    for name, text in {"river.md": RIVER, "flood.txt": FLOOD}.items():
+        file = tmp_path / "sources" / "notes" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    loopback.chat, loopback.dimensions = offline_answer, 64
+
+    def spread(received: Received) -> Reply | None:
+        """Refuse the flood for good, quoting the key as servers do."""
+        if "messages" in received.body and role_of(received.body) == "extract" and FLOOD in str(received.body):
+            return Reply.error(400, "invalid_prompt", f"key {API_KEY}")
+        return None
+
+    loopback.fault = spread
+    runs = [_lightrag(loopback, tmp_path, "run")]
+    loopback.fault = lambda received: Reply.error(401, "invalid_api_key", f"Incorrect API key provided: {API_KEY}")
+    (tmp_path / "sources" / "notes" / "new.md").write_text("The ferry Anna sails from Bergen to Halden Weir.")
+    runs.append(_lightrag(loopback, tmp_path, "run"))
+    runs.append(_lightrag(loopback, tmp_path, "query", "Who maintains the gauge at Halden Weir?"))
+    runs.append(_lightrag(loopback, tmp_path, "status"))
+
+    assert [run.returncode for run in runs] == [0, 2, 2, 0], [run.stderr for run in runs]
+    assert any(received.headers["authorization"].endswith(API_KEY) for received in loopback.requests)
+    assert "OPENAI_API_KEY" in runs[1].stderr
+    tables = [pq.read_table(file) for file in (tmp_path / "home").rglob("extractions/**/*.parquet")]
+    assert any("failed" in table["status"].to_pylist() for table in tables)
+    for text in _all_that_is_left(tmp_path, [output for run in runs for output in (run.stdout, run.stderr)]):
+        assert API_KEY not in text
+
+
+def _all_that_is_left(folder: Path, outputs: list[str]) -> list[str]:
+    """Return the text of every file, that of Parquet files unpacked, and what was printed."""
+    left = list(outputs)
+    for file in folder.rglob("*"):
+        if file.suffix == ".parquet":
+            left.append(str(pq.read_table(file).to_pylist()))
+        if file.is_file():
+            left.append(file.read_bytes().decode("latin-1"))
+    assert len(left) > 30
+    return left
+
+
+def test_the_search_would_find_it(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": [API_KEY]}), tmp_path / "a.parquet", compression="zstd")
+    assert any(API_KEY in text for text in _all_that_is_left(tmp_path, [""] * 30))
