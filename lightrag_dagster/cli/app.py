@@ -66,6 +66,17 @@ def run(
 
 
 @app.command()
+def plan(
+    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
+) -> None:
+    """Show what `run` would do and cost; no model is asked."""
+    from lightrag_dagster.cli.plan import show_plan
+
+    show_plan(Console(highlight=False), source or [], as_json=as_json)
+
+
+@app.command()
 def query(
     question: Annotated[str, typer.Argument(help="What to ask.")],
     mode: Annotated[str | None, typer.Option(help="naive, local, global, hybrid, mix or bypass.")] = None,

@@ -13,8 +13,8 @@ from lightrag_dagster.cli.progress import Display
 from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.documents.listing import list_files, listing_signature
-from lightrag_dagster.documents.sources import Source, find_sources
-from lightrag_dagster.errors import LightRAGError, ProviderAccessError, SourceError
+from lightrag_dagster.documents.sources import Source, chosen_sources, find_sources
+from lightrag_dagster.errors import LightRAGError, ProviderAccessError
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import first_stale
@@ -58,7 +58,7 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home(settings.home)
-    sources = _chosen(settings, names)
+    sources = chosen_sources(settings, names)
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
         runner = _Runner(settings, instance, display)
         runner.sync_partitions(list(find_sources(settings)))
@@ -76,16 +76,6 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
         outcome.manifest = current_manifest(home)
         outcome.cost_usd = Ledger(home.ledger).spent(runner.command)
     return outcome
-
-
-def _chosen(settings: Settings, names: Sequence[str]) -> list[Source]:
-    found = find_sources(settings)
-    if not found:
-        raise SourceError(f"{settings.sources} holds no source; make a folder in it for each source, with documents")
-    unknown = sorted(set(names) - set(found))
-    if unknown:
-        raise SourceError(f"no such source: {', '.join(unknown)}; there are {', '.join(found)}")
-    return [source for name, source in found.items() if not names or name in names]
 
 
 class _Runner:

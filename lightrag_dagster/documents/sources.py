@@ -1,6 +1,7 @@
 """Which sources there are: the sub-folders of one folder, and folders named in `lightrag.yaml`."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -43,6 +44,21 @@ def find_sources(settings: Settings) -> dict[str, Source]:
     for source in found.values():
         _check_name(source)
     return {name: found[name] for name in sorted(found)}
+
+
+def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
+    """Return the sources of these names, or all when none is named.
+
+    Raises:
+        SourceError: as `find_sources`; none is configured, or a name is not one.
+    """
+    found = find_sources(settings)
+    if not found:
+        raise SourceError(f"{settings.sources} holds no source; make a folder in it for each source, with documents")
+    unknown = sorted(set(names) - set(found))
+    if unknown:
+        raise SourceError(f"no such source: {', '.join(unknown)}; there are {', '.join(found)}")
+    return [source for name, source in found.items() if not names or name in names]
 
 
 def find_source(settings: Settings, name: str) -> Source:
