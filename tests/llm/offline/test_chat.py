@@ -104,7 +104,7 @@ def test_a_stream_is_the_answer_in_pieces() -> None:
     request = ChatRequest("extract", (Message("user", fence("Marta Lindqvist maintains the gauge at Halden Weir.")),))
 
     async def pieces() -> list[str]:
-        return [piece async for piece in MODEL.stream(request)]
+        return [piece async for piece in OfflineChatModel().stream(request)]
 
     streamed = asyncio.run(pieces())
     assert len(streamed) > 1
