@@ -3,7 +3,7 @@
 import dagster as dg
 import pyarrow as pa
 
-from assets.metadata import OWNERS, counts, stopwatch, table_metadata
+from assets.metadata import OWNERS, account_of, counts, stopwatch, table_metadata
 from assets.partitions import SOURCES
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
@@ -37,12 +37,13 @@ def extractions(
 ) -> dg.MaterializeResult:
     """Ask the model about every chunk that it has not answered yet."""
     store, source = tables.open(), context.partition_key
+    account = account_of(context, settings, source)
     versions, llm = Versions.of(settings), settings.llm.of("extract")
 
     previous = store.read("extractions", source) if store.current("extractions", source) else None
 
     async def ask(chunks: pa.Table) -> tuple[pa.Table, Usage]:
-        async with chat_model.open("extract") as model:
+        async with chat_model.open("extract", account) as model:
             rows = await extract(
                 source,
                 chunks,
@@ -75,6 +76,7 @@ def extractions(
             calls=usage.calls,
             stored_answers=usage.stored,
             input_tokens=usage.input_tokens,
+            cached_input_tokens=usage.cached_input_tokens,
             output_tokens=usage.output_tokens,
             cost_usd=usage.cost_usd,
             **status,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import OWNERS, stopwatch, table_metadata
+from assets.metadata import OWNERS, account_of, stopwatch, table_metadata
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.documents.sources import find_sources
@@ -41,13 +41,16 @@ _DEPENDENCIES = [
     ],
 )
 def merged(
-    settings: dg.ResourceParam[Settings], generations: GenerationsResource, chat_model: ChatModelResource
+    context: dg.AssetExecutionContext,
+    settings: dg.ResourceParam[Settings],
+    generations: GenerationsResource,
+    chat_model: ChatModelResource,
 ) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
     versions = Versions.of(settings)
 
     async def run(inputs: GenerationInputs, home: Home) -> tuple[Merged, Usage]:
-        async with chat_model.open("summarise") as model:
+        async with chat_model.open("summarise", account_of(context, settings)) as model:
             result = await merge(
                 _files(SourceTables(home), inputs),
                 extraction_fingerprint=versions.extractions,
@@ -79,6 +82,7 @@ def merged(
                 seconds=watch.seconds,
                 generation=generation.id,
                 summary_calls=usage.calls,
+                summary_cost_usd=usage.cost_usd,
                 left_out=dict(inputs.left_out),
             ),
         )

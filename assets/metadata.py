@@ -9,6 +9,12 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
+from lightrag_dagster.llm.providers import Account
+from lightrag_dagster.settings import Settings
+
+COMMAND_TAG = "lightrag/command"
+"""Run tag: what several runs that one command started have in common."""
+
 OWNERS = ["team:data-platform"]
 _PREVIEW_ROWS = 5
 _PREVIEW_CHARACTERS = 60
@@ -22,6 +28,12 @@ class Stopwatch:
 
     started: float
     seconds: float = 0.0
+
+
+def account_of(context: dg.AssetExecutionContext, settings: Settings, source: str = "") -> Account:
+    """Return on whose account a step makes its calls: the command's that started the run, else the run's own."""
+    run = context.run.tags.get(COMMAND_TAG, context.run.run_id)
+    return Account(run, source, settings.llm.max_cost_usd)
 
 
 @contextmanager

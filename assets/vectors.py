@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.metadata import OWNERS, stopwatch
+from assets.metadata import OWNERS, account_of, stopwatch
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
 from lightrag_dagster.llm.protocol import Usage
@@ -15,10 +15,14 @@ from resources import EmbedderResource, GenerationsResource
 
 
 def _vectors(
-    settings: Settings, generations: GenerationsResource, embedder: EmbedderResource, name: str
+    context: dg.AssetExecutionContext,
+    settings: Settings,
+    generations: GenerationsResource,
+    embedder: EmbedderResource,
+    name: str,
 ) -> dg.MaterializeResult:
     async def build(generation: Generation) -> tuple[VectorTable, Usage]:
-        async with embedder.open() as model:
+        async with embedder.open(account_of(context, settings)) as model:
             entry = await build_vectors(generation, name, model, settings.embedding)
             if name == "chunk_vectors":
                 save_corpus_state(generation, model)
@@ -37,6 +41,8 @@ def _vectors(
         "cut_texts": usage.cut_texts,
         "calls": usage.calls,
         "stored_vectors": usage.stored,
+        "input_tokens": usage.input_tokens,
+        "cost_usd": usage.cost_usd,
         "seconds": watch.seconds,
     }
     return dg.MaterializeResult(data_version=dg.DataVersion(f"{generation.id}/{entry.table}"), metadata=metadata)
@@ -50,10 +56,13 @@ def _vectors(
     description="One vector a distinct chunk, of its text. Follows `entities`, which begins the generation.",
 )
 def chunk_vectors(
-    settings: dg.ResourceParam[Settings], generations: GenerationsResource, embedder: EmbedderResource
+    context: dg.AssetExecutionContext,
+    settings: dg.ResourceParam[Settings],
+    generations: GenerationsResource,
+    embedder: EmbedderResource,
 ) -> dg.MaterializeResult:
     """Embed the chunks that have no vector yet."""
-    return _vectors(settings, generations, embedder, "chunk_vectors")
+    return _vectors(context, settings, generations, embedder, "chunk_vectors")
 
 
 @dg.asset(
@@ -64,10 +73,13 @@ def chunk_vectors(
     description="One vector an entity, of its name and description.",
 )
 def entity_vectors(
-    settings: dg.ResourceParam[Settings], generations: GenerationsResource, embedder: EmbedderResource
+    context: dg.AssetExecutionContext,
+    settings: dg.ResourceParam[Settings],
+    generations: GenerationsResource,
+    embedder: EmbedderResource,
 ) -> dg.MaterializeResult:
     """Embed the entities that have no vector yet."""
-    return _vectors(settings, generations, embedder, "entity_vectors")
+    return _vectors(context, settings, generations, embedder, "entity_vectors")
 
 
 @dg.asset(
@@ -78,7 +90,10 @@ def entity_vectors(
     description="One vector a relation, of its keywords, endpoints and description.",
 )
 def relation_vectors(
-    settings: dg.ResourceParam[Settings], generations: GenerationsResource, embedder: EmbedderResource
+    context: dg.AssetExecutionContext,
+    settings: dg.ResourceParam[Settings],
+    generations: GenerationsResource,
+    embedder: EmbedderResource,
 ) -> dg.MaterializeResult:
     """Embed the relations that have no vector yet."""
-    return _vectors(settings, generations, embedder, "relation_vectors")
+    return _vectors(context, settings, generations, embedder, "relation_vectors")

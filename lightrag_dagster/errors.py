@@ -9,6 +9,7 @@ LightRAGError                    catch this one; the command line turns it into 
 │   ├── PermanentProviderError   will fail again (content filter, context length, unusable answer)
 │   │   └── OutputLimitError     the output tokens ran out before the answer began
 │   └── ProviderAccessError      nothing will succeed until a person acts (key, quota, model name)
+│       └── BudgetExceededError  the run may not spend more
 ├── EmbeddingError               vectors of the wrong number, size or value
 ├── StoreError                   a file or store in the home that is missing, locked or unreadable
 │   └── BuilderLockedError       another process is building in this home
@@ -57,6 +58,10 @@ class OutputLimitError(PermanentProviderError):
 
 class ProviderAccessError(ProviderError):
     """No request will succeed until a person acts: key, quota, unknown model, unreachable endpoint."""
+
+
+class BudgetExceededError(ProviderAccessError):
+    """The run has spent what it may."""
 
 
 class EmbeddingError(LightRAGError):

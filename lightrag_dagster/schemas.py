@@ -72,6 +72,7 @@ EXTRACTIONS = pa.schema(
         ),
         _field("finish_reason", pa.string(), "Of the last response.", nullable=True),
         _field("input_tokens", pa.int64(), "What the stored responses took in when bought. Tokens."),
+        _field("cached_input_tokens", pa.int64(), "What of it the provider had in its cache. Tokens."),
         _field("output_tokens", pa.int64(), "What they put out. Tokens."),
         _field("cost_usd", pa.float64(), "What they cost. US dollars."),
     ]

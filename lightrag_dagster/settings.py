@@ -72,6 +72,14 @@ class ChunkingSettings(Section):
         return self
 
 
+class PriceSettings(Section):
+    """Price of one model. US dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0, description="As input where the provider has no discount.")
+    output: float = Field(default=0.0, ge=0)
+
+
 class EndpointSettings(Section):
     """How an endpoint is called, for language and embedding models alike."""
 
@@ -85,6 +93,7 @@ class EndpointSettings(Section):
     longest_wait: float = Field(
         default=600.0, gt=0, description="A server that asks to wait longer ends the run. Seconds."
     )
+    prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the package's list.")
 
 
 class RoleSettings(Section):
@@ -111,6 +120,9 @@ class LLMSettings(EndpointSettings):
         "up to this. Tokens.",
     )
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
+    max_cost_usd: float | None = Field(
+        default=None, ge=0, description="What one run may spend, embeddings included. US dollars."
+    )
     retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
     roles: dict[Role, RoleSettings] = Field(default={}, description="extract, summarise, keywords, answer: exceptions.")
 

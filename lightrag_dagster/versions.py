@@ -87,9 +87,8 @@ class Versions:
     @cached_property
     def answers(self) -> str:
         """Of asking: query settings, prompts and model."""
-        return digest(
-            self.settings.query.model_dump(), self.prompts.fingerprint("answer"), chat_identity(self.settings.llm)
-        )
+        identity = chat_identity(self.settings.llm.of("answer"))
+        return digest(self.settings.query.model_dump(), self.prompts.fingerprint("answer"), identity)
 
     def by_asset(self) -> dict[str, str]:
         """Return the code version of every asset."""

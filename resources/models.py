@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from lightrag_dagster.llm.providers import open_chat_model, open_embedder
+from lightrag_dagster.llm.providers import Account, open_chat_model, open_embedder
 from lightrag_dagster.llm.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
 from lightrag_dagster.stores.home import Home
@@ -18,28 +18,28 @@ class ChatModelResource(dg.ConfigurableResource):
 
     The API key is read from the environment by the openai SDK and is no part of this resource.
 
-        async with chat_model.open("extract") as model:
+        async with chat_model.open("extract", account) as model:
             response = await model.complete(request)
     """
 
     home: str = Field(description="Home whose response store is used.")
     options: dict[str, Any] = Field(default={}, description="Settings of `llm`: provider, model, limits.")
 
-    def open(self, role: Role) -> AbstractAsyncContextManager[StoredChatModel]:
+    def open(self, role: Role, account: Account) -> AbstractAsyncContextManager[StoredChatModel]:
         """Open the model for one block, for calls of one role."""
-        return open_chat_model(LLMSettings(**self.options).of(role), Home(Path(self.home)))
+        return open_chat_model(LLMSettings(**self.options), Home(Path(self.home)), role, account)
 
 
 class EmbedderResource(dg.ConfigurableResource):
     """The embedding model, behind the home's vector store: nothing is embedded twice.
 
-    async with embedder.open() as model:
+    async with embedder.open(account) as model:
         vectors = await model.embed_documents(texts)
     """
 
     home: str = Field(description="Home whose vector store is used.")
     options: dict[str, Any] = Field(default={}, description="Settings of `embedding`: provider, model, limits.")
 
-    def open(self) -> AbstractAsyncContextManager[StoredEmbedder]:
+    def open(self, account: Account) -> AbstractAsyncContextManager[StoredEmbedder]:
         """Open the embedder for one block."""
-        return open_embedder(EmbeddingSettings(**self.options), Home(Path(self.home)))
+        return open_embedder(EmbeddingSettings(**self.options), Home(Path(self.home)), account)

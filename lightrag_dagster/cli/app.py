@@ -49,6 +49,7 @@ def run(
     source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
     accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before more than this is spent. US dollars.")] = None,
 ) -> None:
     """Bring the knowledge base up to date and publish it; 0 if all went well, 1 if a source failed."""
     from lightrag_dagster.cli.run import run_pipeline
@@ -56,8 +57,8 @@ def run(
     overrides: dict[str, dict[str, object]] = {}
     if accept_deletes:
         overrides["documents"] = {"accept_deletes": True}
-    if retry_failed:
-        overrides["llm"] = {"retry_failed": True}
+    llm = {"retry_failed": True} if retry_failed else {}
+    overrides["llm"] = llm | ({"max_cost_usd": max_cost} if max_cost is not None else {})
     raise typer.Exit(run_pipeline(Console(highlight=False), source or [], overrides))
 
 

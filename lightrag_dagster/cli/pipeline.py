@@ -6,9 +6,11 @@ from uuid import uuid4
 
 import dagster as dg
 
+from assets.metadata import COMMAND_TAG
 from assets.partitions import SOURCES
 from lightrag_dagster.cli.instance import open_instance
 from lightrag_dagster.cli.progress import Display
+from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, find_sources
@@ -38,6 +40,7 @@ class Outcome:
     failed: dict[str, str] = field(default_factory=dict)
     published: Manifest | None = None
     manifest: Manifest | None = None
+    cost_usd: float = 0.0
 
 
 def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display) -> Outcome:
@@ -71,6 +74,7 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
         outcome.published = runner.publish()
         runner.ask()
         outcome.manifest = current_manifest(home)
+        outcome.cost_usd = Ledger(home.ledger).spent(runner.command)
     return outcome
 
 
@@ -94,6 +98,7 @@ class _Runner:
         self._display = display
         self._versions = Versions.of(settings)
         self._definitions = build_definitions(settings)
+        self.command = str(uuid4())
 
     def sync_partitions(self, names: Sequence[str]) -> None:
         """Make Dagster's partitions the configured sources."""
@@ -138,7 +143,11 @@ class _Runner:
         run_id = str(uuid4())
         self._instance.add_event_listener(run_id, self._show)
         self._definitions.resolve_job_def(job).execute_in_process(
-            instance=self._instance, partition_key=partition, run_config=_QUIET, run_id=run_id
+            instance=self._instance,
+            partition_key=partition,
+            run_config=_QUIET,
+            run_id=run_id,
+            tags={COMMAND_TAG: self.command},
         )
 
     def _show(self, entry: dg.EventLogEntry) -> None:

@@ -27,4 +27,6 @@ def run_pipeline(console: Console, sources: Sequence[str], overrides: Mapping[st
         console.print(f"Published {outcome.published.snapshot_id}.")
     elif outcome.manifest is not None:
         console.print(f"Nothing changed; {outcome.manifest.snapshot_id} stays published.")
+    if outcome.cost_usd:
+        console.print(f"It cost ${outcome.cost_usd:.4f}.")
     return 1 if outcome.failed else 0

@@ -5,6 +5,7 @@ from collections import Counter
 from rich.console import Console
 from rich.table import Table
 
+from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, find_sources
 from lightrag_dagster.errors import SourceError
@@ -37,11 +38,19 @@ def show_status(console: Console) -> None:
             f"{rows['raw_documents']} documents, {rows['chunks']} chunks, {rows['entities']} entities, "
             f"{rows['relations']} relations"
         )
+    _print_cost(console, Ledger(home.ledger))
     table = Table("source", "state", "documents", "failed chunks")
     versions, tables = Versions.of(settings), SourceTables(home)
     for name, source in find_sources(settings).items():
         table.add_row(name, _state(tables, source, versions, home, manifest), *_counts(tables, name))
     console.print(table)
+
+
+def _print_cost(console: Console, ledger: Ledger) -> None:
+    run = ledger.last_run()
+    if run is not None:
+        ever = sum(entry.cost_usd for entry in ledger.by_purpose().values())
+        console.print(f"Spent: ${ever:.4f} so far, ${ledger.spent(run):.4f} of it by the last run that asked a model.")
 
 
 def _state(tables: SourceTables, source: Source, versions: Versions, home: Home, manifest: Manifest | None) -> str:

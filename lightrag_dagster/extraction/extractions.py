@@ -147,6 +147,7 @@ class _Conversation:
             "error_kind": _kind(failure),
             "finish_reason": self.rounds[-1].finish_reason if self.rounds else None,
             "input_tokens": sum(answer.input_tokens for answer in self.bought),
+            "cached_input_tokens": sum(answer.cached_input_tokens for answer in self.bought),
             "output_tokens": sum(answer.output_tokens for answer in self.bought),
             "cost_usd": sum(answer.cost_usd for answer in self.bought),
         }

@@ -14,14 +14,13 @@ from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
 from lightrag_dagster.llm.identities import openai_chat_identity
 from lightrag_dagster.llm.openai_client import Endpoint
 from lightrag_dagster.llm.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, unusable
-from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
+from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse, rough_tokens
 from lightrag_dagster.settings import LLMSettings
 
 # OpenAI's reasoning models take no temperature, and their limit by another name.
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
 # The SDK does not check the shape of what arrives; reading another shape ends in one of these.
 MALFORMED = (AttributeError, IndexError, TypeError, ValueError)
-_BYTES_A_TOKEN = 3
 # Posted as it is: walking through a body to apply annotations takes `completions.create` a third of a call's CPU.
 _PATH = "/chat/completions"
 
@@ -101,11 +100,6 @@ def read_completion(completion: ChatCompletion, target: Target) -> ChatResponse:
         return _response(completion, target)
     except MALFORMED:
         raise unusable(target, "it is not shaped like a chat completion") from None
-
-
-def rough_tokens(request: ChatRequest) -> int:
-    """Return about how many tokens a request takes, rather too many than too few: one for 3 bytes."""
-    return sum(len(message.content.encode()) for message in request.messages) // _BYTES_A_TOKEN + 1
 
 
 def _response(completion: ChatCompletion, target: Target) -> ChatResponse:

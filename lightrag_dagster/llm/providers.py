@@ -2,41 +2,95 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
+from lightrag_dagster.cost.budget import Budget
+from lightrag_dagster.cost.ledger import Entry, Ledger
+from lightrag_dagster.cost.prices import price_of
 from lightrag_dagster.llm.identities import openai_chat_identity, openai_embedder_identity
 from lightrag_dagster.llm.protocol import ChatModel, Embedder, Usage
 from lightrag_dagster.llm.stored import StoredChatModel, StoredEmbedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.responses import ResponseStore
 from lightrag_dagster.stores.vectors import VectorStore
 
 
+@dataclass(frozen=True)
+class Account:
+    """On whose account calls are made: a run, which may have a budget (US dollars), and a source, if they are one's."""
+
+    run: str
+    source: str = ""
+    max_cost_usd: float | None = None
+
+    def budget(self, ledger: Ledger) -> Budget:
+        """Return what the run may still spend."""
+        limit = self.max_cost_usd
+        return Budget(limit, ledger.spent(self.run) if limit is not None else 0.0)
+
+    def entry(self, purpose: str, model: str, usage: Usage) -> Entry:
+        """Return what goes into the ledger."""
+        return Entry(
+            self.run,
+            purpose,
+            self.source,
+            model,
+            usage.calls,
+            usage.stored,
+            usage.input_tokens,
+            usage.cached_input_tokens,
+            usage.output_tokens,
+            usage.cost_usd,
+        )
+
+
 @asynccontextmanager
-async def open_chat_model(settings: LLMSettings, home: Home) -> AsyncIterator[StoredChatModel]:
-    """Open the language model for the block, in one event loop.
+async def open_chat_model(
+    settings: LLMSettings, home: Home, role: Role = "answer", account: Account | None = None
+) -> AsyncIterator[StoredChatModel]:
+    """Open the language model for calls of one role, for the block, in one event loop.
+
+    With an account, its budget holds and the ledger gets an entry when the block ends, however it ends.
 
     Raises:
         StoreError: the response store cannot be used.
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
+    own, ledger = settings.of(role), Ledger(home.ledger)
+    price = price_of(own.provider, own.model, own.prices)
     with ResponseStore(home.responses) as store:
-        async with open_plain_chat_model(settings) as model:
-            yield StoredChatModel(model, store, Usage())
+        async with open_plain_chat_model(own) as model:
+            budget = account.budget(ledger) if account else None
+            limit = own.max_output_tokens
+            stored = StoredChatModel(model, store, Usage(), price=price, budget=budget, max_output_tokens=limit)
+            try:
+                yield stored
+            finally:
+                if account:
+                    ledger.add(account.entry(role, stored.identity, stored.usage))
 
 
 @asynccontextmanager
-async def open_embedder(settings: EmbeddingSettings, home: Home) -> AsyncIterator[StoredEmbedder]:
+async def open_embedder(
+    settings: EmbeddingSettings, home: Home, account: Account | None = None
+) -> AsyncIterator[StoredEmbedder]:
     """Open the embedding model for the block, in one event loop.
 
     Raises:
         StoreError: the vector store cannot be used.
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
-    usage = Usage()
+    usage, ledger = Usage(), Ledger(home.ledger)
+    price = price_of(settings.provider, settings.model, settings.prices)
     with VectorStore(home.vectors) as store:
         async with open_plain_embedder(settings, usage) as embedder:
-            yield StoredEmbedder(embedder, store, usage)
+            budget = account.budget(ledger) if account else None
+            try:
+                yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
+            finally:
+                if account:
+                    ledger.add(account.entry("embed", embedder.identity, usage))
 
 
 @asynccontextmanager

@@ -7,14 +7,17 @@ and whoever waited for it finds the answer in the store.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from lightrag_dagster.cost.budget import Budget
+from lightrag_dagster.cost.prices import FREE, Price
 from lightrag_dagster.errors import LightRAGError, StoreError, TransientProviderError
 from lightrag_dagster.identity import digest, embedding_fingerprint
-from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Usage, Vectors
+from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Usage, Vectors, rough_tokens
 from lightrag_dagster.stores.responses import ResponseStore
 from lightrag_dagster.stores.vectors import VectorStore
 
@@ -22,10 +25,23 @@ from lightrag_dagster.stores.vectors import VectorStore
 class StoredChatModel:
     """A chat model that answers from the response store where it can, and counts in `usage` what it does."""
 
-    def __init__(self, model: ChatModel, store: ResponseStore, usage: Usage) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        store: ResponseStore,
+        usage: Usage,
+        *,
+        price: Price = FREE,
+        budget: Budget | None = None,
+        max_output_tokens: int = 0,
+    ) -> None:
+        """Buy from `model` at `price`, within `budget`; a request that sets no limit may have `max_output_tokens`."""
         self._model = model
         self._store = store
         self._locks = _Locks()
+        self._price = price
+        self._budget = budget or Budget(None)
+        self._max_output_tokens = max_output_tokens
         self.usage = usage
 
     @property
@@ -41,16 +57,24 @@ class StoredChatModel:
             if stored:
                 self.usage.add(stored[key], stored=True)
                 return stored[key]
-            try:
-                response = await self._model.complete(request)
-                if not response.text.strip():
-                    raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
-            except LightRAGError as error:
-                _count_failure(self.usage, error)
-                raise
-            self._store.put_many({key: response})
+            async with self._budget.reserve(self._worst_case(request)) as reservation:
+                try:
+                    response = await self._model.complete(request)
+                    if not response.text.strip():
+                        raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
+                except LightRAGError as error:
+                    _count_failure(self.usage, error)
+                    raise
+                tokens = (response.input_tokens, response.output_tokens, response.cached_input_tokens)
+                # A model that knows what it asks, as by batch, says so itself.
+                reservation.cost = response.cost_usd or self._price.of(*tokens)
+                response = replace(response, cost_usd=reservation.cost)
+                self._store.put_many({key: response})
             self.usage.add(response, stored=False)
             return response
+
+    def _worst_case(self, request: ChatRequest) -> float:
+        return self._price.of(rough_tokens(request), request.max_output_tokens or self._max_output_tokens)
 
 
 def response_key(identity: str, request: ChatRequest) -> str:
@@ -68,8 +92,18 @@ class StoredEmbedder:
     `usage.calls` counts requests to the model behind, `usage.stored` the vectors that were stored already.
     """
 
-    def __init__(self, embedder: Embedder, store: VectorStore, usage: Usage) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        store: VectorStore,
+        usage: Usage,
+        *,
+        price: Price = FREE,
+        budget: Budget | None = None,
+    ) -> None:
         self._embedder = embedder
+        self._price = price
+        self._budget = budget or Budget(None)
         self._store = store
         self._locks = _Locks()
         self.usage = usage
@@ -121,12 +155,17 @@ class StoredEmbedder:
     ) -> dict[str, Vectors]:
         if not texts:
             return {}
-        try:
-            vectors = await embed(list(texts.values()))
-        except LightRAGError as error:
-            _count_failure(self.usage, error)
-            raise
+        before = self.usage.input_tokens
+        worst = self._price.of(sum(len(text.encode()) for text in texts.values()), 0)
+        async with self._budget.reserve(worst) as reservation:
+            try:
+                vectors = await embed(list(texts.values()))
+            except LightRAGError as error:
+                _count_failure(self.usage, error)
+                raise
+            reservation.cost = min(worst, self._price.of(self.usage.input_tokens - before, 0))
         self.usage.calls += 1
+        self.usage.cost_usd = self._price.of(self.usage.input_tokens, 0)
         bought = dict(zip(texts, vectors, strict=True))
         self._store.put_many(bought)
         return bought

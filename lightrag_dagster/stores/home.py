@@ -4,6 +4,7 @@ builder.lock, builder.pid             held by whoever builds, and which process 
 CURRENT                               the published snapshot (one JSON file, replaced atomically)
 NEWEST                                the newest built generation
 responses.sqlite, vectors.sqlite      what was paid for
+ledger.sqlite                         what every run asked for, and what it cost
 tables/<table>/<source>/              immutable Parquet versions and `current.json`
 accepted/<source>.json                the versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest
@@ -55,6 +56,11 @@ class Home:
     def vectors(self) -> Path:
         """Vector store."""
         return self.root / "vectors.sqlite"
+
+    @property
+    def ledger(self) -> Path:
+        """What every run asked for and what it cost."""
+        return self.root / "ledger.sqlite"
 
     @property
     def lance(self) -> Path:

@@ -126,6 +126,7 @@ def test_a_row_says_all_about_a_chunk() -> None:
             "error_kind": None,
             "finish_reason": "stop",
             "input_tokens": 250,
+            "cached_input_tokens": 90,
             "output_tokens": 22,
             "cost_usd": 0.75,
         }

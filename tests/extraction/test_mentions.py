@@ -30,6 +30,7 @@ def extractions(*rows: tuple[str, str, list[str]]) -> pa.Table:
         "status": [status for _, status, _ in rows],
         "error": [None] * len(rows),
         "error_kind": [None] * len(rows),
+        "cached_input_tokens": [0] * len(rows),
         "finish_reason": ["stop"] * len(rows),
         "input_tokens": [0] * len(rows),
         "output_tokens": [0] * len(rows),

@@ -42,7 +42,7 @@ def test_an_answer_is_bought_once_and_the_same_from_the_store(tmp_path: Path) ->
             usages.append(stored.usage)
     assert answers == [ChatResponse("Hello", "length", 7, 5, 3, 0.5)] * 2
     assert len(model.requests) == 1
-    assert usages == [Usage(1, 0, 7, 5, 0.5), Usage(0, 1)]
+    assert usages == [Usage(1, 0, 7, 3, 5, 0.5), Usage(0, 1)]
 
 
 def test_an_answer_is_durable_before_it_is_used(tmp_path: Path) -> None:

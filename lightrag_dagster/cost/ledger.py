@@ -1,0 +1,77 @@
+"""The ledger: what every step of every run asked for, and what it cost. One SQLite file in the home.
+
+It is where the past of a home is read from: what a run spent so far, and how the next one can be estimated.
+"""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from lightrag_dagster.errors import StoreError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One step's calls for one purpose: extract, summarise, keywords, answer or embed. `source` may be empty."""
+
+    run: str
+    purpose: str
+    source: str
+    model: str
+    calls: int
+    stored: int
+    input_tokens: int
+    cached_input_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
+_COLUMNS = [field.name for field in fields(Entry)]
+
+
+class Ledger:
+    """Entries in the order in which they were made; safe from several processes. Every method raises StoreError."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry, unless nothing was asked for."""
+        if entry.calls or entry.stored:
+            marks = ", ".join("?" * len(_COLUMNS))
+            self._query(f"INSERT INTO ledger ({', '.join(_COLUMNS)}) VALUES ({marks})", astuple(entry))
+
+    def spent(self, run: str) -> float:
+        """Return what a run has cost so far. US dollars."""
+        return float(self._query("SELECT coalesce(sum(cost_usd), 0) FROM ledger WHERE run = ?", (run,))[0][0])
+
+    def by_purpose(self, run: str | None = None) -> dict[str, Entry]:
+        """Return the totals of each purpose, of one run or of all."""
+        sums = ", ".join(f"sum({name})" for name in _COLUMNS[4:])
+        where = "WHERE run = ?" if run else ""
+        rows = self._query(
+            f"SELECT purpose, max(model), {sums} FROM ledger {where} GROUP BY purpose", (run,) if run else ()
+        )
+        return {purpose: Entry(run or "", purpose, "", model, *totals) for purpose, model, *totals in rows}
+
+    def last_run(self) -> str | None:
+        """Return the run of the newest entry."""
+        rows = self._query("SELECT run FROM ledger ORDER BY number DESC LIMIT 1", ())
+        return str(rows[0][0]) if rows else None
+
+    def _query(self, statement: str, parameters: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self._path, timeout=60)) as connection, connection:
+                kinds = [f"{field.name} {_SQL[str(field.type)]} NOT NULL" for field in fields(Entry)]
+                connection.execute(
+                    f"CREATE TABLE IF NOT EXISTS ledger (number INTEGER PRIMARY KEY, {', '.join(kinds)})"
+                )
+                return connection.execute(statement, parameters).fetchall()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"{self._path} cannot be used: {error}; move it away and run again") from error
+
+
+_SQL = {str(str): "TEXT", str(int): "INTEGER", str(float): "REAL"}
