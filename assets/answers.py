@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, OWNERS, stopwatch, table_metadata
 from lightrag_dagster import KnowledgeBaseResource
 from lightrag_dagster.query.answers import answer_all
 from lightrag_dagster.query.questions import answer_inputs, read_questions
@@ -15,6 +15,7 @@ from resources import TablesResource
 @dg.asset(
     deps=["knowledge_base"],
     group_name="downstream",
+    pool=LLM_POOL,
     kinds={"parquet"},
     owners=OWNERS,
     description="One row a question of the file that the setting `questions` names: answer, references, snapshot.",

@@ -3,7 +3,7 @@
 import dagster as dg
 import pyarrow as pa
 
-from assets.metadata import OWNERS, account_of, counts, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, OWNERS, account_of, counts, stopwatch, table_metadata
 from assets.partitions import SOURCES
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
@@ -18,6 +18,7 @@ from resources import ChatModelResource, TablesResource
     partitions_def=SOURCES,
     deps=["chunks"],
     group_name="ingestion",
+    pool=LLM_POOL,
     kinds={"openai", "parquet"},
     owners=OWNERS,
     description="One row a distinct chunk: the raw responses of every round, status, tokens and cost.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import OWNERS, account_of, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, OWNERS, account_of, stopwatch, table_metadata
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.documents.sources import find_sources
@@ -35,6 +35,7 @@ _DEPENDENCIES = [
 @dg.multi_asset(
     name="merge",
     group_name="knowledge_base",
+    pool=LLM_POOL,
     specs=[
         dg.AssetSpec(name, deps=_DEPENDENCIES, kinds={"duckdb", "parquet"}, owners=OWNERS, description=description)
         for name, description in _DESCRIPTIONS.items()

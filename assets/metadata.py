@@ -16,6 +16,8 @@ COMMAND_TAG = "lightrag/command"
 """Run tag: what several runs that one command started have in common."""
 
 OWNERS = ["team:data-platform"]
+# One run at a time asks a language model, so that the limits of a run are those of the home.
+LLM_POOL = "llm"
 _PREVIEW_ROWS = 5
 _PREVIEW_CHARACTERS = 60
 

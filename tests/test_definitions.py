@@ -6,8 +6,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from lightrag_dagster.cli.instance import open_instance
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.settings import ExtractionSettings, Settings
+from lightrag_dagster.stores.home import Home
 
 ROOT = Path(__file__).parent.parent
 MAY_IMPORT_DAGSTER = ("definitions.py", "automation/", "resource.py", "cli/")
@@ -69,6 +71,18 @@ def test_arrows_point_one_way(file: Path) -> None:
 @pytest.mark.parametrize("file", sorted(ROOT.glob("resources/*.py")), ids=lambda file: file.name)
 def test_resources_know_no_asset(file: Path) -> None:
     assert "assets" not in _imported(file)
+
+
+def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: Path) -> None:
+    definitions = build_definitions(settings)
+    jobs = {name: definitions.resolve_job_def(name) for name in ("ingest", "publish", "ask")}
+    asking = {
+        name: {node.name for node in job.all_node_defs if isinstance(node, dg.OpDefinition) and node.pool == "llm"}
+        for name, job in jobs.items()
+    }
+    assert asking == {"ingest": {"extractions"}, "publish": {"merge"}, "ask": {"answers"}}
+    with open_instance(Home(tmp_path)) as instance:
+        assert instance.get_settings("concurrency") == {"pools": {"granularity": "run", "default_limit": 1}}
 
 
 def test_the_partitioned_job_covers_ingestion(settings: Settings) -> None:

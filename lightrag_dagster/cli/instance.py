@@ -13,7 +13,12 @@ telemetry:
   enabled: false
 nux:
   enabled: false
+concurrency:
+  pools:
+    granularity: run
+    default_limit: 1
 """
+# Runs wait in the queue, not steps: a step that was killed would hold its place for ever.
 
 
 def open_instance(home: Home) -> dg.DagsterInstance:

@@ -21,6 +21,8 @@ from lightrag_dagster.settings import LLMSettings
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
 # The SDK does not check the shape of what arrives; reading another shape ends in one of these.
 MALFORMED = (AttributeError, IndexError, TypeError, ValueError)
+# Posted as it is: walking through a body to apply annotations takes `completions.create` a third of a call's CPU.
+_PATH = "/chat/completions"
 
 
 class OpenAIChatModel:
@@ -41,10 +43,11 @@ class OpenAIChatModel:
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
         """Yield an answer piece by piece; raises as `complete`. It is tried again only before its first piece."""
-        body = request_body(self._settings, request)
+        body = request_body(self._settings, request) | {"stream": True}
 
         async def begin(client: AsyncOpenAI) -> AsyncStream[ChatCompletionChunk]:
-            return await client.chat.completions.create(**body, stream=True)  # type: ignore[no-any-return]
+            kind = AsyncStream[ChatCompletionChunk]
+            return await client.post(_PATH, cast_to=ChatCompletionChunk, body=body, stream=True, stream_cls=kind)
 
         pieces = await self._endpoint.call(begin, rough_tokens(request))
         failed = None
@@ -64,7 +67,7 @@ class OpenAIChatModel:
         await self._endpoint.close()
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
-        completion = await client.chat.completions.create(**request_body(self._settings, request))
+        completion = await client.post(_PATH, cast_to=ChatCompletion, body=request_body(self._settings, request))
         return read_completion(completion, self._endpoint.target)
 
 
@@ -84,9 +87,7 @@ def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif request.json_answer:
         body["response_format"] = {"type": "json_object"}
-    if settings.extra_body:
-        body["extra_body"] = settings.extra_body
-    return body
+    return body | settings.extra_body
 
 
 def read_completion(completion: ChatCompletion, target: Target) -> ChatResponse:

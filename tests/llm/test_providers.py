@@ -8,7 +8,7 @@ import pytest
 from lightrag_dagster.errors import LightRAGError, StoreError
 from lightrag_dagster.llm.protocol import ChatRequest, Message, Usage
 from lightrag_dagster.llm.providers import chat_identity, embedder_identity, open_chat_model, open_embedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
 from lightrag_dagster.stores.home import Home
 from tests.conftest import API_KEY
 from tests.loopback import Loopback, Reply
@@ -67,9 +67,20 @@ def test_the_identity_names_what_shapes_an_answer(one: LLMSettings, other: LLMSe
 
 
 def test_the_identity_of_an_embedder_names_model_and_dimensions() -> None:
-    choices: list[dict[str, object]] = [{}, {"model": "m"}, {"dimensions": 5}]
+    choices: list[dict[str, object]] = [{}, {"model": "m"}, {"dimensions": 5}, {"max_input_tokens": 512}]
     settings = [EmbeddingSettings.model_validate({"provider": "openai"} | choice) for choice in choices]
-    assert len({embedder_identity(each) for each in settings}) == 3
+    assert len({embedder_identity(each) for each in settings}) == 4
+    assert embedder_identity(settings[0]) == "openai/text-embedding-3-small?dimensions=1024"
+
+
+def test_a_role_has_the_identity_of_its_own_settings_or_the_general_one() -> None:
+    general = LLMSettings(provider="openai", model="small")
+    roles = {"summarise": RoleSettings(model="large"), "answer": RoleSettings(max_concurrency=2)}
+    settings = general.model_copy(update={"roles": roles})
+    assert chat_identity(settings.of("extract")) == chat_identity(general)
+    assert chat_identity(settings.of("answer")) == chat_identity(general)
+    assert chat_identity(settings.of("summarise")) == chat_identity(LLMSettings(provider="openai", model="large"))
+    assert (settings.of("answer").max_concurrency, settings.of("extract").max_concurrency) == (2, 16)
 
 
 def test_the_key_is_neither_stored_nor_shown(

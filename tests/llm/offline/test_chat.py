@@ -100,6 +100,17 @@ def test_answer_reads_the_context_in_the_system_message_and_the_question_in_the_
     )
 
 
+def test_a_stream_is_the_answer_in_pieces() -> None:
+    request = ChatRequest("extract", (Message("user", fence("Marta Lindqvist maintains the gauge at Halden Weir.")),))
+
+    async def pieces() -> list[str]:
+        return [piece async for piece in OfflineChatModel().stream(request)]
+
+    streamed = asyncio.run(pieces())
+    assert len(streamed) > 1
+    assert "".join(streamed) == asyncio.run(MODEL.complete(request)).text
+
+
 def test_a_message_without_a_fence_is_refused() -> None:
     with pytest.raises(PermanentProviderError, match="extract"):
         ask("extract", Message("system", "Rules."), Message("user", "Anna Berg lives in Oslo."))
