@@ -9,7 +9,7 @@ import numpy.typing as npt
 from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.query.snapshot import VectorSearch
 from lightrag_dagster.stores.adjacency import KeyedTable
-from lightrag_dagster.stores.lance import best
+from lightrag_dagster.stores.lance import compare_all
 
 _FLAT_ROWS = 20_000
 """Up to this many allowed vectors are kept in memory and all compared: 80 MiB at 1,024 dimensions."""
@@ -31,8 +31,7 @@ class AllowedVectors:
             return []
         if number <= _FLAT_ROWS:
             ids, vectors = self._flat
-            similarities = vectors @ vector
-            return [(ids[row], float(similarities[row])) for row in best(similarities, limit, threshold)]
+            return compare_all(ids, vectors, vector, limit, threshold)
         fetched = limit * len(self._allowed) // number + limit
         while True:
             found = self._reader.search(vector, fetched, threshold)
