@@ -9,6 +9,7 @@ import numpy.typing as npt
 from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.query.snapshot import VectorSearch
 from lightrag_dagster.stores.adjacency import KeyedTable
+from lightrag_dagster.stores.lance import compare_all
 
 _FLAT_ROWS = 20_000
 """Up to this many allowed vectors are kept in memory and all compared: 80 MiB at 1,024 dimensions."""
@@ -30,10 +31,7 @@ class AllowedVectors:
             return []
         if number <= _FLAT_ROWS:
             ids, vectors = self._flat
-            similarities = vectors @ vector
-            near = np.flatnonzero(similarities >= threshold)
-            best = near[np.argsort(-similarities[near], kind="stable")][:limit]
-            return [(ids[place], float(similarities[place])) for place in best.tolist()]
+            return compare_all(ids, vectors, vector, limit, threshold)
         fetched = limit * len(self._allowed) // number + limit
         while True:
             found = self._reader.search(vector, fetched, threshold)

@@ -76,5 +76,5 @@ def test_a_secret_stays_in_its_source(shown: list[str], hidden: list[str], data:
             assert SECRET.casefold() not in bounded.casefold()
             assert "HALDEN WEIR" not in bounded
             assert "Halden Weir" in bounded
-            if any(SECRET.casefold() in text.casefold() for text in hidden):
+            if mode in ("naive", "mix") and any(SECRET.casefold() in text.casefold() for text in hidden):
                 assert SECRET.casefold() in everything(Filters()).casefold()
