@@ -213,6 +213,12 @@ class RerankSettings(Section):
     max_retries: int = Field(default=2, ge=0, description="Further attempts after a transient failure.")
 
 
+class RetentionSettings(Section):
+    """What `gc` keeps."""
+
+    snapshots: int = Field(default=2, gt=0, description="The newest so many, beside those that somebody uses.")
+
+
 class Settings(BaseSettings):
     """Everything that can be configured; see `docs/` for what each setting does."""
 
@@ -228,6 +234,7 @@ class Settings(BaseSettings):
     extraction: ExtractionSettings = ExtractionSettings()
     merging: MergingSettings = MergingSettings()
     query: QuerySettings = QuerySettings()
+    retention: RetentionSettings = RetentionSettings()
     rerank: RerankSettings = RerankSettings()
     prompts: Path | None = Field(
         default=None, description="Folder whose files replace the package's prompts of the same name."

@@ -133,3 +133,73 @@ def status() -> None:
     from lightrag_dagster.cli.status import show_status
 
     show_status(Console(highlight=False))
+
+
+snapshots_app = typer.Typer(help="List snapshots, compare two, and give them names.", no_args_is_help=False)
+app.add_typer(snapshots_app, name="snapshots")
+
+
+@snapshots_app.callback(invoke_without_command=True)
+def snapshots(context: typer.Context) -> None:
+    """List snapshots; the commands below compare and name them."""
+    if context.invoked_subcommand is None:
+        from lightrag_dagster.cli.snapshots import list_snapshots
+
+        list_snapshots(Console(highlight=False, soft_wrap=True))
+
+
+@snapshots_app.command("diff")
+def snapshots_diff(
+    before: Annotated[str, typer.Argument(help="Id or name of a snapshot.")],
+    after: Annotated[str | None, typer.Argument(help="Another; the published one unless given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every name as JSON.")] = False,
+) -> None:
+    """Show documents, entities and relations added, changed and removed from one snapshot to another."""
+    from lightrag_dagster.cli.snapshots import diff
+
+    diff(Console(highlight=False), before, after, as_json=as_json)
+
+
+@snapshots_app.command("pin")
+def snapshots_pin(
+    name: Annotated[str, typer.Argument(help="The name.")],
+    snapshot: Annotated[str, typer.Argument(help="Id of the snapshot.")],
+) -> None:
+    """Give a snapshot a name by which it can be opened; it is kept until `unpin`."""
+    from lightrag_dagster.cli.snapshots import pin
+
+    pin(Console(highlight=False, soft_wrap=True), name, snapshot)
+
+
+@snapshots_app.command("unpin")
+def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> None:
+    """Take a name away."""
+    from lightrag_dagster.cli.snapshots import pin
+
+    pin(Console(highlight=False, soft_wrap=True), name, None)
+
+
+@app.command()
+def rollback(snapshot: Annotated[str, typer.Argument(help="Id or name of the snapshot.")]) -> None:
+    """Publish an older snapshot, and hold it until `release`."""
+    from lightrag_dagster.cli.snapshots import roll_back
+
+    roll_back(Console(highlight=False, soft_wrap=True), snapshot)
+
+
+@app.command()
+def release() -> None:
+    """Publish the newest snapshot again, after a rollback."""
+    from lightrag_dagster.cli.snapshots import release
+
+    release(Console(highlight=False, soft_wrap=True))
+
+
+@app.command()
+def gc(
+    dry_run: Annotated[bool, typer.Option(help="Only say what would be removed.")] = False,
+) -> None:
+    """Remove what no retained snapshot and no open reader needs."""
+    from lightrag_dagster.cli.snapshots import collect
+
+    collect(Console(highlight=False, soft_wrap=True), dry_run=dry_run)

@@ -19,10 +19,11 @@ from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import first_stale
 from lightrag_dagster.stores.acceptance import wanted_inputs
+from lightrag_dagster.stores.history import held
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lock import building
 from lightrag_dagster.stores.manifest import Manifest
-from lightrag_dagster.stores.publication import current_manifest
+from lightrag_dagster.stores.publication import current_manifest, snapshots
 from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
 from lightrag_dagster.versions import Versions
 
@@ -110,7 +111,7 @@ class _Runner:
 
     def publish(self) -> Manifest | None:
         """Run the merge and publication job when its result would differ from what is published."""
-        current = current_manifest(self._home)
+        current = snapshots(self._home)[-1] if held(self._home) else current_manifest(self._home)
         wanted = wanted_inputs(self._home, list(find_sources(self._settings)), self._versions.generation)
         if current is not None and current.inputs == wanted:
             return None

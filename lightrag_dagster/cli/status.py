@@ -12,6 +12,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.staleness import first_stale
 from lightrag_dagster.stores.acceptance import accepted
+from lightrag_dagster.stores.history import held
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.manifest import Manifest
 from lightrag_dagster.stores.publication import current_manifest
@@ -32,6 +33,8 @@ def show_status(console: Console) -> None:
     if manifest is None:
         console.print(f"Nothing is published in {home.root} yet; run `lightrag-dagster run`.")
     else:
+        if held(home):
+            console.print("A rollback holds it published; `lightrag-dagster release` publishes the newest again.")
         rows = manifest.rows
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
         console.print(

@@ -50,6 +50,7 @@ class KnowledgeBase:
     def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
         """Use `open` instead."""
         self._manifest = snapshot.manifest
+        self._lease = snapshot.lease
         self._settings = settings
         self._prompts = load_prompts(settings.prompts)
         self._models = Models(settings, snapshot.manifest.vectors)
@@ -165,6 +166,8 @@ class KnowledgeBase:
         self._threads.shutdown(cancel_futures=True)
         self._retriever.close()
         self._models.close()
+        if self._lease is not None:
+            self._lease.release()
 
     def __enter__(self) -> Self:
         return self

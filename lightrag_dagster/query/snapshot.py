@@ -10,10 +10,12 @@ from lightrag_dagster.errors import NoSnapshotError, StoreError
 from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.stores.adjacency import Adjacency
 from lightrag_dagster.stores.generations import ADJACENCY, CORPUS_STATE, Generation
+from lightrag_dagster.stores.history import named
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lance import open_vectors
+from lightrag_dagster.stores.leases import Lease
 from lightrag_dagster.stores.manifest import Manifest
-from lightrag_dagster.stores.publication import current_manifest, manifest
+from lightrag_dagster.stores.publication import current_manifest
 
 
 class VectorSearch(Protocol):
@@ -37,18 +39,20 @@ class Snapshot:
     graph: Adjacency
     vectors: Mapping[str, VectorSearch]
     corpus_state: Vectors | None
+    lease: Lease | None = None
 
 
 def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
-    """Open a snapshot, the current one unless named.
+    """Open a snapshot, the current one unless given by its id or a name of it, and take a lease on it.
 
     Raises:
         NoSnapshotError: nothing has been published in the home.
         StoreError: there is no snapshot of that name, or a part of it is missing or damaged.
     """
-    pinned = current_manifest(home) if snapshot_id is None else manifest(home, snapshot_id)
+    pinned = current_manifest(home) if snapshot_id is None else named(home, snapshot_id)
     if pinned is None:
         raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+    lease = Lease(home, pinned.snapshot_id)
     generation = Generation(home, pinned.snapshot_id)
     state = generation.path(CORPUS_STATE)
     try:
@@ -61,4 +65,5 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
         graph=Adjacency.open(generation.path(ADJACENCY)),
         vectors={name: open_vectors(home, table) for name, table in pinned.vectors.tables.items()},
         corpus_state=corpus_state,
+        lease=lease,
     )

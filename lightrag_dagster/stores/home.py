@@ -3,6 +3,7 @@
 builder.lock, builder.pid             held by whoever builds, and which process that is
 CURRENT                               the published snapshot (one JSON file, replaced atomically)
 NEWEST                                the newest built generation
+HELD, pins.json, leases/              what a rollback holds, names of snapshots, which ones are open in readers
 responses.sqlite, vectors.sqlite      what was paid for
 ledger.sqlite                         what every run asked for, and what it cost
 tables/<table>/<source>/              immutable Parquet versions and `current.json`
@@ -15,7 +16,7 @@ dagster/                              the Dagster instance, unless $DAGSTER_HOME
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,21 @@ class Home:
     def current(self) -> Path:
         """Pointer to the published snapshot."""
         return self.root / "CURRENT"
+
+    @property
+    def held(self) -> Path:
+        """Pointer to the snapshot that a rollback holds published; no file when none is held."""
+        return self.root / "HELD"
+
+    @property
+    def pins(self) -> Path:
+        """Names of snapshots."""
+        return self.root / "pins.json"
+
+    @property
+    def leases(self) -> Path:
+        """Folder with one locked file a reader."""
+        return self.root / "leases"
 
     @property
     def newest(self) -> Path:
@@ -81,6 +97,11 @@ class Home:
     def source_table(self, table: str, source: str) -> Path:
         """Folder of one per-source table; the source name is percent-encoded."""
         return self.root / "tables" / table / quote(source, safe="")
+
+    @staticmethod
+    def source_of(folder: Path) -> str:
+        """Return the source whose table lies in a folder."""
+        return unquote(folder.name)
 
     def accepted(self, source: str) -> Path:
         """File that names a source's accepted versions."""

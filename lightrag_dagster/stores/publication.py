@@ -16,15 +16,17 @@ _NAMED_FINDINGS = 3
 def publish(home: Home, generation: Generation) -> Manifest:
     """Make a generation the published snapshot, when invariant I5 holds; the current one stays as it is.
 
-    A generation that was published before, and is again, becomes the latest in sequence.
+    A generation that was published before, and is again, becomes the latest in sequence. While a rollback holds another
+    snapshot, it becomes a snapshot that waits for `release`.
 
     Raises:
         IntegrityError: I5 does not hold; what was published stays published.
         StoreError: a part of the generation, or the pointer, is missing or damaged, or the disk refuses.
     """
-    current = current_manifest(home)
-    if current is not None and current.snapshot_id == generation.id:
-        return current
+    holding = read_record(home.held, Pointer)
+    latest = snapshots(home)[-1:] if holding else [one for one in [current_manifest(home)] if one]
+    if latest and latest[0].snapshot_id == generation.id:
+        return latest[0]
     if problems := findings(generation):
         named = "; ".join(problems[:_NAMED_FINDINGS])
         more = f"; and {len(problems) - _NAMED_FINDINGS} more" if len(problems) > _NAMED_FINDINGS else ""
@@ -43,7 +45,8 @@ def publish(home: Home, generation: Generation) -> Manifest:
     generation.write_record(generations.MANIFEST, published)
     # All that the pointer leads to is on disk before the pointer is; the vectors are since they were pinned.
     files.sync_tree(home.generation(generation.id))
-    files.write_text(home.current, Pointer(id=generation.id).model_dump_json())
+    if holding is None:
+        files.write_text(home.current, Pointer(id=generation.id).model_dump_json())
     return published
 
 

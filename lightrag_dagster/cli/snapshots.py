@@ -1,0 +1,97 @@
+"""`snapshots`, `rollback`, `release` and `gc`."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.table import Table
+
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stores import history
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.lock import building
+from lightrag_dagster.stores.publication import current_manifest, snapshots
+from lightrag_dagster.stores.retention import collect_garbage
+
+_LOCK_SECONDS = 5.0
+_SHOWN = 10
+_MEGABYTE = 1_000_000
+
+
+def list_snapshots(console: Console) -> None:
+    """Print every snapshot, the newest last."""
+    home = Home(load_settings().home)
+    current, holding = current_manifest(home), history.held(home)
+    names: dict[str, list[str]] = {}
+    for name, snapshot_id in history.pins(home).items():
+        names.setdefault(snapshot_id, []).append(name)
+    table = Table("number", "snapshot", "published at", "documents", "entities", "relations", "")
+    for one in snapshots(home):
+        marks = list(names.get(one.snapshot_id, []))
+        if current and one.snapshot_id == current.snapshot_id:
+            marks.append("held" if holding else "published")
+        rows = (str(one.rows[name]) for name in ("raw_documents", "entities", "relations"))
+        table.add_row(str(one.sequence), one.snapshot_id, one.published_at, *rows, ", ".join(marks))
+    console.print(table)
+
+
+def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> None:
+    """Print what changed between two snapshots, up to the published one unless named."""
+    home = Home(load_settings().home)
+    found = history.difference(home, before, after or history.published_or_error(home).snapshot_id)
+    if as_json:
+        console.print_json(json.dumps({what: each._asdict() for what, each in found.items()}))
+        return
+    for what, each in found.items():
+        counts = ", ".join(f"{len(names)} {kind}" for kind, names in each._asdict().items())
+        console.print(f"[bold]{what}[/]: {counts}")
+        for sign, names in zip("+~-", each, strict=True):
+            for name in names[:_SHOWN]:
+                console.print(f"  {sign} {name}", markup=False)
+            if len(names) > _SHOWN:
+                console.print(f"  {sign} … and {len(names) - _SHOWN} more; --json prints them all")
+
+
+def pin(console: Console, name: str, snapshot: str | None) -> None:
+    """Give a snapshot a name, or take the name away."""
+    with _locked() as home:
+        history.pin(home, name, snapshot)
+    console.print(f"{snapshot} is named {name}." if snapshot else f"No snapshot is named {name} any more.")
+
+
+def roll_back(console: Console, name: str) -> None:
+    """Publish an older snapshot and hold it."""
+    with _locked() as home:
+        manifest = history.rollback(home, name)
+    console.print(f"{manifest.snapshot_id} is published, and stays so until `lightrag-dagster release`.")
+
+
+def release(console: Console) -> None:
+    """Publish the newest snapshot again."""
+    with _locked() as home:
+        manifest = history.release(home)
+    console.print(f"{manifest.snapshot_id} is published; newer ones will follow.")
+
+
+def collect(console: Console, *, dry_run: bool) -> None:
+    """Remove what no retained snapshot needs, and say what that was."""
+    with _locked() as home:
+        garbage = collect_garbage(home, load_settings().retention.snapshots, dry_run=dry_run)
+    for snapshot, reason in sorted(garbage.retained.items()):
+        console.print(f"kept: {snapshot} ({reason})")
+    verb = "would be removed" if dry_run else "removed"
+    console.print(
+        f"{verb}: {len(garbage.generations)} snapshots, {garbage.table_versions} table versions, "
+        f"{len(garbage.vector_tables)} vector tables, and what older versions hold"
+    )
+    before, after = garbage.bytes_before / _MEGABYTE, garbage.bytes_after / _MEGABYTE
+    if not dry_run:
+        console.print(f"{before:.1f} MB before, {after:.1f} MB after; responses and vectors bought are not counted")
+
+
+@contextmanager
+def _locked() -> Iterator[Home]:
+    home = Home(load_settings().home)
+    with building(home, _LOCK_SECONDS):
+        yield home
