@@ -4,17 +4,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lightrag_dagster.llm.protocol import Message
+    from lightrag_dagster.query.filters import Filters
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
-    from lightrag_dagster.query.types import Keywords, Retrieval
+    from lightrag_dagster.query.types import Answer, Keywords, Retrieval
     from lightrag_dagster.resource import KnowledgeBaseResource
 
-__all__ = ["Keywords", "KnowledgeBase", "KnowledgeBaseResource", "Retrieval"]
+__all__ = ["Answer", "Filters", "Keywords", "KnowledgeBase", "KnowledgeBaseResource", "Message", "Retrieval"]
 
 # Imported at first use: settings must not cost the import of the stores, nor a question that of Dagster.
 _MODULES = {
+    "Answer": "lightrag_dagster.query.types",
+    "Filters": "lightrag_dagster.query.filters",
     "Keywords": "lightrag_dagster.query.types",
     "KnowledgeBase": "lightrag_dagster.query.knowledge_base",
     "KnowledgeBaseResource": "lightrag_dagster.resource",
+    "Message": "lightrag_dagster.llm.protocol",
     "Retrieval": "lightrag_dagster.query.types",
 }
 

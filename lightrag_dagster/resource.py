@@ -1,6 +1,8 @@
 """The published knowledge base as a Dagster resource, for this project's assets and for anybody else's."""
 
+import asyncio
 import threading
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import dagster as dg
@@ -16,7 +18,8 @@ class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Asks the knowledge base that is published in a home.
 
     The snapshot is opened at the first question of a run, so that an asset downstream of `knowledge_base` sees what
-    its own run has published, and stays the same to the end of the run.
+    its own run has published, and stays the same to the end of the run. It is opened once in a process, and threads and
+    tasks share it.
 
     Example:
         >>> @dg.asset
@@ -45,6 +48,18 @@ class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return an answer from the run's snapshot; see `KnowledgeBase.query`."""
         return self._knowledge().query(query, **options)
+
+    def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
+        """Return the answers to several questions, asked at once; see `KnowledgeBase.query_batch`."""
+        return self._knowledge().query_batch(queries, **options)
+
+    async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
+        """Do as `retrieve`, in an event loop."""
+        return await (await asyncio.to_thread(self._knowledge)).aretrieve(query, **options)
+
+    async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
+        """Do as `query`, in an event loop."""
+        return await (await asyncio.to_thread(self._knowledge)).aquery(query, **options)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         """Close the run's snapshot, if it was opened."""

@@ -189,7 +189,28 @@ class QuerySettings(Section):
     max_relation_tokens: int = Field(default=8000, gt=0)
     max_total_tokens: int = Field(default=30_000, gt=0)
     related_chunk_number: int = Field(default=5, gt=0, description="Chunks considered for each entity or relation.")
-    response_type: str = "Multiple Paragraphs"
+    related_chunk_method: Literal["VECTOR", "WEIGHT"] = Field(
+        default="VECTOR",
+        description="Choose them by similarity to the question, or by the rank of what they stand behind.",
+    )
+    response_type: str = Field(default="Multiple Paragraphs", description="Form and length asked of an answer.")
+    user_prompt: str = Field(default="", description="Further instructions to the model that answers.")
+    system_prompt: str = Field(default="", description="Takes the place of the package's instructions to that model.")
+    rerank: bool = Field(default=True, description="Rerank chunks, where a reranker is configured.")
+    min_rerank_score: float = Field(default=0.0, description="Chunks that the reranker scores lower are dropped.")
+
+
+class RerankSettings(Section):
+    """The model that reranks chunks. Keys: COHERE_API_KEY, JINA_API_KEY, RERANK_API_KEY (http; may be unset)."""
+
+    provider: Literal["none", "cohere", "jina", "http", "local"] = Field(
+        default="none",
+        description="http: any endpoint that Cohere and Jina would recognise. local: a cross-encoder, extra `rerank`.",
+    )
+    model: str = Field(default="", description="Name at the endpoint; for local a name or folder.")
+    url: str = Field(default="", description="Of the endpoint, in place of the provider's own.")
+    timeout: float = Field(default=30.0, gt=0, description="Per request. Seconds.")
+    max_retries: int = Field(default=2, ge=0, description="Further attempts after a transient failure.")
 
 
 class Settings(BaseSettings):
@@ -207,6 +228,7 @@ class Settings(BaseSettings):
     extraction: ExtractionSettings = ExtractionSettings()
     merging: MergingSettings = MergingSettings()
     query: QuerySettings = QuerySettings()
+    rerank: RerankSettings = RerankSettings()
     prompts: Path | None = Field(
         default=None, description="Folder whose files replace the package's prompts of the same name."
     )

@@ -19,7 +19,7 @@ _REVISIONS = {
     "extractions": 2,
     "mentions": 1,
     "merge": 1,
-    "stores": 1,
+    "stores": 2,
 }
 
 
@@ -87,8 +87,13 @@ class Versions:
     @cached_property
     def answers(self) -> str:
         """Of asking: query settings, prompts and model."""
-        identity = chat_identity(self.settings.llm.of("answer"))
-        return digest(self.settings.query.model_dump(), self.prompts.fingerprint("answer"), identity)
+        return digest(
+            self.settings.query.model_dump(),
+            self.settings.rerank.model_dump(include={"provider", "model"}),
+            self.prompts.fingerprint("answer"),
+            chat_identity(self.settings.llm.of("keywords")),
+            chat_identity(self.settings.llm.of("answer")),
+        )
 
     def by_asset(self) -> dict[str, str]:
         """Return the code version of every asset."""

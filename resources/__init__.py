@@ -30,5 +30,5 @@ def build_resources(settings: Settings) -> dict[str, object]:
 
 def _asking(settings: Settings) -> dict[str, object]:
     """Return the settings that shape a question."""
-    sections = {"llm", "embedding", "chunking", "extraction", "query", "prompts"}
+    sections = {"llm", "embedding", "chunking", "extraction", "query", "rerank", "prompts"}
     return settings.model_dump(mode="json", include=sections, exclude_none=True)

@@ -1,9 +1,11 @@
 """The query resource in Dagster, and in a code location that is not ours."""
 
+import asyncio
 import shutil
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dagster as dg
@@ -48,6 +50,23 @@ def test_it_opens_at_the_first_question_and_then_stays_with_its_snapshot(publish
     result = dg.materialize([publishing, asking], resources={"knowledge": KnowledgeBaseResource(home=str(home.root))})
     first, second = result.output_for_node("asking")
     assert first == second
+
+
+def test_threads_tasks_and_batches_share_one_opening(published_home: Path) -> None:
+    resource = KnowledgeBaseResource(home=str(published_home))
+
+    async def service() -> list[str]:
+        asked = [resource.aquery(STATION), resource.aquery(STATION, mode="naive")]
+        return [answer.text for answer in await asyncio.gather(*asked)]
+
+    with ThreadPoolExecutor(4) as threads:
+        opened = set(threads.map(lambda _: id(resource._knowledge()), range(8)))
+    assert len(opened) == 1
+    texts = asyncio.run(service())
+    assert texts == [resource.query(STATION).text, resource.query(STATION, mode="naive").text]
+    assert [answer.text for answer in resource.query_batch([STATION, STATION])] == texts[:1] * 2
+    assert asyncio.run(resource.aretrieve(STATION)) == resource.retrieve(STATION)
+    resource._knowledge().close()
 
 
 def test_a_snapshot_and_settings_can_be_configured(published_home: Path) -> None:

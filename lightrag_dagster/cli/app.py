@@ -3,10 +3,13 @@
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from lightrag_dagster.query.options import QueryOptions
 
 app = typer.Typer(
     name="lightrag-dagster",
@@ -66,26 +69,40 @@ def run(
 def query(
     question: Annotated[str, typer.Argument(help="What to ask.")],
     mode: Annotated[str | None, typer.Option(help="naive, local, global, hybrid, mix or bypass.")] = None,
+    source: Annotated[list[str] | None, typer.Option(help="See this source alone; can be repeated.")] = None,
+    path: Annotated[list[str] | None, typer.Option(help="See paths like 2024/* alone; can be repeated.")] = None,
+    media_type: Annotated[list[str] | None, typer.Option(help="See text/html, say, alone; can be repeated.")] = None,
+    document: Annotated[list[str] | None, typer.Option(help="See this doc_id alone; can be repeated.")] = None,
+    modified_since: Annotated[str | None, typer.Option(help="See documents modified since, like 2026-01-31.")] = None,
+    low_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds entities; can be repeated.")] = None,
+    high_level: Annotated[list[str] | None, typer.Option(help="One that finds relations; can be repeated.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Entities, and relations, found by vector search.")] = None,
+    chunk_top_k: Annotated[int | None, typer.Option(help="Chunks in the context.")] = None,
+    response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
+    user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print answer and retrieval as JSON.")] = False,
     only_context: Annotated[bool, typer.Option(help="Print what was retrieved, as the model would see it.")] = False,
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
     stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
+    explain: Annotated[bool, typer.Option(help="Print after it what each step found, kept and cut.")] = False,
 ) -> None:
     """Ask the published knowledge base."""
-    from lightrag_dagster.cli.query import Output, ask
+    from lightrag_dagster.cli.query import ask, output_of
+    from lightrag_dagster.query.filters import Filters
+    from lightrag_dagster.query.types import Keywords
 
-    output = (
-        Output.prompt
-        if only_prompt
-        else Output.context
-        if only_context
-        else Output.json
-        if as_json
-        else Output.stream
-        if stream
-        else Output.text
-    )
-    ask(Console(highlight=False, soft_wrap=True), question, mode, output)
+    options: QueryOptions = {
+        "mode": mode,
+        "filters": Filters(source or (), path or (), media_type or (), document or (), modified_since),
+        "keywords": Keywords(tuple(high_level or ()), tuple(low_level or ())),
+        "top_k": top_k,
+        "chunk_top_k": chunk_top_k,
+        "response_type": response_type,
+        "user_prompt": user_prompt,
+        "explain": explain,
+    }
+    output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
+    ask(Console(highlight=False, soft_wrap=True), question, options, output)
 
 
 @app.command()

@@ -2,10 +2,14 @@
 
 import json
 from enum import Enum
+from typing import Any
 
 from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.query.answer import context_of
+from lightrag_dagster.query.options import QueryOptions
+from lightrag_dagster.query.types import Step
 from lightrag_dagster.settings import load_settings
 
 
@@ -19,25 +23,59 @@ class Output(Enum):
     stream = "the answer in pieces"
 
 
-def ask(console: Console, question: str, mode: str | None, output: Output) -> None:
-    """Ask and print.
+def output_of(*, only_prompt: bool, only_context: bool, as_json: bool, stream: bool) -> Output:
+    """Return what to print; where several are asked for, what comes first here wins."""
+    asked = {
+        Output.prompt: only_prompt,
+        Output.context: only_context,
+        Output.json: as_json,
+        Output.stream: stream,
+        Output.text: True,
+    }
+    return next(output for output, wanted in asked.items() if wanted)
+
+
+def ask(console: Console, question: str, options: QueryOptions, output: Output) -> None:
+    """Ask and print; with the option `explain`, answer or context are followed by the steps.
 
     Raises:
         NoSnapshotError: nothing is published yet.
-        QueryError: the question is empty or the mode unknown.
+        QueryError: the question is empty, or there is no such mode or source.
     """
     with KnowledgeBase.open(load_settings().home) as knowledge_base:
-        if output is Output.context:
-            console.print(knowledge_base.context(question, mode=mode), markup=False)
-        elif output is Output.prompt:
-            console.print(knowledge_base.prompt(question, mode=mode), markup=False)
+        if output is Output.prompt:
+            console.print(knowledge_base.prompt(question, **options), markup=False)
         elif output is Output.stream:
-            for piece in knowledge_base.stream(question, mode=mode):
+            for piece in knowledge_base.stream(question, **options):
                 console.print(piece, markup=False, end="")
             console.print()
+        elif output is Output.context:
+            retrieval = knowledge_base.retrieve(question, **options)
+            console.print(context_of(retrieval), markup=False)
+            if options.get("explain"):
+                console.print(explanation(retrieval.steps), markup=False)
         else:
-            answer = knowledge_base.query(question, mode=mode)
+            answer = knowledge_base.query(question, **options)
             if output is Output.json:
                 console.print_json(json.dumps(answer.to_dict()))
-            else:
-                console.print(answer.text, markup=False)
+                return
+            console.print(answer.text, markup=False)
+            if options.get("explain"):
+                console.print(explanation(answer.retrieval.steps), markup=False)
+
+
+def explanation(steps: tuple[Step, ...]) -> str:
+    """Return the steps as lines: name, milliseconds and what it did, then its items, those cut marked with a dash."""
+    lines = []
+    for step in steps:
+        notes = {name: value for name, value in step.notes.items() if name != "items"}
+        said = ", ".join(f"{name.replace('_', ' ')}: {_text(value)}" for name, value in notes.items())
+        lines.append(f"{step.name:<15}{step.milliseconds:>8.1f} ms  {said}")
+        for item in step.notes.get("items", []):
+            score = "     " if item["score"] is None else f"{item['score']:.3f}"
+            lines.append(f"  {'+' if item['kept'] else '-'} {score}  {item['name']}")
+    return "\n".join(["", *lines])
+
+
+def _text(value: Any) -> str:
+    return " · ".join(value) if isinstance(value, tuple) else str(value)

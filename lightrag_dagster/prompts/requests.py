@@ -83,11 +83,23 @@ def keyword_request(prompts: Prompts, query: str, language: str) -> ChatRequest:
 
 
 def answer_request(
-    prompts: Prompts, query: str, context: str, response_type: str, history: Sequence[Message] = ()
+    prompts: Prompts,
+    query: str,
+    context: str,
+    response_type: str,
+    history: Sequence[Message] = (),
+    *,
+    user_prompt: str = "",
+    system_prompt: str = "",
 ) -> ChatRequest:
-    """Ask the question itself, with the context as the end of the system message."""
-    system = f"{prompts.render('answer_system', response_type=response_type)}\n\n{context}"
-    return ChatRequest("answer", (Message("system", system), *history, Message("user", query)))
+    """Ask the question itself; the context follows the instructions in the system message.
+
+    `system_prompt` takes the place of our instructions; `user_prompt` comes after the context, and adds to them.
+    """
+    parts = [system_prompt or prompts.render("answer_system", response_type=response_type), context]
+    if user_prompt:
+        parts.append(f"# Further instructions\n\n{user_prompt}")
+    return ChatRequest("answer", (Message("system", "\n\n".join(parts)), *history, Message("user", query)))
 
 
 def _section(heading: str) -> str:

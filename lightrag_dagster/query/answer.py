@@ -11,14 +11,32 @@ NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question
 """The answer where nothing was found; no model is asked."""
 
 
+def context_of(retrieval: Retrieval) -> str:
+    """Return the context that a model would see, or what is said when there is none."""
+    return NO_CONTEXT if retrieval.empty else render(retrieval)
+
+
 def request_of(prompts: Prompts, question: Question, retrieval: Retrieval) -> ChatRequest | None:
     """Return what to ask the model: in mode bypass the bare question; None where nothing was found."""
     if retrieval.mode == "bypass":
         return ChatRequest("answer", (*question.history, Message("user", question.text)))
     if retrieval.empty:
         return None
-    response_type = question.settings.response_type
-    return answer_request(prompts, question.text, render(retrieval), response_type, question.history)
+    return in_context(prompts, question, render(retrieval))
+
+
+def in_context(prompts: Prompts, question: Question, context: str) -> ChatRequest:
+    """Return the question with its instructions, history and a context."""
+    settings = question.settings
+    return answer_request(
+        prompts,
+        question.text,
+        context,
+        settings.response_type,
+        question.history,
+        user_prompt=settings.user_prompt,
+        system_prompt=settings.system_prompt,
+    )
 
 
 def prompt_of(request: ChatRequest) -> str:

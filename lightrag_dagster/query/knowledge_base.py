@@ -1,35 +1,46 @@
 """The published knowledge base, for whoever has a question."""
 
-from collections.abc import Iterator, Sequence
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Self, TypeVar, Unpack
 
-from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.llm.protocol import Vectors
+from lightrag_dagster.llm.protocol import ChatRequest
+from lightrag_dagster.llm.providers import chat_identity
 from lightrag_dagster.prompts import load_prompts
-from lightrag_dagster.prompts.requests import answer_request, keyword_request
-from lightrag_dagster.query.answer import NO_CONTEXT, prompt_of, request_of
-from lightrag_dagster.query.context import render
-from lightrag_dagster.query.keywords import cleaned, or_question, parse_keywords
+from lightrag_dagster.query.answer import NO_CONTEXT, context_of, prompt_of, request_of
+from lightrag_dagster.query.cited import checked
 from lightrag_dagster.query.models import Models
-from lightrag_dagster.query.options import QueryOptions, Question, question_of
-from lightrag_dagster.query.retrieval import retrieve
+from lightrag_dagster.query.options import QueryOptions, question_of
+from lightrag_dagster.query.retriever import Retriever
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
-from lightrag_dagster.query.types import Answer, Keywords, Retrieval
+from lightrag_dagster.query.types import Answer, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.manifest import Manifest
 
-# Of the total budget, for the headings of the context and the list of documents (as LightRAG has it).
-_SPARE_TOKENS = 200
+Question = TypeVar("Question")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A question that is ready to be put: what was retrieved, and what the model is asked, if anything."""
+
+    retrieval: Retrieval
+    request: ChatRequest | None
 
 
 class KnowledgeBase:
-    """One snapshot, read-only; threads may share it.
+    """One snapshot, read-only; threads and tasks may share it.
 
-    Every question takes the options of `QueryOptions`: mode, top_k, keywords, and so on. Where nothing is found, texts
-    are an apology that ends in `[no-context]`, and no model is asked.
+    Every question takes the options of `QueryOptions`: mode, top_k, keywords, filters, and so on. Where nothing is
+    found, texts are an apology that ends in `[no-context]`, and no model is asked. Methods that begin with `a` are for
+    code that runs in an event loop, and do the same.
 
     Example:
         >>> with KnowledgeBase.open("data") as knowledge:
@@ -38,16 +49,12 @@ class KnowledgeBase:
 
     def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
         """Use `open` instead."""
-        self._snapshot = snapshot
+        self._manifest = snapshot.manifest
         self._settings = settings
         self._prompts = load_prompts(settings.prompts)
-        self._tokenizer = load_tokenizer(settings.chunking.encoding)
-        vectors = snapshot.manifest.vectors
-        # A question is comparable with the snapshot's vectors only when the same embedder makes its own.
-        embedding = settings.embedding.model_copy(
-            update=vectors.model_dump(include={"provider", "model", "dimensions"})
-        )
-        self._models = Models(settings.llm, embedding, vectors.identity, Home(settings.home))
+        self._models = Models(settings, snapshot.manifest.vectors)
+        self._retriever = Retriever(snapshot, settings, self._prompts, self._models)
+        self._threads = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
 
     @classmethod
     def open(
@@ -68,31 +75,35 @@ class KnowledgeBase:
     @property
     def snapshot_id(self) -> str:
         """Id of the snapshot."""
-        return self._snapshot.manifest.snapshot_id
+        return self._manifest.snapshot_id
 
     @property
     def manifest(self) -> Manifest:
         """What the snapshot is made of."""
-        return self._snapshot.manifest
+        return self._manifest
+
+    @property
+    def chat_identity(self) -> str:
+        """Names provider, model and parameters that shape an answer."""
+        return chat_identity(self._settings.llm.of("answer"))
 
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return what the knowledge base holds on the question, best first, without an answer.
 
         Raises:
-            QueryError: the question is empty or too short, there is no such mode, or a value is out of bounds.
+            QueryError: the question is empty or too short, there is no such mode or source, or a value is out of
+                bounds.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
         """
-        return self._retrieve(question_of(query, options, self._settings.query))
+        return self._retriever.retrieve(question_of(query, options, self._settings.query))
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; raises as `retrieve`."""
-        retrieval = self.retrieve(query, **options)
-        return NO_CONTEXT if retrieval.empty else render(retrieval)
+        return context_of(self.retrieve(query, **options))
 
     def prompt(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return all that a model would see, message by message; raises as `retrieve`."""
-        question = question_of(query, options, self._settings.query)
-        request = request_of(self._prompts, question, self._retrieve(question))
+        request = self.prepare(query, **options).request
         return prompt_of(request) if request else NO_CONTEXT
 
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
@@ -100,18 +111,59 @@ class KnowledgeBase:
 
         It is stored under all that the model saw: asked again in the same context, it costs nothing.
         """
-        question = question_of(query, options, self._settings.query)
-        retrieval = self._retrieve(question)
-        request = request_of(self._prompts, question, retrieval)
-        text = self._models.complete(request).text if request else NO_CONTEXT
-        return Answer(text, retrieval.references, retrieval, self.snapshot_id)
+        return self.answer(self.prepare(query, **options))
+
+    def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
+        """Return the answers to several questions, asked `llm.max_concurrency` at a time; raises as `retrieve`."""
+        return self.map(lambda query: self.query(query, **options), queries)
 
     def stream(self, query: str, **options: Unpack[QueryOptions]) -> Iterator[str]:
-        """Return the text of `query` line by line, since no model here gives a part before the whole; raises alike."""
-        return iter(self.query(query, **options).text.splitlines(keepends=True))
+        """Return the text of an answer piece by piece, as the model gives it; raises as `retrieve`.
+
+        References are as the model makes them, and the answer is not stored.
+        """
+        request = self.prepare(query, **options).request
+        return self._models.stream(request) if request else iter([NO_CONTEXT])
+
+    async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
+        """Do as `retrieve`."""
+        return await self._aside(lambda: self.retrieve(query, **options))
+
+    async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
+        """Do as `query`."""
+        return await self._aside(lambda: self.query(query, **options))
+
+    async def astream(self, query: str, **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
+        """Do as `stream`."""
+        pieces = await self._aside(lambda: self.stream(query, **options))
+        while (piece := await self._aside(lambda: next(pieces, None))) is not None:
+            yield piece
+
+    def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
+        """Return what `query` would put to the model, for `answer`; raises as `retrieve`."""
+        question = question_of(query, options, self._settings.query)
+        retrieval = self._retriever.retrieve(question)
+        return Prepared(retrieval, request_of(self._prompts, question, retrieval))
+
+    def answer(self, prepared: Prepared) -> Answer:
+        """Ask what was prepared; raises ProviderError."""
+        started = time.perf_counter()
+        text = self._models.complete(prepared.request).text if prepared.request else NO_CONTEXT
+        retrieval = prepared.retrieval
+        found = checked(text, retrieval.references)
+        notes = {"cited": len(found.cited), "invented": found.invented}
+        step = Step("answer", (time.perf_counter() - started) * 1000, notes)
+        retrieval = replace(retrieval, steps=(*retrieval.steps, step))
+        return Answer(found.text, retrieval.references, retrieval, self.snapshot_id, found.cited, found.invented)
+
+    def map(self, ask: Callable[[Question], Result], queries: Sequence[Question]) -> list[Result]:
+        """Return what `ask` makes of every question, in their order, `llm.max_concurrency` at a time."""
+        return list(self._threads.map(ask, queries))
 
     def close(self) -> None:
         """Close the models; the knowledge base cannot be asked any more."""
+        self._threads.shutdown(cancel_futures=True)
+        self._retriever.close()
         self._models.close()
 
     def __enter__(self) -> Self:
@@ -122,23 +174,5 @@ class KnowledgeBase:
     ) -> None:
         self.close()
 
-    def _retrieve(self, question: Question) -> Retrieval:
-        mode = question.settings.mode
-        keywords = Keywords() if mode in ("naive", "bypass") else self._keywords(question)
-        if mode == "bypass" or (mode != "naive" and keywords == Keywords()):
-            return Retrieval(question.text, mode, self.snapshot_id, keywords)
-        instructions = answer_request(self._prompts, question.text, "", question.settings.response_type)
-        reserved = _SPARE_TOKENS + sum(self._tokenizer.counts([each.content for each in instructions.messages]))
-        return retrieve(
-            self._snapshot, question.text, keywords, question.settings, self._embed, self._tokenizer.count, reserved
-        )
-
-    def _keywords(self, question: Question) -> Keywords:
-        given = cleaned(question.keywords or Keywords())
-        if given != Keywords():
-            return given
-        request = keyword_request(self._prompts, question.text, self._settings.extraction.language)
-        return or_question(parse_keywords(self._models.complete(request).text), question.text)
-
-    def _embed(self, texts: Sequence[str]) -> Vectors:
-        return self._models.embed(texts, self._snapshot.corpus_state)
+    async def _aside(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)

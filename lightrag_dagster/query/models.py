@@ -7,15 +7,20 @@ may ask just as a script may, and several threads may ask at once.
 import asyncio
 import logging
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, TypeVar
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
 from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.llm.providers import open_chat_model, open_plain_chat_model, open_plain_embedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.settings import LLMSettings, Settings
+from lightrag_dagster.stores import manifest
 from lightrag_dagster.stores.home import Home
+
+if TYPE_CHECKING:
+    from lightrag_dagster.query.rerankers import Reranker
 
 _log = logging.getLogger(__name__)
 
@@ -23,18 +28,23 @@ Result = TypeVar("Result")
 
 
 class Models:
-    """A language model and an embedder, each opened when it is first asked and kept until `close`."""
+    """A language model, an embedder and a reranker, each opened when it is first asked and kept until `close`."""
 
-    def __init__(self, llm: LLMSettings, embedding: EmbeddingSettings, embedder_identity: str, home: Home) -> None:
-        """Remember what to open; `embedder_identity` is what made the vectors that questions are compared with."""
-        self._llm = llm
-        self._embedding = embedding
-        self._embedder_identity = embedder_identity
-        self._home = home
+    def __init__(self, settings: Settings, vectors: manifest.Vectors) -> None:
+        """Remember what to open; `vectors` says what made those that questions are compared with."""
+        self._llm = settings.llm
+        self._rerank = settings.rerank
+        # A question is comparable with the snapshot's vectors only when the same embedder makes its own.
+        made_by = vectors.model_dump(include={"provider", "model", "dimensions"})
+        self._embedding = settings.embedding.model_copy(update=made_by)
+        self._embedder_identity = vectors.identity
+        self._home = Home(settings.home)
         self._opened = AsyncExitStack()
         self._opening = asyncio.Lock()
-        self._chat_model: ChatModel | None = None
+        self._chat_models: list[tuple[LLMSettings, ChatModel]] = []
+        self._plain_chat_model: ChatModel | None = None
         self._embedder: Embedder | None = None
+        self._reranker: Reranker | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="lightrag-models", daemon=True)
         self._thread.start()
@@ -47,6 +57,30 @@ class Models:
         """Return unit vectors for questions; raises as `Embedder.embed_queries`. Nothing is stored."""
         return self._run(self._embed(texts, corpus_state))
 
+    @property
+    def reranks(self) -> bool:
+        """Whether a reranker is configured."""
+        return self._rerank.provider != "none"
+
+    def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """Return positions of the best texts and their scores; raises as `Reranker.rerank` and `open_reranker`."""
+        return self._run(self._reranked(query, texts, limit))
+
+    def stream(self, request: ChatRequest) -> Iterator[str]:
+        """Yield an answer piece by piece; raises as `ChatModel.complete`. Nothing is stored.
+
+        A model that has no `stream` of its own gives the stored answer, line by line.
+        """
+        pieces: SimpleQueue[str | None] = SimpleQueue()
+        pumping = asyncio.run_coroutine_threadsafe(self._pump(request, pieces.put), self._usable_loop())
+        pumping.add_done_callback(lambda _: pieces.put(None))
+        try:
+            while (piece := pieces.get()) is not None:
+                yield piece
+            pumping.result()
+        finally:
+            pumping.cancel()
+
     def close(self) -> None:
         """Close the models and end the thread; closing again does nothing."""
         if self._loop.is_closed():
@@ -57,29 +91,61 @@ class Models:
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        if self._loop.is_closed():
+        try:
+            loop = self._usable_loop()
+        except QueryError:
             work.close()
-            raise QueryError("this knowledge base is closed; open it again")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            raise
+        future = asyncio.run_coroutine_threadsafe(work, loop)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
 
-    async def _complete(self, request: ChatRequest) -> ChatResponse:
-        async with self._opening:
-            if self._chat_model is None:
-                self._chat_model = await self._open_chat_model()
-        return await self._chat_model.complete(request)
+    def _usable_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop.is_closed():
+            raise QueryError("this knowledge base is closed; open it again")
+        return self._loop
 
-    async def _open_chat_model(self) -> ChatModel:
+    async def _pump(self, request: ChatRequest, put: Callable[[str], None]) -> None:
+        async with self._opening:
+            if self._plain_chat_model is None:
+                settings = self._llm.of(request.role)
+                self._plain_chat_model = await self._opened.enter_async_context(open_plain_chat_model(settings))
+        stream = getattr(self._plain_chat_model, "stream", None)
+        if stream is None:
+            for line in (await self._complete(request)).text.splitlines(keepends=True):
+                put(line)
+            return
+        async for piece in stream(request):
+            put(piece)
+
+    async def _reranked(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        from lightrag_dagster.query.rerankers import open_reranker
+
+        async with self._opening:
+            if self._reranker is None:
+                self._reranker = await self._opened.enter_async_context(open_reranker(self._rerank))
+        return await self._reranker.rerank(query, texts, limit)
+
+    async def _complete(self, request: ChatRequest) -> ChatResponse:
+        settings = self._llm.of(request.role)
+        async with self._opening:
+            # Roles with the same settings share a model, and with it a limit of requests in flight.
+            model = next((model for known, model in self._chat_models if known == settings), None)
+            if model is None:
+                model = await self._open_chat_model(settings)
+                self._chat_models.append((settings, model))
+        return await model.complete(request)
+
+    async def _open_chat_model(self, settings: LLMSettings) -> ChatModel:
         try:
-            return await self._opened.enter_async_context(open_chat_model(self._llm, self._home))
+            return await self._opened.enter_async_context(open_chat_model(settings, self._home))
         except StoreError as error:
             # Readers may have no right to write in the home; they can ask all the same.
             _log.warning("answers are not stored: %s", error)
-            return await self._opened.enter_async_context(open_plain_chat_model(self._llm))
+            return await self._opened.enter_async_context(open_plain_chat_model(settings))
 
     async def _embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
         async with self._opening:

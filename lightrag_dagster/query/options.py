@@ -1,20 +1,18 @@
-"""What can be asked: the six modes, the options of a call, and what makes a question too short."""
+"""What can be asked: the options of a call, and what makes a question too short."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict, cast
+from typing import Any, Literal, TypedDict
 
 from pydantic import ValidationError
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.llm.protocol import Message
+from lightrag_dagster.query.filters import Filters
+from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
-
-MODES = ("naive", "local", "global", "hybrid", "mix", "bypass")
-"""naive: chunks alone. local: from entities. global: from relations. hybrid: both. mix: both and chunks.
-bypass: the model alone, no retrieval."""
 
 _MIN_WEIGHT = 3
 # Scripts that write a word in one or two characters: each counts as two Latin letters.
@@ -26,11 +24,14 @@ _WIDE = re.compile(
 class QueryOptions(TypedDict, total=False):
     """What may go with a question; what is left out, or None, is as in the settings (`QuerySettings` explains each).
 
-    `keywords` spare the call that would find them; `history` reaches the model that answers, but not retrieval.
+    `keywords` spare the call that would find them; `history` reaches the model that answers, but not retrieval;
+    `filters` bound what may be found at all; `explain` makes the steps of the result name every item.
     """
 
     keywords: Keywords | None
     history: Sequence[Message]
+    filters: Filters
+    explain: bool
     mode: str | None
     top_k: int | None
     chunk_top_k: int | None
@@ -39,7 +40,12 @@ class QueryOptions(TypedDict, total=False):
     max_relation_tokens: int | None
     max_total_tokens: int | None
     related_chunk_number: int | None
+    related_chunk_method: Literal["VECTOR", "WEIGHT"] | None
     response_type: str | None
+    user_prompt: str | None
+    system_prompt: str | None
+    rerank: bool | None
+    min_rerank_score: float | None
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,8 @@ class Question:
     text: str
     keywords: Keywords | None
     history: Sequence[Message]
+    filters: Filters
+    explain: bool
     settings: QuerySettings
 
 
@@ -58,8 +66,9 @@ def question_of(query: str, options: QueryOptions, defaults: QuerySettings) -> Q
     Raises:
         QueryError: it is empty, or too short to retrieve by; there is no such mode, or a value is out of bounds.
     """
-    given = {name: value for name, value in options.items() if value is not None}
-    keywords, history = given.pop("keywords", None), given.pop("history", ())
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    besides: dict[str, Any] = {"keywords": None, "history": (), "filters": Filters(), "explain": False}
+    besides |= {name: given.pop(name) for name in besides.keys() & given.keys()}
     try:
         settings = QuerySettings.model_validate(defaults.model_dump() | given)
     except ValidationError as error:
@@ -75,4 +84,4 @@ def question_of(query: str, options: QueryOptions, defaults: QuerySettings) -> Q
             f"the question {text!r} is too short; use at least {_MIN_WEIGHT} letters"
             " (a Chinese, Japanese or Korean character counts as 2) or mode bypass"
         )
-    return Question(text, cast("Keywords | None", keywords), cast("Sequence[Message]", history), settings)
+    return Question(text=text, settings=settings, **besides)

@@ -4,39 +4,41 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from lightrag_dagster.query.search import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
 from lightrag_dagster.stores.adjacency import Adjacency, Rows
 
 _BLOCK = 64
 
 
-def entities_at(graph: Adjacency, rows: Sequence[int], scores: Mapping[str, float]) -> Iterator[Entity]:
-    """Yield the entities at the rows."""
-    for block in _blocks(rows):
-        for row in graph.entities.take(block):
-            yield Entity(**row, score=scores.get(row["entity_id"]))
+def entities_at(graph: Adjacency, hits: Hits) -> Iterator[Entity]:
+    """Yield the entities that were found."""
+    for block in _blocks(list(hits)):
+        for number, row in zip(block.tolist(), graph.entities.take(block), strict=True):
+            yield Entity(**row, score=hits[number])
 
 
-def relations_at(graph: Adjacency, rows: Sequence[int], scores: Mapping[str, float]) -> Iterator[Relation]:
-    """Yield the relations at the rows."""
-    for block in _blocks(rows):
-        for row in graph.relations.take(block):
-            yield Relation(**row, score=scores.get(row["relation_id"]))
+def relations_at(graph: Adjacency, hits: Hits) -> Iterator[Relation]:
+    """Yield the relations that were found."""
+    for block in _blocks(list(hits)):
+        for number, row in zip(block.tolist(), graph.relations.take(block), strict=True):
+            yield Relation(**row, score=hits[number])
 
 
-def chunks_at(graph: Adjacency, rows: Sequence[int], scores: Mapping[int, float]) -> Iterator[Chunk]:
-    """Yield the chunks at the rows, with every place they stand at."""
-    for number in rows:
+def chunks_at(graph: Adjacency, hits: Hits, rerank_scores: Mapping[int, float]) -> Iterator[Chunk]:
+    """Yield the chunks that were found, with every place they stand at."""
+    for number, score in hits.items():
         (row,) = graph.chunks.take(np.array([number], dtype=np.int32))
         citations = tuple(Citation(**place) for place in graph.citations_of(number))
         first = citations[0]
         yield Chunk(
             **row,
-            score=scores.get(number),
+            score=score,
             citations=citations,
             doc_id=first.doc_id,
             source=first.source,
             path=first.path,
+            rerank_score=rerank_scores.get(number),
         )
 
 

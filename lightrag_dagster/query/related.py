@@ -2,6 +2,44 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from lightrag_dagster.query.search import Search
+from lightrag_dagster.stores.adjacency import Lists
+
+# LightRAG keeps no more chunks of an entity or relation; the tables here keep all, and a question takes the first.
+_CHUNKS_OF_ONE_OWNER = 200
+
+
+class Related(NamedTuple):
+    """Chunks behind entities and behind relations, best first, and the similarity of all that were compared."""
+
+    entities: list[int]
+    relations: list[int]
+    similarity: dict[int, float]
+
+
+def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[int]) -> Related:
+    """Choose chunks behind entities, and behind relations what the entities have not taken; rows, best first."""
+    graph, number = search.snapshot.graph, search.settings.related_chunk_number
+    behind_entities = _owned(graph.entity_chunks, entities)
+    behind_relations = _owned(graph.relation_chunks, relations)
+    similarity: dict[int, float] = {}
+    if search.settings.related_chunk_method == "VECTOR":
+        candidates = {*chain.from_iterable(behind_entities + behind_relations)}
+        similarity = search.similarity(np.array(sorted(candidates), dtype=np.int32))
+    of_entities = pick(assign(behind_entities), number, similarity)
+    owned_by_relations = [chunks for chunks in assign(behind_relations, set(of_entities)) if chunks]
+    return Related(of_entities, pick(owned_by_relations, number, similarity), similarity)
+
+
+def _owned(lists: Lists, rows: Sequence[int]) -> list[list[int]]:
+    """Return the first chunks of each row that has any."""
+    chunks = (lists.of(row)[:_CHUNKS_OF_ONE_OWNER].tolist() for row in rows)
+    return [own for own in chunks if own]
 
 
 def assign(owners: Sequence[Sequence[int]], taken: Collection[int] = ()) -> list[list[int]]:

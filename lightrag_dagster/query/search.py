@@ -1,66 +1,81 @@
-"""Step 2: vector search. Specifics find entities, themes find relations, the question finds chunks."""
+"""Vector search for one question: its texts are embedded in one call, its hits are rows of the adjacency arrays."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 
 from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
+from lightrag_dagster.stores.adjacency import Rows
 
-Hits = dict[str, float]
-"""id → cosine similarity, best first."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is searched for entities and for relations (nothing when empty), and whether chunks are searched."""
-
-    entities: str
-    relations: str
-    chunks: bool
+Hits = dict[int, float | None]
+"""row → score, best first; None where nothing was compared."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """What the searches found, and the vector of the question."""
+class Search:
+    """One question in one snapshot: what a mode needs to find by."""
 
-    question: Vectors
-    entities: Hits
-    relations: Hits
-    chunks: Hits
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        query: str,
+        keywords: Keywords,
+        settings: QuerySettings,
+        embed: Callable[[Sequence[str]], Vectors],
+    ) -> None:
+        """Remember the question; `embed` gives unit vectors for questions."""
+        self.snapshot = snapshot
+        self.query = query
+        self.keywords = keywords
+        self.settings = settings
+        self._embed = embed
+        self._vectors: dict[str, Vectors] = {}
 
+    def embed(self, *texts: str) -> None:
+        """Embed the question and the texts that are not empty, in one call; raises what the embedder raises."""
+        missing = [text for text in dict.fromkeys((self.query, *texts)) if text and text not in self._vectors]
+        if missing:
+            self._vectors |= zip(missing, self._embed(missing), strict=True)
 
-def plan(mode: str, keywords: Keywords) -> Plan:
-    """Say what a mode searches for; local and global, lacking their own keywords, make do with the others."""
-    low, high = ", ".join(keywords.low_level), ", ".join(keywords.high_level)
-    if mode == "naive" or (mode == "global" and high):
-        low = ""
-    if mode == "naive" or (mode == "local" and low):
-        high = ""
-    return Plan(low, high, chunks=mode in ("naive", "mix"))
+    def vector(self, text: str) -> Vectors:
+        """Return the unit vector of a text; raises what the embedder raises."""
+        if text not in self._vectors:
+            self.embed(text)
+        return self._vectors[text]
 
+    def nearest(self, *, entities: str = "", relations: str = "", chunks: str = "") -> tuple[Hits, Hits, Hits]:
+        """Return the `top_k` entities and relations and the `chunk_top_k` chunks nearest to texts.
 
-def search(
-    snapshot: Snapshot,
-    query: str,
-    wanted: Plan,
-    settings: QuerySettings,
-    embed: Callable[[Sequence[str]], Vectors],
-) -> Found:
-    """Embed question and keywords in one call, then search; raises what `embed` and the vector tables raise."""
-    texts = [query, wanted.entities, wanted.relations]
-    used = [text for text in texts if text]
-    vector_of = dict(zip(used, embed(used), strict=True))
+        The texts are embedded in one call and searched for at once; an empty text is near nothing.
+        """
+        self.embed(entities, relations, chunks)
+        searches = (
+            ("entity_vectors", entities, self.settings.top_k),
+            ("relation_vectors", relations, self.settings.top_k),
+            ("chunk_vectors", chunks, self.settings.chunk_top_k),
+        )
+        with ThreadPoolExecutor(len(searches)) as threads:
+            found = [threads.submit(self._nearest, *each) for each in searches]
+        return found[0].result(), found[1].result(), found[2].result()
 
-    def hits(table: str, text: str, limit: int) -> Hits:
+    def similarity(self, chunks: Rows) -> dict[int, float]:
+        """Return the cosine similarity to the question of those of the chunks that have a vector."""
+        ids = self.snapshot.graph.chunks.ids_at(chunks)
+        vectors = self.snapshot.vectors["chunk_vectors"].vectors(ids)
+        rows = [row for row, chunk_id in zip(chunks.tolist(), ids, strict=True) if chunk_id in vectors]
+        if not rows:
+            return {}
+        known = np.stack([vectors[chunk_id] for chunk_id in ids if chunk_id in vectors])
+        return dict(zip(rows, (known @ self.vector(self.query)).tolist(), strict=True))
+
+    def _nearest(self, table: str, text: str, limit: int) -> Hits:
         if not text:
             return {}
-        return dict(snapshot.vectors[table].search(vector_of[text], limit, settings.cosine_threshold))
-
-    return Found(
-        question=vector_of[query],
-        entities=hits("entity_vectors", wanted.entities, settings.top_k),
-        relations=hits("relation_vectors", wanted.relations, settings.top_k),
-        chunks=hits("chunk_vectors", query if wanted.chunks else "", settings.chunk_top_k),
-    )
+        graph = self.snapshot.graph
+        keyed = {"entity_vectors": graph.entities, "relation_vectors": graph.relations, "chunk_vectors": graph.chunks}
+        hits = self.snapshot.vectors[table].search(self.vector(text), limit, self.settings.cosine_threshold)
+        rows = keyed[table].rows_of([one for one, _ in hits])
+        return dict(zip(rows.tolist(), (score for _, score in hits), strict=True))

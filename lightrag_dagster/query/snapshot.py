@@ -1,7 +1,8 @@
 """A published snapshot, opened for questions: the graph arrays, and the vector tables at their pinned versions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -10,9 +11,21 @@ from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.stores.adjacency import Adjacency
 from lightrag_dagster.stores.generations import ADJACENCY, CORPUS_STATE, Generation
 from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.lance import VectorReader, open_vectors
+from lightrag_dagster.stores.lance import open_vectors
 from lightrag_dagster.stores.manifest import Manifest
 from lightrag_dagster.stores.publication import current_manifest, manifest
+
+
+class VectorSearch(Protocol):
+    """What a question needs of a vector table; `stores.lance.VectorReader` describes it."""
+
+    def search(self, vector: Vectors, limit: int, threshold: float) -> list[tuple[str, float]]:
+        """Return ids and cosine similarities of the nearest vectors, best first, ties by id."""
+        ...
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        """Return the vectors of those of the ids that the table holds."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -20,8 +33,9 @@ class Snapshot:
     """What one snapshot holds. It never changes, and threads may share it."""
 
     manifest: Manifest
+    generation: Generation
     graph: Adjacency
-    vectors: Mapping[str, VectorReader]
+    vectors: Mapping[str, VectorSearch]
     corpus_state: Vectors | None
 
 
@@ -43,6 +57,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
         raise StoreError(f"{state} cannot be read ({error}); delete it and run again") from error
     return Snapshot(
         manifest=pinned,
+        generation=generation,
         graph=Adjacency.open(generation.path(ADJACENCY)),
         vectors={name: open_vectors(home, table) for name, table in pinned.vectors.tables.items()},
         corpus_state=corpus_state,

@@ -1,6 +1,6 @@
 """What a question returns: plain frozen data, best first, ready for JSON by `to_dict`."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -42,7 +42,10 @@ class Relation:
 
 @dataclass(frozen=True)
 class Citation:
-    """One place a chunk stands at: `content == document[char_start:char_end]`; page where pages exist."""
+    """One place a chunk stands at: `content == document[char_start:char_end]`.
+
+    `page` is where pages exist, `heading` the path of headings in force where the chunk starts.
+    """
 
     source: str
     path: str
@@ -51,14 +54,16 @@ class Citation:
     page: int | None
     char_start: int
     char_end: int
+    heading: str | None = None
 
 
 @dataclass(frozen=True)
 class Chunk:
     """A chunk and every place it stands at, in canonical order.
 
-    `score` is its cosine similarity to the question, None where no vector was compared; `tokens` its length; `doc_id`,
-    `source` and `path` are those of the first citation, and `reference_id` is that document's in the references.
+    `score` is its cosine similarity to the question, None where no vector was compared; `rerank_score` what a reranker
+    gave it; `tokens` its length; `doc_id`, `source` and `path` are those of the first citation, and `reference_id` is
+    that document's in the references. `content` is the exact quote at every place.
     """
 
     chunk_id: str
@@ -70,6 +75,7 @@ class Chunk:
     source: str
     path: str
     reference_id: str = ""
+    rerank_score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -87,8 +93,20 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One step of a question: how long it took, and what it found, kept and cut."""
+
+    name: str
+    milliseconds: float
+    notes: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Retrieval:
-    """What was found for a question, before any answer; the model sees exactly this."""
+    """What was found for a question, before any answer; the model sees exactly this.
+
+    `steps` tell how it was found; two retrievals that differ in nothing else are equal.
+    """
 
     query: str
     mode: str
@@ -98,6 +116,11 @@ class Retrieval:
     relations: tuple[Relation, ...] = ()
     chunks: tuple[Chunk, ...] = ()
     references: tuple[Reference, ...] = ()
+    steps: tuple[Step, ...] = field(default=(), compare=False)
+
+    def passages(self, reference: Reference) -> tuple[Chunk, ...]:
+        """Return the chunks behind a reference, best first: the exact quotes, and where they stand."""
+        return tuple(chunk for chunk in self.chunks if chunk.reference_id == reference.reference_id)
 
     @property
     def empty(self) -> bool:
@@ -111,12 +134,18 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, the documents behind it and what was retrieved for it."""
+    """An answer, the documents behind it and what was retrieved for it.
+
+    `references` are all that the model was given, `cited` those that the answer cites. `invented` is the number of
+    references that the model made up; they are not in `text` any more.
+    """
 
     text: str
     references: tuple[Reference, ...]
     retrieval: Retrieval
     snapshot_id: str
+    cited: tuple[Reference, ...] = ()
+    invented: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as dictionaries that `json.dumps` takes."""

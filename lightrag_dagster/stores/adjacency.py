@@ -132,7 +132,7 @@ class Adjacency:
         return np.where(ends[:, 0] == entity, ends[:, 1], ends[:, 0])
 
     def citations_of(self, chunk: int) -> list[dict[str, Any]]:
-        """Return where a chunk stands: source, path, doc_id, chunk_index, page, char_start, char_end."""
+        """Return where a chunk stands: source, path, doc_id, chunk_index, page, char_start, char_end, heading."""
         first, end = self.citation_offsets[chunk : chunk + 2].tolist()
         return self.citations.slice(first, end - first).to_pylist()  # type: ignore[no-any-return]
 

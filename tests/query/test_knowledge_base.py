@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster import Keywords, KnowledgeBase
-from lightrag_dagster.errors import EmbeddingError, QueryError
+from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
+from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
 from lightrag_dagster.query.answer import NO_CONTEXT
+from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import load_settings
-from tests.loopback import Loopback
+from tests.loopback import Loopback, Reply
 from tests.query.published import SOURCES, publish_sources
 
 STATION = "Who closed Station 14 in the flood?"
@@ -142,12 +143,84 @@ def test_a_stream_is_the_answer_in_pieces(knowledge: KnowledgeBase) -> None:
     assert "".join(pieces) == knowledge.query(STATION).text
 
 
+def test_a_stream_of_an_endpoint(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Jonas Feld did."
+    assert "".join(elsewhere.stream(STATION, keywords=KEYWORDS)).strip() == "Jonas Feld did."
+    loopback.script.append(Reply.error(401))
+    with pytest.raises(ProviderAccessError):
+        list(elsewhere.stream("Who else was there?", keywords=KEYWORDS))
+
+
 def test_an_answer_is_ready_for_json(knowledge: KnowledgeBase) -> None:
     answer = knowledge.query(STATION)
     read = json.loads(json.dumps(answer.to_dict()))
     assert read["snapshot_id"] == knowledge.snapshot_id == knowledge.manifest.snapshot_id
     assert read["retrieval"]["chunks"][0]["citations"][0]["path"] == "flood.md"
+
+
+def test_an_answer_cites_what_it_was_given_and_nothing_else(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Jonas Feld [1][7].\n\n### References\n\n- [1] archive/flood.md\n- [7] other.pdf"
+    answer = elsewhere.query(STATION, keywords=KEYWORDS, mode="naive")
+    assert answer.text == "Jonas Feld [1].\n\n### References\n\n- [1] archive/flood.md"
     assert answer.references == answer.retrieval.references
+    assert answer.cited == answer.references[:1]
+    assert answer.invented == 1
+    (cited,) = answer.cited
+    for passage in answer.retrieval.passages(cited):
+        first = passage.citations[0]
+        assert SOURCES[first.source][first.path][first.char_start : first.char_end] == passage.content
+
+
+def test_instructions_of_the_caller(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Yes."
+    elsewhere.query(STATION, keywords=KEYWORDS, user_prompt="Answer in one word.", system_prompt="You are terse.")
+    system = messages(loopback)[0][0]["content"]
+    assert system.startswith("You are terse.\n\n## Entities")
+    assert system.endswith("# Further instructions\n\nAnswer in one word.")
+
+
+def test_steps_explain_what_was_found_kept_and_cut(knowledge: KnowledgeBase) -> None:
+    answer = knowledge.query(STATION, keywords=KEYWORDS, explain=True, max_entity_tokens=60)
+    steps = {step.name: step for step in answer.retrieval.steps}
+    assert list(steps) == ["keywords", "filter", "find", "entities", "relations", "related chunks", "chunks", "answer"]
+    assert steps["keywords"].notes["low_level"] == KEYWORDS.low_level
+    entities = steps["entities"].notes
+    assert entities["kept"] == len(answer.retrieval.entities)
+    assert entities["kept"] + entities["cut"] == steps["find"].notes["entities"]
+    assert [item["name"] for item in entities["items"] if item["kept"]] == [
+        one.name for one in answer.retrieval.entities
+    ]
+    assert all(step.milliseconds >= 0 for step in steps.values())
+    brief = knowledge.query(STATION, keywords=KEYWORDS, max_entity_tokens=60)
+    assert brief == answer
+    assert all("items" not in step.notes for step in brief.retrieval.steps)
+
+
+def test_tasks_may_share_it_and_get_what_a_script_gets(knowledge: KnowledgeBase) -> None:
+    async def service() -> list[Answer]:
+        return await asyncio.gather(*(knowledge.aquery(STATION, mode=mode) for mode in ("mix", "naive") * 8))
+
+    async def piecewise() -> str:
+        return "".join([piece async for piece in knowledge.astream(STATION)])
+
+    async def found() -> Retrieval:
+        return await knowledge.aretrieve(STATION)
+
+    assert asyncio.run(service()) == [knowledge.query(STATION, mode=mode) for mode in ("mix", "naive") * 8]
+    assert asyncio.run(piecewise()) == knowledge.query(STATION).text
+    assert asyncio.run(found()) == knowledge.retrieve(STATION)
+
+
+def test_a_batch_is_in_order_and_bounded(published_home: Path, loopback: Loopback, tmp_path: Path) -> None:
+    home = shutil.copytree(published_home, tmp_path / "bounded")
+    loopback.chat = lambda body: body["messages"][-1]["content"]
+    loopback.delay = 0.02
+    llm = {"provider": "openai", "max_concurrency": 3}
+    queries = [f"Question number {number}?" for number in range(9)]
+    with KnowledgeBase.open(settings=load_settings(home=home, llm=llm)) as opened:
+        answers = opened.query_batch(queries, mode="naive", cosine_threshold=-1)
+    assert [answer.text for answer in answers] == queries
+    assert 1 < loopback.peak <= 3
 
 
 def test_questions_that_cannot_be_asked(knowledge: KnowledgeBase) -> None:
@@ -167,6 +240,15 @@ def test_threads_may_share_it(knowledge: KnowledgeBase) -> None:
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda _: knowledge.query(STATION), range(24)))
     assert all(answer == answers[0] for answer in answers)
+
+
+def test_threads_with_filters_of_their_own_do_not_meet(published_home: Path) -> None:
+    def seen(source: str) -> set[str]:
+        found = opened.retrieve(STATION, keywords=KEYWORDS, filters=Filters(sources=source), cosine_threshold=-1)
+        return {place.source for chunk in found.chunks for place in chunk.citations}
+
+    with KnowledgeBase.open(published_home) as opened, ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(seen, ["archive", "office"] * 8)) == [{"archive"}, {"office"}] * 8
 
 
 def test_closing_ends_the_thread_and_another_opening_gives_the_same(published_home: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
 from lightrag_dagster.llm.protocol import ChatRequest, Message
 from lightrag_dagster.query.models import Models
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, load_settings
+from lightrag_dagster.stores.manifest import Vectors
 from tests.loopback import Loopback, Reply
 
 HELLO = ChatRequest("answer", (Message("user", "Hello"),))
@@ -22,7 +22,9 @@ def models(loopback: Loopback, tmp_path: Path) -> Iterator[Callable[[str], Model
     opened = []
 
     def open_models(embedder_identity: str) -> Models:
-        opened.append(Models(LLM, EMBEDDING, embedder_identity, Home(tmp_path)))
+        settings = load_settings(home=tmp_path, llm=LLM, embedding=EMBEDDING)
+        made = Vectors(provider="openai", model="m", dimensions=8, identity=embedder_identity, tables={})
+        opened.append(Models(settings, made))
         return opened[-1]
 
     yield open_models
@@ -37,6 +39,19 @@ def test_an_answer_is_bought_once_even_by_many_threads(models: Callable[[str], M
         answers = list(threads.map(lambda _: asked.complete(HELLO).text, range(12)))
     assert answers == ["Hello to you."] * 12
     assert len(loopback.requests) == 1
+
+
+def test_a_role_may_have_a_model_of_its_own(loopback: Loopback, tmp_path: Path) -> None:
+    llm = LLMSettings.model_validate(
+        {"provider": "openai", "model": "usual", "roles": {"keywords": {"model": "small"}}}
+    )
+    settings = load_settings(home=tmp_path, llm=llm)
+    models = Models(settings, Vectors(provider="offline", model="", dimensions=8, identity="", tables={}))
+    models.complete(HELLO)
+    models.complete(ChatRequest("keywords", HELLO.messages))
+    assert "".join(models.stream(HELLO))
+    models.close()
+    assert [received.body["model"] for received in loopback.requests] == ["usual", "small", "usual"]
 
 
 def test_questions_are_embedded_and_nothing_is_stored(

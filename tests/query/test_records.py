@@ -25,7 +25,7 @@ def graph(tmp_path: Path) -> Adjacency:
 def test_entities_beyond_one_block_in_the_order_of_rows(graph: Adjacency) -> None:
     rows = list(range(149, -1, -1))
     ids = graph.entities.rows.column("entity_id").to_pylist()
-    found = list(entities_at(graph, rows, {ids[149]: 0.7}))
+    found = list(entities_at(graph, {row: 0.7 if row == 149 else None for row in rows}))
     assert [entity.entity_id for entity in found] == ids[::-1]
     assert found[0].score == 0.7
     assert found[1].score is None
@@ -33,14 +33,14 @@ def test_entities_beyond_one_block_in_the_order_of_rows(graph: Adjacency) -> Non
 
 
 def test_a_relation_is_whole(graph: Adjacency) -> None:
-    (relation,) = relations_at(graph, [0], {})
+    (relation,) = relations_at(graph, {0: None})
     assert {relation.src, relation.tgt} == {"Entity 1", "Entity 2"}
     assert (relation.keywords, relation.weight, relation.rank, relation.score) == ("k", 2.0, 3, None)
 
 
 def test_a_chunk_stands_first_where_its_first_citation_does(graph: Adjacency) -> None:
-    (chunk,) = chunks_at(graph, [0], {0: 0.5})
-    assert (chunk.content, chunk.tokens, chunk.score) == ("Ada", 4, 0.5)
+    (chunk,) = chunks_at(graph, {0: 0.5}, {0: 0.9})
+    assert (chunk.content, chunk.tokens, chunk.score, chunk.rerank_score) == ("Ada", 4, 0.5, 0.9)
     assert [(place.path, place.char_start, place.char_end) for place in chunk.citations] == [
         ("b.md", 5, 8),
         ("z.md", 0, 3),

@@ -12,10 +12,13 @@ import pytest
 from lightrag_dagster.identity import entity_id, relation_id
 from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.query.retrieval import retrieve
+from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.stores.adjacency import Adjacency, build_adjacency
+from lightrag_dagster.stores.generations import Generation
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lance import VectorReader, open_vectors, sync_vectors
 from lightrag_dagster.stores.manifest import GenerationInputs, Graph, Manifest
@@ -79,6 +82,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
             vectors=VectorsRecord(provider="offline", model="", dimensions=2, identity="", tables={}),
             graph=Graph(documents=0, chunks=0, entities=0, relations=0),
         ),
+        generation=Generation(home, "gen-test"),
         graph=Adjacency.open(tmp_path / "adjacency"),
         vectors={
             "chunk_vectors": reader(home, "chunks", {f"chunk-{n}": 0.15 + n / 10 for n in range(6)}),
@@ -89,9 +93,12 @@ def snapshot(tmp_path: Path) -> Snapshot:
     )
 
 
-def ask(snapshot: Snapshot, mode: str, reserved: int = 0, **options: float) -> Retrieval:
+def ask(
+    snapshot: Snapshot, mode: str, reserved: int = 0, keywords: Keywords = KEYWORDS, **options: object
+) -> Retrieval:
     settings = QuerySettings.model_validate({"mode": mode, **options})
-    return retrieve(snapshot, "question", KEYWORDS, settings, embed, len, reserved)
+    search = Search(snapshot, "question", keywords, settings, embed)
+    return retrieve(search, len, reserved, None, Trace(explain=False))
 
 
 def names(found: Retrieval) -> list[str]:
@@ -129,6 +136,23 @@ def test_global(snapshot: Snapshot) -> None:
     assert chunks(found) == ["4", "3"]
 
 
+@pytest.mark.parametrize(
+    ("mode", "keywords", "same_as"),
+    [("local", Keywords(("theme",)), "global"), ("global", Keywords((), ("thing",)), "local")],
+)
+def test_a_mode_without_its_keywords_uses_the_others(
+    snapshot: Snapshot, mode: str, keywords: Keywords, same_as: str
+) -> None:
+    found, expected = ask(snapshot, mode, keywords=keywords), ask(snapshot, same_as)
+    assert (found.entities, found.relations, found.chunks) == (expected.entities, expected.relations, expected.chunks)
+
+
+@pytest.mark.parametrize(("keywords", "level"), [(Keywords(("theme",)), "global"), (Keywords((), ("thing",)), "local")])
+def test_both_ways_with_keywords_of_one_kind_are_one_way(snapshot: Snapshot, keywords: Keywords, level: str) -> None:
+    assert names(ask(snapshot, "hybrid", keywords=keywords)) == names(ask(snapshot, level))
+    assert pairs(ask(snapshot, "mix", keywords=keywords)) == pairs(ask(snapshot, level))
+
+
 def test_hybrid_takes_turns(snapshot: Snapshot) -> None:
     found = ask(snapshot, "hybrid")
     assert pairs(found) == ["bc", "cd", "ab"]
@@ -150,6 +174,12 @@ def test_a_missing_vector_leaves_the_choice_to_the_owners(snapshot: Snapshot, tm
     # One for each owner: a gives 1, which two cite, and b gives 2.
     assert chunks(found) == ["1", "3", "2"]
     assert found.chunks[0].score == pytest.approx(0.25, abs=1e-3)
+
+
+def test_chunks_by_the_rank_of_their_owners(snapshot: Snapshot) -> None:
+    found = ask(snapshot, "local", related_chunk_number=1, related_chunk_method="WEIGHT")
+    assert chunks(found) == ["1", "3", "2"]
+    assert [chunk.score for chunk in found.chunks] == [None, None, None]
 
 
 def test_budgets_cut_whole_items(snapshot: Snapshot) -> None:

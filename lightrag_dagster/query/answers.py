@@ -1,0 +1,57 @@
+"""The answers table: filed questions, asked of a snapshot. A question whose messages are as before keeps its answer."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from lightrag_dagster.identity import digest
+from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.questions import FiledQuestion
+from lightrag_dagster.schemas import ANSWERS
+
+
+class Answers(NamedTuple):
+    """The table, and how many of its rows were asked rather than kept."""
+
+    rows: pa.Table
+    asked: int
+
+
+def answer_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], previous: pa.Table | None) -> Answers:
+    """Answer every question, `llm.max_concurrency` at a time.
+
+    Args:
+        knowledge: the snapshot to ask.
+        questions: what to ask; twice the same in one mode is one row.
+        previous: ANSWERS as they stood before. A row stays as it is, snapshot id too, where model and messages would be
+            the same: the id of a snapshot says nothing, its context all.
+
+    Raises:
+        QueryError: a question cannot be asked.
+        ProviderError: a model gave no usable answer.
+    """
+    before = {(row["question"], row["mode"]): row for row in previous.to_pylist()} if previous else {}
+
+    def row_of(question: FiledQuestion) -> tuple[dict[str, Any], bool]:
+        prepared = knowledge.prepare(question.question, mode=question.mode)
+        messages = [(one.role, one.content) for one in prepared.request.messages] if prepared.request else []
+        key = digest(knowledge.chat_identity, messages)
+        old = before.get((prepared.retrieval.query, prepared.retrieval.mode))
+        if old and old.get("request_key") == key:
+            return old, False
+        answer = knowledge.answer(prepared)
+        row = {
+            "question": prepared.retrieval.query,
+            "mode": prepared.retrieval.mode,
+            "answer": answer.text,
+            "references": [reference.file for reference in answer.references],
+            "cited": [reference.file for reference in answer.cited],
+            "snapshot_id": answer.snapshot_id,
+            "request_key": key,
+        }
+        return row, True
+
+    made = knowledge.map(row_of, questions)
+    rows = {(row["question"], row["mode"]): row for row, _ in made}
+    return Answers(pa.Table.from_pylist(list(rows.values()), ANSWERS), sum(asked for _, asked in made))

@@ -1,0 +1,146 @@
+"""Models that put chunks in a better order: an endpoint as Cohere and Jina have it, or a cross-encoder here."""
+
+import asyncio
+import math
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import httpx2
+from pydantic import BaseModel, ValidationError
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, SettingsError, TransientProviderError
+from lightrag_dagster.settings import RerankSettings
+
+_ENDPOINTS = {
+    "cohere": ("https://api.cohere.com/v2/rerank", "COHERE_API_KEY"),
+    "jina": ("https://api.jina.ai/v1/rerank", "JINA_API_KEY"),
+    "http": ("", "RERANK_API_KEY"),
+}
+"""provider → its URL, and the variable with its key."""
+
+_TRANSIENT = {408, 409, 425, 429}
+
+
+class Reranker(Protocol):
+    """Scores texts by how well they answer a question."""
+
+    async def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """Return positions of at most `limit` texts and their scores, best first.
+
+        Raises:
+            ProviderError: the model gave no usable answer.
+        """
+        ...
+
+
+@asynccontextmanager
+async def open_reranker(settings: RerankSettings) -> AsyncIterator[Reranker]:
+    """Open the reranker of the settings, whose provider is not `none`, for the block.
+
+    Raises:
+        SettingsError: a URL, or the extra `rerank`, is missing.
+    """
+    if settings.provider == "local":
+        yield _CrossEncoder(settings.model)
+        return
+    url, variable = _ENDPOINTS[settings.provider]
+    url = settings.url or url
+    if not url:
+        raise SettingsError(
+            "rerank.provider is http and rerank.url is not set; set it, such as http://localhost:8000/rerank"
+        )
+    key = os.environ.get(variable, "").strip()
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    async with httpx2.AsyncClient(timeout=settings.timeout, headers=headers) as client:
+        yield _Endpoint(client, url, settings, variable)
+
+
+class _Result(BaseModel):
+    index: int
+    relevance_score: float
+
+
+class _Answer(BaseModel):
+    results: list[_Result]
+
+
+class _Endpoint:
+    """`POST {model, query, documents, top_n}` → `{results: [{index, relevance_score}]}`."""
+
+    def __init__(self, client: httpx2.AsyncClient, url: str, settings: RerankSettings, variable: str) -> None:
+        self._client = client
+        self._url = url
+        self._settings = settings
+        self._variable = variable
+
+    async def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        body = {
+            "model": self._settings.model,
+            "query": query,
+            "documents": list(texts),
+            "top_n": min(limit, len(texts)),
+        }
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(1 + self._settings.max_retries),
+            wait=wait_random_exponential(multiplier=0.5, max=10),
+            retry=retry_if_exception_type(TransientProviderError),
+            reraise=True,
+        )
+        answer: _Answer = await retrying(self._post, body)
+        scores = {one.index: one.relevance_score for one in answer.results}
+        if not all(0 <= index < len(texts) and math.isfinite(score) for index, score in scores.items()):
+            raise PermanentProviderError(f"reranker {self._settings.model} scored what it was not given; try another")
+        return sorted(scores.items(), key=lambda scored: (-scored[1], scored[0]))[:limit]
+
+    async def _post(self, body: dict[str, Any]) -> _Answer:
+        # No text of the server's, and no error of the client's, goes into a message: either may quote the key.
+        name = f"reranker {self._settings.model or self._settings.provider}"
+        try:
+            response = await self._client.post(self._url, json=body)
+        except httpx2.HTTPError as error:
+            raise TransientProviderError(
+                f"{name} cannot be reached ({type(error).__name__}); check rerank.url and try again"
+            ) from None
+        if response.status_code in (401, 403):
+            raise ProviderAccessError(f"{name} refuses the key; set {self._variable}")
+        if response.status_code in _TRANSIENT or response.status_code >= 500:
+            raise TransientProviderError(f"{name} answers with status {response.status_code}; try again later")
+        try:
+            return _Answer.model_validate_json(response.content)
+        except ValidationError:
+            raise PermanentProviderError(
+                f"{name} gives no results (status {response.status_code}); check rerank.url and rerank.model"
+            ) from None
+
+
+class _CrossEncoder:
+    """A cross-encoder of sentence-transformers, loaded when it is first asked; one call at a time."""
+
+    def __init__(self, model: str) -> None:
+        try:
+            from sentence_transformers import CrossEncoder
+        except ImportError as error:
+            raise SettingsError(
+                "rerank.provider is local and its packages are missing; `pip install lightrag-dagster[rerank]`"
+            ) from error
+        self._load: Callable[[], Any] = lambda: CrossEncoder(model)
+        self._model: Any = None
+        self._turn = asyncio.Lock()
+
+    async def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        async with self._turn:
+            return await asyncio.to_thread(self._scores, query, texts, limit)
+
+    def _scores(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        if self._model is None:
+            try:
+                self._model = self._load()
+            except (OSError, ValueError) as error:
+                raise PermanentProviderError(
+                    "rerank.model cannot be loaded; name a cross-encoder or a folder"
+                ) from error
+        scores = self._model.predict([(query, text) for text in texts]).tolist()
+        return sorted(enumerate(scores), key=lambda scored: (-scored[1], scored[0]))[:limit]

@@ -1,0 +1,141 @@
+"""A filter makes of a snapshot what a build of the allowed documents alone would be."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lightrag_dagster import Filters, Keywords, KnowledgeBase
+from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query import allowed_vectors
+from lightrag_dagster.query.scope import scoped
+from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stores.home import Home
+from tests.query.published import SOURCES, publish_sources
+
+EVERYTHING = Keywords(
+    ("flood", "repair", "office"), ("Station 14", "Orrin Instruments", "Jonas Feld", "Bergen", "Halden Weir")
+)
+
+
+def held(snapshot: Snapshot) -> dict[str, Any]:
+    """Return everything that lists and searches of a snapshot lead to, by id."""
+    graph = snapshot.graph
+    entities = [row for row in range(len(graph.entities.ids)) if len(graph.entity_chunks.of(row))]
+    relations = [row for row in range(len(graph.relations.ids)) if len(graph.relation_chunks.of(row))]
+
+    def ids(table: Any, rows: Any) -> list[str]:
+        return sorted(table.ids_at(rows))
+
+    def found(table: str) -> set[str]:
+        vector = next(iter(snapshot.vectors[table].vectors(ALL[table](graph)).values()))
+        return {one for one, _ in snapshot.vectors[table].search(vector, 1000, -1.0)}
+
+    return {
+        "entities": {row["entity_id"]: row for row in graph.entities.take(_rows(entities))},
+        "relations": {row["relation_id"]: row for row in graph.relations.take(_rows(relations))},
+        "chunks of entities": {
+            graph.entities.ids_at(_rows([row]))[0]: ids(graph.chunks, graph.entity_chunks.of(row)) for row in entities
+        },
+        "chunks of relations": {
+            graph.relations.ids_at(_rows([row]))[0]: ids(graph.chunks, graph.relation_chunks.of(row))
+            for row in relations
+        },
+        "relations of entities": {
+            graph.entities.ids_at(_rows([row]))[0]: ids(graph.relations, graph.entity_relations.of(row))
+            for row in entities
+        },
+        "places": {
+            graph.chunks.ids_at(_rows([row]))[0]: graph.citations_of(row)
+            for row in range(len(graph.chunks.ids))
+            if graph.citations_of(row)
+        },
+        "order": [
+            graph.relations.ids_at(_rows([row]))[0] for row in sorted(relations, key=lambda row: graph.priority[row])
+        ],
+        **{table: found(table) for table in ALL},
+    }
+
+
+ALL = {
+    "entity_vectors": lambda graph: graph.entities.ids.astype(str).tolist(),
+    "relation_vectors": lambda graph: graph.relations.ids.astype(str).tolist(),
+    "chunk_vectors": lambda graph: graph.chunks.ids.astype(str).tolist(),
+}
+
+
+def _rows(rows: list[int]) -> Any:
+    return np.array(rows, dtype=np.int32)
+
+
+@pytest.mark.parametrize("source", sorted(SOURCES))
+@pytest.mark.parametrize("flat_rows", [20_000, 0], ids=["all compared", "searched by the index"])
+def test_a_source_alone_is_as_if_it_had_been_built_alone(
+    published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, flat_rows: int
+) -> None:
+    monkeypatch.setattr(allowed_vectors, "_FLAT_ROWS", flat_rows)
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    publish_sources(settings, {source: SOURCES[source]})
+    alone = held(open_snapshot(Home(settings.home), None))
+    among_others = held(scoped(open_snapshot(Home(published_home), None), Filters(sources=source)))
+    assert among_others == alone
+
+
+@pytest.fixture
+def knowledge(published_home: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(published_home) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("mode", ["naive", "local", "global", "hybrid", "mix"])
+def test_every_list_is_bounded(knowledge: KnowledgeBase, mode: str) -> None:
+    found = knowledge.retrieve(
+        "Who is at the office?", mode=mode, keywords=EVERYTHING, filters=Filters(sources="office"), cosine_threshold=-1
+    )
+    assert found.chunks
+    assert {place.source for chunk in found.chunks for place in chunk.citations} == {"office"}
+    assert {reference.source for reference in found.references} == {"office"}
+    text = json.dumps(found.to_dict())
+    for hidden in ("Marta", "Lindqvist", "Halden", "gauge", "flood.md", "archive"):
+        assert hidden not in text.replace(json.dumps(list(EVERYTHING.low_level)), "").replace("Halden Weir", "")
+
+
+@pytest.mark.parametrize(
+    ("filters", "paths"),
+    [
+        (Filters(paths="*.txt"), {"bergen/notes.txt"}),
+        (Filters(paths=["bergen/*", "w*"]), {"bergen/notes.txt", "weir.md"}),
+        (Filters(media_types="text/plain"), {"bergen/notes.txt"}),
+        (
+            Filters(sources=["archive"], paths=["*.md"], media_types=["text/markdown"]),
+            {"weir.md", "flood.md", "shared.md"},
+        ),
+        (Filters(modified_since="2001-01-01"), {"bergen/notes.txt", "weir.md", "flood.md", "shared.md", "copy.md"}),
+        (Filters(modified_since="2999-01-01T00:00:00+00:00"), set()),
+        (Filters(documents="doc-none"), set()),
+    ],
+)
+def test_documents_that_pass(knowledge: KnowledgeBase, filters: Filters, paths: set[str]) -> None:
+    found = knowledge.retrieve("Who is where?", mode="naive", filters=filters, cosine_threshold=-1)
+    assert {place.path for chunk in found.chunks for place in chunk.citations} == paths
+
+
+def test_one_document(knowledge: KnowledgeBase) -> None:
+    chunk = knowledge.retrieve("Who leads the office in Bergen?", mode="naive").chunks[0]
+    found = knowledge.retrieve("Who?", filters=Filters(documents=chunk.doc_id), keywords=EVERYTHING)
+    assert found.chunks == (replace(chunk, score=found.chunks[0].score),)
+
+
+def test_a_source_that_is_not_there(knowledge: KnowledgeBase) -> None:
+    with pytest.raises(QueryError, match="no source 'elsewhere'"):
+        knowledge.retrieve("Who is where?", filters=Filters(sources="elsewhere"), mode="naive")
+
+
+def test_a_time_that_is_none() -> None:
+    with pytest.raises(QueryError, match="'yesterday' is no time"):
+        Filters(modified_since="yesterday")

@@ -1,0 +1,80 @@
+"""No filter lets anything through: a secret word of one source shows up nowhere in a question to another."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lightrag_dagster import Filters, Keywords, KnowledgeBase
+from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.settings import load_settings
+from tests.query.published import publish_sources
+
+SECRET = "Quixolume"
+KEYWORDS = Keywords(("repair", "flood"), ("Halden Weir", "Marta Lindqvist", "Orrin Instruments", "Station 14"))
+
+OPEN = st.lists(
+    st.sampled_from(
+        [
+            "Marta Lindqvist maintains the gauge at Halden Weir.",
+            "Orrin Instruments built the gauge of Station 14.",
+            "Jonas Feld of Orrin Instruments visited Halden Weir.",
+            "Priya Nair repaired Station 14 with Marta Lindqvist.",
+        ]
+    ),
+    min_size=1,
+    max_size=4,
+    unique=True,
+)
+HIDDEN = st.lists(
+    st.sampled_from(
+        [
+            f"{SECRET} owns Halden Weir.",
+            f"Marta Lindqvist founded {SECRET} Holdings in Bergen.",
+            f"Halden Weir was sold for a {SECRET.lower()} in March.",
+            f"HALDEN WEIR and HALDEN WEIR and {SECRET.upper()} are one.",
+            f"# {SECRET}\n\nJonas Feld works at Station 14 for Orrin Instruments.",
+            "Marta Lindqvist maintains the gauge at Halden Weir.",
+        ]
+    ),
+    min_size=1,
+    max_size=5,
+    unique=True,
+)
+
+
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(shown=OPEN, hidden=HIDDEN, data=st.data())
+def test_a_secret_stays_in_its_source(shown: list[str], hidden: list[str], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        configured = load_settings(home=Path(folder) / "home", sources=Path(folder) / "sources")
+        sources = {
+            "open": {f"{number}.md": text for number, text in enumerate(shown)},
+            "hidden": {f"{SECRET}/{number}.md": text for number, text in enumerate(hidden)},
+        }
+        publish_sources(configured, sources)
+        with KnowledgeBase.open(settings=configured) as knowledge:
+            mode = data.draw(st.sampled_from(sorted(MODES.keys() - {"bypass"})))
+            keywords = data.draw(st.sampled_from([KEYWORDS, None]))
+            filters = data.draw(st.sampled_from([Filters(sources="open"), Filters(paths="?.md")]))
+
+            def everything(scope: Filters) -> str:
+                question = "Who maintains Halden Weir, and who repaired Station 14 with Marta Lindqvist?"
+                answer = knowledge.query(
+                    question, mode=mode, keywords=keywords, filters=scope, explain=True, cosine_threshold=-1
+                )
+                prompt = knowledge.prompt(
+                    question, mode=mode, keywords=keywords, filters=scope, explain=True, cosine_threshold=-1
+                )
+                return json.dumps(answer.to_dict(), default=str) + prompt
+
+            bounded = everything(filters)
+            assert SECRET.casefold() not in bounded.casefold()
+            assert "HALDEN WEIR" not in bounded
+            assert "Halden Weir" in bounded
+            if any(SECRET.casefold() in text.casefold() for text in hidden):
+                assert SECRET.casefold() in everything(Filters()).casefold()
