@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.extraction.extractions import extract
 from lightrag_dagster.llm.providers import open_chat_model
 from lightrag_dagster.prompts import load_prompts
@@ -117,3 +118,24 @@ def test_every_chunk_is_extracted_and_no_stored_answer_asked_for_again(
     sent = len(loopback.requests)
     assert asyncio.run(_extract(Home(tmp_path), table)).equals(rows)
     assert len(loopback.requests) == sent
+
+
+@pytest.mark.parametrize("refusal", [Reply.error(401, "invalid_api_key"), Reply.error(429, "insufficient_quota")])
+def test_a_refused_key_or_quota_ends_the_run_at_once_and_keeps_what_arrived(
+    loopback: Loopback, tmp_path: Path, refusal: Reply
+) -> None:
+    table = chunks(*(f"Number {number}." for number in range(100)))
+    loopback.chat = lambda body: _records(body["messages"])
+    loopback.delay = 0.01
+    loopback.fault = lambda received: refusal if len(loopback.requests) > 90 else None
+
+    with pytest.raises(ProviderAccessError, match=r"OPENAI_API_KEY|what has arrived is kept"):
+        asyncio.run(_extract(Home(tmp_path), table))
+
+    refused = len(loopback.requests) - 90
+    assert 0 < refused <= LLM.max_concurrency
+    loopback.fault = lambda received: None
+    assert asyncio.run(_extract(Home(tmp_path), table))["status"].to_pylist() == ["ok"] * 100
+    answered = 2 * len(table)
+    # What was on its way when the run ended may be asked again.
+    assert answered <= len(loopback.requests) - refused <= answered + LLM.max_concurrency
