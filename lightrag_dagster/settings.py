@@ -178,6 +178,18 @@ class MergingSettings(Section):
     language: str = Field(default="English", description="Language of summaries.")
 
 
+class AssociativeSettings(Section):
+    """Mode `ppr`: a random walk from what resembles the question."""
+
+    damping: float = Field(default=0.5, gt=0, lt=1, description="Probability of a further step.")
+    facts: int = Field(default=5, ge=0, description="Relations at whose ends the walk begins.")
+    entities: int = Field(default=10, ge=0, description="Entities at which it begins.")
+    entity_share: float = Field(default=1.0, ge=0, description="What an entity counts beside the end of a fact.")
+    start_chunks: int = Field(default=200, gt=0, description="Chunks at which it begins.")
+    chunk_share: float = Field(default=0.1, ge=0, le=1, description="Share of walks that begin at a chunk.")
+    specificity: bool = Field(default=True, description="Divide an entity's share by the number of its chunks.")
+
+
 class QuerySettings(Section):
     """Defaults of a question; each can be given per call."""
 
@@ -193,6 +205,7 @@ class QuerySettings(Section):
         default="VECTOR",
         description="Choose them by similarity to the question, or by the rank of what they stand behind.",
     )
+    ppr: AssociativeSettings = AssociativeSettings()
     response_type: str = Field(default="Multiple Paragraphs", description="Form and length asked of an answer.")
     user_prompt: str = Field(default="", description="Further instructions to the model that answers.")
     system_prompt: str = Field(default="", description="Takes the place of the package's instructions to that model.")

@@ -65,6 +65,13 @@ def _mix(search: Search) -> Found:
     return _graph(search, *levels(search.keywords), search.query)
 
 
+def _associative(search: Search) -> Found:
+    """Chunks that a random walk from what resembles the question comes by most often."""
+    from lightrag_dagster.query.associative import associated
+
+    return Found(*associated(search))
+
+
 def _nothing(search: Search) -> Found:
     """No retrieval: the model alone is asked."""
     return Found()
@@ -96,6 +103,7 @@ MODES: dict[str, Mode] = {
     "global": Mode(_global, keywords=True, related_chunks=True),
     "hybrid": Mode(_hybrid, keywords=True, related_chunks=True),
     "mix": Mode(_mix, keywords=True, related_chunks=True),
+    "ppr": Mode(_associative, keywords=False, related_chunks=False),
     "bypass": Mode(_nothing, keywords=False, related_chunks=False),
 }
 """Every mode by name."""

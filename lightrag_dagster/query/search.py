@@ -46,8 +46,10 @@ class Search:
             self.embed(text)
         return self._vectors[text]
 
-    def nearest(self, *, entities: str = "", relations: str = "", chunks: str = "") -> tuple[Hits, Hits, Hits]:
-        """Return the `top_k` entities and relations and the `chunk_top_k` chunks nearest to texts.
+    def nearest(
+        self, *, entities: str = "", relations: str = "", chunks: str = "", most_chunks: int | None = None
+    ) -> tuple[Hits, Hits, Hits]:
+        """Return the `top_k` entities and relations and the `chunk_top_k`, or `most_chunks`, chunks nearest to texts.
 
         The texts are embedded in one call and searched for at once; an empty text is near nothing.
         """
@@ -55,7 +57,7 @@ class Search:
         searches = (
             ("entity_vectors", entities, self.settings.top_k),
             ("relation_vectors", relations, self.settings.top_k),
-            ("chunk_vectors", chunks, self.settings.chunk_top_k),
+            ("chunk_vectors", chunks, most_chunks or self.settings.chunk_top_k),
         )
         with ThreadPoolExecutor(len(searches)) as threads:
             found = [threads.submit(self._nearest, *each) for each in searches]

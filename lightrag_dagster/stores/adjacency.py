@@ -16,6 +16,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
@@ -126,10 +127,16 @@ class Adjacency:
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
 
-    def neighbours(self, entity: int) -> Rows:
-        """Return the entity rows that share a relation with `entity`, in the order of its relations."""
-        ends = self.endpoints[self.entity_relations.of(entity)]
-        return np.where(ends[:, 0] == entity, ends[:, 1], ends[:, 0])
+    @cached_property
+    def transitions(self) -> Any:
+        """The walk over entities and chunks, entities first; see `transitions.walk`. Made when first asked for."""
+        from lightrag_dagster.stores.transitions import walk
+
+        entities = len(self.entities.ids)
+        owners = np.repeat(np.arange(entities), np.diff(self.entity_chunks.offsets))
+        mentioned = self.entity_chunks.values.astype(np.int64) + entities
+        relations = np.unique(self.entity_relations.values)
+        return walk(self.endpoints[relations], owners, mentioned, entities + len(self.chunks.ids))
 
     def citations_of(self, chunk: int) -> list[dict[str, Any]]:
         """Return where a chunk stands: source, path, doc_id, chunk_index, page, char_start, char_end, heading."""
