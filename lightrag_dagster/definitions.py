@@ -6,7 +6,7 @@ Reading settings and prompt files is all that happens at load.
 import dagster as dg
 
 from assets import ASSETS, CHECKS, INGESTION, PUBLICATION
-from lightrag_dagster.automation import SENSORS
+from lightrag_dagster.automation import SCHEDULES, SENSORS
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.versions import Versions
 from resources import build_resources
@@ -29,6 +29,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         ),
         asset_checks=CHECKS,
         jobs=[INGEST, PUBLISH, ASK],
+        schedules=SCHEDULES,
         sensors=SENSORS,
         resources=build_resources(settings),
         executor=dg.in_process_executor,

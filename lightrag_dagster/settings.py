@@ -182,11 +182,9 @@ class AssociativeSettings(Section):
     """Mode `ppr`: a random walk from what resembles the question."""
 
     damping: float = Field(default=0.5, gt=0, lt=1, description="Probability of a further step.")
-    facts: int = Field(default=5, ge=0, description="Relations at whose ends the walk begins.")
-    entities: int = Field(default=10, ge=0, description="Entities at which it begins.")
-    entity_share: float = Field(default=1.0, ge=0, description="What an entity counts beside the end of a fact.")
+    facts: int = Field(default=5, ge=0, description="Relations at whose ends the walk begins, or else entities.")
     start_chunks: int = Field(default=200, gt=0, description="Chunks at which it begins.")
-    chunk_share: float = Field(default=0.1, ge=0, le=1, description="Share of walks that begin at a chunk.")
+    chunk_share: float = Field(default=0.05, ge=0, le=1, description="Share of walks that begin at a chunk.")
     specificity: bool = Field(default=True, description="Divide an entity's share by the number of its chunks.")
 
 

@@ -1,7 +1,10 @@
 """What Dagster does by itself, one module a concern; `values` holds the numbers."""
 
+from lightrag_dagster.automation.ingestion import nightly
+from lightrag_dagster.automation.publication import publish_accepted
 from lightrag_dagster.automation.sources import source_partitions
 
-SENSORS = [source_partitions]
+SCHEDULES = [nightly]
+SENSORS = [source_partitions, publish_accepted]
 
-__all__ = ["SENSORS"]
+__all__ = ["SCHEDULES", "SENSORS"]

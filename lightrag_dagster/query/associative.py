@@ -1,9 +1,10 @@
 """Mode `ppr`: chunks by association, found by Personalized PageRank over entities, relations and chunks.
 
-After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025). A walk starts at what the question resembles: the ends
-of the relations (facts) and the entities nearest to it, and, with a small share, the chunks nearest to it. It goes on
-along relations and between entities and the chunks that mention them, and begins anew with probability 1 − damping.
-Chunks are ranked by how often it comes by. No model is asked but the embedder.
+After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), whose settings are the defaults. A walk starts at what
+the question resembles: the ends of the few relations (facts) nearest to it, or where there are none the entities, and
+with a small share the chunks nearest to it. It goes on along relations and between entities and the chunks that mention
+them, and begins anew with probability 1 − damping. Chunks are ranked by how
+often it comes by. No model is asked but the embedder.
 """
 
 import numpy as np
@@ -49,8 +50,9 @@ def restart(graph: Adjacency, entities: Hits, relations: Hits, chunks: Hits, set
     named = np.zeros(len(graph.entities.ids), dtype=np.float32)
     for row, score in list(relations.items())[: settings.facts]:
         named[graph.endpoints[row]] += score or 0.0
-    for row, score in list(entities.items())[: settings.entities]:
-        named[row] += settings.entity_share * (score or 0.0)
+    if not named.any():
+        for row, score in list(entities.items())[: settings.facts]:
+            named[row] += score or 0.0
     seeds = np.flatnonzero(named)
     if settings.specificity:
         spread = graph.entity_chunks.offsets[seeds + 1] - graph.entity_chunks.offsets[seeds]

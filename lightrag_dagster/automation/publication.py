@@ -1,0 +1,49 @@
+"""Publishing by itself: when what is accepted differs from what is published."""
+
+import time
+
+import dagster as dg
+
+from lightrag_dagster.automation.values import PUBLICATION_CHECK_SECONDS, PUBLICATION_RETRY_SECONDS
+from lightrag_dagster.documents.sources import find_sources
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stores.acceptance import wanted_inputs
+from lightrag_dagster.stores.generations import generation_id
+from lightrag_dagster.stores.history import held
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.publication import current_manifest, snapshots
+from lightrag_dagster.versions import Versions
+
+_UNDER_WAY = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+]
+
+
+@dg.sensor(
+    name="publish_accepted",
+    job_name="publish",
+    minimum_interval_seconds=PUBLICATION_CHECK_SECONDS,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Merges and publishes when the accepted versions of the sources, or the sources themselves, are no "
+    "longer those of the newest snapshot, and no ingestion is under way.",
+)
+def publish_accepted(
+    context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
+) -> dg.RunRequest | dg.SkipReason:
+    """Compare manifests, never the event log; a source that is gone counts as a change."""
+    jobs = [dg.RunsFilter(job_name=job, statuses=_UNDER_WAY) for job in ("ingest", "publish")]
+    if any(context.instance.get_runs_count(job) for job in jobs):
+        return dg.SkipReason("waiting for the runs under way")
+    home = Home(settings.home)
+    wanted = wanted_inputs(home, list(find_sources(settings)), Versions.of(settings).generation)
+    newest = snapshots(home)[-1] if held(home) else current_manifest(home)
+    if not wanted.sources:
+        return dg.SkipReason("no source has an accepted version yet")
+    if newest is not None and newest.inputs == wanted:
+        return dg.SkipReason("the newest snapshot holds what is accepted")
+    # The same inputs are tried again after a while: what failed may have been mended outside.
+    bucket = int(time.time() // PUBLICATION_RETRY_SECONDS)
+    return dg.RunRequest(run_key=f"{generation_id(wanted)} {bucket}")
