@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stores import history
@@ -16,6 +16,7 @@ from lightrag_dagster.stores.retention import collect_garbage
 
 _LOCK_SECONDS = 5.0
 _SHOWN = 10
+_ID_LENGTH = 36
 _MEGABYTE = 1_000_000
 
 
@@ -26,13 +27,14 @@ def list_snapshots(console: Console) -> None:
     names: dict[str, list[str]] = {}
     for name, snapshot_id in history.pins(home).items():
         names.setdefault(snapshot_id, []).append(name)
-    table = Table("number", "snapshot", "published at", "documents", "entities", "relations", "")
+    snapshot = Column("snapshot", no_wrap=True, min_width=_ID_LENGTH)
+    table = Table("number", snapshot, "published", "documents", "entities", "relations", "")
     for one in snapshots(home):
         marks = list(names.get(one.snapshot_id, []))
         if current and one.snapshot_id == current.snapshot_id:
             marks.append("held" if holding else "published")
         rows = (str(one.rows[name]) for name in ("raw_documents", "entities", "relations"))
-        table.add_row(str(one.sequence), one.snapshot_id, one.published_at, *rows, ", ".join(marks))
+        table.add_row(str(one.sequence), one.snapshot_id, one.published_at[:16], *rows, ", ".join(marks))
     console.print(table)
 
 

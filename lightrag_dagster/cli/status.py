@@ -33,10 +33,10 @@ def show_status(console: Console) -> None:
     if manifest is None:
         console.print(f"Nothing is published in {home.root} yet; run `lightrag-dagster run`.")
     else:
-        if held(home):
-            console.print("A rollback holds it published; `lightrag-dagster release` publishes the newest again.")
         rows = manifest.rows
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
+        if held(home):
+            console.print("A rollback holds it published; `lightrag-dagster release` publishes the newest again.")
         console.print(
             f"{rows['raw_documents']} documents, {rows['chunks']} chunks, {rows['entities']} entities, "
             f"{rows['relations']} relations"

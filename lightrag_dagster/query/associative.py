@@ -3,8 +3,8 @@
 After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), whose settings are the defaults. A walk starts at what
 the question resembles: the ends of the few relations (facts) nearest to it, or where there are none the entities, and
 with a small share the chunks nearest to it. It goes on along relations and between entities and the chunks that mention
-them, and begins anew with probability 1 − damping. Chunks are ranked by how
-often it comes by. No model is asked but the embedder.
+them, and begins anew with probability 1 − damping. Chunks are ranked by how often it comes by. No model is asked but
+the embedder.
 """
 
 import numpy as np
