@@ -79,7 +79,7 @@ def plan(
 @app.command()
 def query(
     question: Annotated[str, typer.Argument(help="What to ask.")],
-    mode: Annotated[str | None, typer.Option(help="naive, local, global, hybrid, mix or bypass.")] = None,
+    mode: Annotated[str | None, typer.Option(help="naive, local, global, hybrid, mix, ppr or bypass.")] = None,
     source: Annotated[list[str] | None, typer.Option(help="See this source alone; can be repeated.")] = None,
     path: Annotated[list[str] | None, typer.Option(help="See paths like 2024/* alone; can be repeated.")] = None,
     media_type: Annotated[list[str] | None, typer.Option(help="See text/html, say, alone; can be repeated.")] = None,

@@ -42,7 +42,7 @@ def test_empty(query: str, mode: str) -> None:
 
 
 def test_an_unknown_mode_names_the_six() -> None:
-    with pytest.raises(QueryError, match="'clever'; choose one of naive, local, global, hybrid, mix, bypass"):
+    with pytest.raises(QueryError, match="'clever'; choose one of naive, local, global, hybrid, mix, ppr, bypass"):
         question_of("Who?", {"mode": "clever"}, DEFAULTS)
 
 
