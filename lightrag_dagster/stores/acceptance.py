@@ -88,11 +88,6 @@ def wanted_inputs(home: Home, sources: Iterable[str], fingerprint: str) -> Gener
     )
 
 
-def forget(home: Home, source: str) -> None:
-    """Drop what was accepted of a source that is gone; its tables stay."""
-    home.accepted(source).unlink(missing_ok=True)
-
-
 def _broken_lineage(source: str, current: Mapping[str, TableVersion]) -> str | None:
     for table in SOURCE_TABLES:
         if table not in current:

@@ -2,9 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.stores.acceptance import accept, accepted, forget, wanted_inputs
+from lightrag_dagster.stores.acceptance import accept, accepted, wanted_inputs
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.tables import SourceTables
 from tests.stores.corpus import OFFICE, RIVER, home_of, write_source
@@ -105,24 +104,3 @@ def test_what_a_merge_reads(tmp_path: Path) -> None:
     assert inputs.left_out == {"office": "no version of it was accepted yet"}
     assert inputs.fingerprint == "code"
     assert wanted_inputs(home, ["office", "river"], "code") == inputs
-
-
-def test_a_forgotten_source_is_merged_no_more(tmp_path: Path) -> None:
-    home = home_of(tmp_path, **{"river": RIVER, "a/b.c": OFFICE, "gone": OFFICE})
-    for source in ("river", "a/b.c", "gone"):
-        accept(home, source, 0.0)
-    forget(home, "gone")
-    assert accepted(home, "gone") is None
-    assert accepted(home, "a/b.c") is not None
-    forget(home, "river")
-    forget(home, "never there")
-    assert accepted(home, "river") is None
-    assert SourceTables(home).current("chunks", "river") is not None
-
-
-def test_a_damaged_record_is_named(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.accepted("river").parent.mkdir()
-    home.accepted("river").write_text("{")
-    with pytest.raises(StoreError, match=r"river\.json cannot be read; delete it"):
-        accepted(home, "river")
