@@ -41,7 +41,7 @@ def test_empty(query: str, mode: str) -> None:
         question_of(query, {"mode": mode}, DEFAULTS)
 
 
-def test_an_unknown_mode_names_the_six() -> None:
+def test_an_unknown_mode_names_them_all() -> None:
     with pytest.raises(QueryError, match="'clever'; choose one of naive, local, global, hybrid, mix, ppr, bypass"):
         question_of("Who?", {"mode": "clever"}, DEFAULTS)
 
