@@ -89,7 +89,14 @@ async def merge(
         summaries = await summarise(groups, model, prompts, settings, count_tokens, max_concurrency)
         connection.register(
             "summary",
-            pa.table({"id": list(summaries), "summary": list(summaries.values())}, _SUMMARY),
+            pa.table(
+                {
+                    "id": list(summaries),
+                    "summary": list(summaries.values()),
+                    "failed": [None if summary else "failed" for summary in summaries.values()],
+                },
+                _SUMMARY,
+            ),
         )
         basis = identity.digest(prompts.fingerprint("summary"), model.identity, settings.model_dump())
         parameters = {"embedder_identity": embedder_identity, "text_basis": basis}
@@ -101,7 +108,7 @@ async def merge(
         )
 
 
-_SUMMARY = pa.schema([("id", pa.string()), ("summary", pa.string())])
+_SUMMARY = pa.schema([(name, pa.string()) for name in ("id", "summary", "failed")])
 
 
 def _load(connection: duckdb.DuckDBPyConnection, inputs: Sequence[MergeInput]) -> None:

@@ -14,7 +14,7 @@ described AS (
     SELECT g.entity_id, g.name, g.type,
            coalesce(s.summary, array_to_string(d.descriptions, '<SEP>'), 'Entity ' || g.name) AS description,
            p.chunk_ids, p.doc_ids, p.file_paths, p.sources, g.mention_count, coalesce(e.degree, 0) AS degree,
-           left(sha256(to_json([coalesce(d.descriptions, []), [$text_basis]])::VARCHAR), 32) AS text_fingerprint
+           left(sha256(to_json([coalesce(d.descriptions, []), [$text_basis, s.failed]])::VARCHAR), 32) AS text_fingerprint
     FROM entity_group g
     JOIN provenance p ON p.id = g.entity_id
     LEFT JOIN entity_description d ON d.id = g.entity_id

@@ -15,7 +15,7 @@ described AS (
            coalesce(s.summary, array_to_string(d.descriptions, '<SEP>'), a.name || ' — ' || b.name) AS description,
            g.weight, p.chunk_ids, p.doc_ids, p.file_paths, p.sources, g.mention_count,
            x.degree + y.degree AS rank,
-           left(sha256(to_json([coalesce(d.descriptions, []), [$text_basis]])::VARCHAR), 32) AS text_fingerprint
+           left(sha256(to_json([coalesce(d.descriptions, []), [$text_basis, s.failed]])::VARCHAR), 32) AS text_fingerprint
     FROM relation_group g
     JOIN provenance p ON p.id = g.relation_id
     JOIN entity_spelling a ON a.entity_id = g.src_id
