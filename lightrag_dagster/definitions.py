@@ -7,6 +7,7 @@ import dagster as dg
 
 from assets import ASSETS, CHECKS, INGESTION, PUBLICATION
 from lightrag_dagster.automation import SCHEDULES, SENSORS
+from lightrag_dagster.memory import give_memory_back
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.versions import Versions
 from resources import build_resources
@@ -22,6 +23,7 @@ ASK = dg.define_asset_job("ask", selection=["answers"], description="Ask the pub
 
 def build_definitions(settings: Settings) -> dg.Definitions:
     """Return the code location under given settings."""
+    give_memory_back()
     versions = Versions.of(settings).by_asset()
     return dg.Definitions(
         assets=dg.map_asset_specs(
