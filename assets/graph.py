@@ -3,9 +3,7 @@
 import dagster as dg
 
 from assets.metadata import OWNERS, stopwatch
-from lightrag_dagster.stores.adjacency import build_adjacency
 from lightrag_dagster.stores.generations import ADJACENCY
-from lightrag_dagster.stores.graph import build_graph
 from resources import GenerationsResource
 
 
@@ -24,6 +22,9 @@ from resources import GenerationsResource
 )
 def knowledge_graph(generations: GenerationsResource) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""
+    from lightrag_dagster.stores.adjacency import build_adjacency
+    from lightrag_dagster.stores.graph import build_graph
+
     with stopwatch() as watch, generations.building():
         generation = generations.newest()
         counts = build_graph(generation)

@@ -4,9 +4,7 @@ import dagster as dg
 
 from assets.metadata import OWNERS, stopwatch
 from lightrag_dagster.errors import IntegrityError
-from lightrag_dagster.stores.integrity import findings
 from lightrag_dagster.stores.publication import publish
-from lightrag_dagster.stores.views import build_views
 from resources import GenerationsResource
 
 
@@ -28,6 +26,8 @@ from resources import GenerationsResource
 )
 def knowledge_base(generations: GenerationsResource) -> dg.MaterializeResult:
     """Check the newest generation and make it the published snapshot."""
+    from lightrag_dagster.stores.views import build_views
+
     with stopwatch() as watch, generations.building() as home:
         generation = generations.newest()
         build_views(generation)
@@ -51,6 +51,8 @@ def knowledge_base(generations: GenerationsResource) -> dg.MaterializeResult:
 )
 def integrity(generations: GenerationsResource) -> dg.AssetCheckResult:
     """Report what breaks I5 in the newest generation."""
+    from lightrag_dagster.stores.integrity import findings
+
     try:
         problems = findings(generations.newest())
     except IntegrityError as error:

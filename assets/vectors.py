@@ -6,7 +6,6 @@ import dagster as dg
 
 from assets.metadata import OWNERS, account_of, stopwatch
 from lightrag_dagster.blocking import wait_for
-from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
 from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.generations import Generation
@@ -21,6 +20,8 @@ def _vectors(
     embedder: EmbedderResource,
     name: str,
 ) -> dg.MaterializeResult:
+    from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
+
     async def build(generation: Generation) -> tuple[VectorTable, Usage]:
         async with embedder.open(account_of(context, settings)) as model:
             entry = await build_vectors(generation, name, model, settings.embedding)

@@ -1,6 +1,8 @@
 """What Dagster loads, and which way imports point."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import dagster as dg
@@ -98,3 +100,14 @@ def _imported(file: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module.split(".")[0])
     return names
+
+
+def test_loading_the_definitions_opens_no_store() -> None:
+    # A process that only lists definitions would else end with lines about what the stores' bindings leave behind.
+    statement = (
+        "import sys, lightrag_dagster.definitions; print({'duckdb', 'kuzu', 'lancedb', 'openai'} & set(sys.modules))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", statement], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert loaded.stdout == "set()\n"
