@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, stopwatch
+from assets.metadata import OWNERS, WRITER_POOL, stopwatch
 from lightrag_dagster.stores.generations import ADJACENCY
 from resources import GenerationsResource
 
@@ -16,6 +16,7 @@ from resources import GenerationsResource
         "entity_evidence",
     ],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"kuzu"},
     owners=OWNERS,
     description="Document → Chunk → Entity and Entity — Entity, written once and verified; and the same as arrays.",

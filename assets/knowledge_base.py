@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, stopwatch
+from assets.metadata import OWNERS, WRITER_POOL, stopwatch
 from lightrag_dagster.errors import IntegrityError
 from lightrag_dagster.stores.publication import publish
 from resources import GenerationsResource
@@ -20,6 +20,7 @@ from resources import GenerationsResource
         "knowledge_graph",
     ],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"parquet", "duckdb"},
     owners=OWNERS,
     description="The manifest that pins one version of every table and store; readers see it whole or not at all.",

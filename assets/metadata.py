@@ -23,6 +23,8 @@ A run without them, as a person starts it in the UI or by `dg launch`, brings it
 OWNERS = ["team:data-platform"]
 # One run at a time asks a language model, so that the limits of a run are those of the home.
 LLM_POOL = "llm"
+# One run at a time writes the stores; the builder's lock would make the others wait too, but in a running process.
+WRITER_POOL = "writer"
 _PREVIEW_ROWS = 5
 _PREVIEW_CHARACTERS = 60
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.metadata import OWNERS, account_of, stopwatch
+from assets.metadata import OWNERS, WRITER_POOL, account_of, stopwatch
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.settings import Settings
@@ -52,6 +52,7 @@ def _vectors(
 @dg.asset(
     deps=[dg.AssetDep("chunks", partition_mapping=dg.AllPartitionMapping()), "entities"],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"lancedb"},
     owners=OWNERS,
     description="One vector a distinct chunk, of its text. Follows `entities`, which begins the generation.",
@@ -69,6 +70,7 @@ def chunk_vectors(
 @dg.asset(
     deps=["entities"],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"lancedb"},
     owners=OWNERS,
     description="One vector an entity, of its name and description.",
@@ -86,6 +88,7 @@ def entity_vectors(
 @dg.asset(
     deps=["relations"],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"lancedb"},
     owners=OWNERS,
     description="One vector a relation, of its keywords, endpoints and description.",

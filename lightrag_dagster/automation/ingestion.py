@@ -5,6 +5,7 @@ from collections.abc import Set
 
 import dagster as dg
 
+from lightrag_dagster.automation.reconciliation import AUTOMATIC
 from lightrag_dagster.automation.values import NIGHTLY
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import find_sources
@@ -22,8 +23,9 @@ _log = logging.getLogger(__name__)
     name="nightly",
     cron_schedule=NIGHTLY,
     job_name="ingest",
-    description="Ingests every source of which files, prompts, settings or code changed, or chunks wait to be asked "
-    "about again. Stopped until somebody starts it, since it may cost money.",
+    description="Ingests every source of which files changed or chunks wait to be asked about again; what edited "
+    "prompts or settings would make otherwise waits for a backfill. Stopped until somebody starts it, since it may "
+    "cost money.",
 )
 def nightly(
     context: dg.ScheduleEvaluationContext, settings: dg.ResourceParam[Settings]
@@ -31,7 +33,7 @@ def nightly(
     """Request a run for each stale source."""
     stale = stale_sources(settings, set(context.instance.get_dynamic_partitions("source")))
     night = context.scheduled_execution_time.isoformat()
-    requests = [dg.RunRequest(partition_key=name, run_key=f"{name} {night}") for name in stale]
+    requests = [dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=AUTOMATIC) for name in stale]
     return requests or dg.SkipReason("nothing changed in any source")
 
 

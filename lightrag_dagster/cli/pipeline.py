@@ -8,6 +8,7 @@ import dagster as dg
 
 from assets.metadata import COMMAND_TAG, KEEP_DRIFTED
 from assets.partitions import SOURCES
+from lightrag_dagster.automation.runs import end_orphans
 from lightrag_dagster.cli.instance import open_instance
 from lightrag_dagster.cli.progress import Display
 from lightrag_dagster.cost.ledger import Ledger
@@ -62,6 +63,7 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display,
     home = Home(settings.home)
     sources = chosen_sources(settings, names)
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
+        end_orphans(instance, home)
         runner = _Runner(settings, instance, display, backfill=backfill)
         runner.sync_partitions(list(find_sources(settings)))
         outcome = Outcome()
