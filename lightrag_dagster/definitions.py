@@ -6,7 +6,7 @@ Reading settings and prompt files is all that happens at load.
 import dagster as dg
 
 from assets import ASSETS, CHECKS, INGESTION, PUBLICATION
-from lightrag_dagster.automation import FRESHNESS, SCHEDULES, SENSORS, conditions
+from lightrag_dagster.automation import FRESHNESS, SENSORS, conditions, schedules
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.versions import Versions
 from resources import build_resources
@@ -38,7 +38,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         assets=dg.map_asset_specs(complete, ASSETS),
         asset_checks=CHECKS,
         jobs=[INGEST, PUBLISH, ASK, REPORT],
-        schedules=SCHEDULES,
+        schedules=schedules(settings),
         sensors=SENSORS,
         resources=build_resources(settings),
         executor=dg.in_process_executor,

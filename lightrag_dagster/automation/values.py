@@ -1,12 +1,9 @@
-"""The named values of automation, each with a sentence on why."""
+"""The named values of automation, each with a sentence on why; when the night begins is the setting `nightly`."""
 
 from datetime import timedelta
 
 SOURCE_CHECK_SECONDS = 60
 """Often enough that a new folder is a partition before its owner looks; listing folder names is cheap."""
-
-NIGHTLY = "0 2 * * *"
-"""Two in the morning, UTC: after the day's last edits, and early enough to be mended before anybody reads."""
 
 MORNING = "0 6 * * *"
 """The report is made when the night's runs have ended and before the first person asks how they went."""
