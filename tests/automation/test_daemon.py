@@ -65,7 +65,7 @@ def daemon(settings: Settings, **environment: str) -> Iterator[str]:
             error.add_note(log.read_text(errors="replace")[-8000:])
             raise
         finally:
-            os.killpg(server.pid, signal.SIGINT)
+            os.killpg(server.pid, signal.SIGTERM)
             try:
                 server.wait(60)
             except subprocess.TimeoutExpired:
