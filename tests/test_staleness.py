@@ -9,6 +9,7 @@ import pytest
 from assets import INGESTION
 from assets.metadata import KEEP_DRIFTED
 from lightrag_dagster import versions
+from lightrag_dagster.cost.planning import make_plan
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import chosen_sources
 from lightrag_dagster.errors import ProviderAccessError
@@ -76,6 +77,11 @@ def asked(server: Loopback) -> int:
     return count
 
 
+def planned(settings: Settings, *, backfill: bool = False) -> int:
+    """Return how many chunks would be asked about."""
+    return sum(source.chunks_new for source in make_plan(settings, backfill=backfill).sources)
+
+
 def drift(settings: Settings) -> dict[str, list[str]]:
     tables = SourceTables(Home(settings.home))
     return {one.name: drifted(tables, one.name, Versions.of(settings)) for one in chosen_sources(settings, [])}
@@ -99,6 +105,7 @@ def test_an_edited_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -
 
     # New text alone is asked about; what was renamed, or did not change, keeps the answers that it has.
     write_source(edited, "notes", {"river.md": RIVER, "renamed.txt": FLOOD, "new.txt": "Ulla Berg visited Kessing."})
+    assert [planned(edited), planned(edited, backfill=True)] == [1, 4]
     assert ingest(edited) == ["notes"]
     assert asked(loopback) == 1
     assert drift(edited)["notes"] == ["extractions"]

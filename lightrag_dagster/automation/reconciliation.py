@@ -44,11 +44,12 @@ def reconcile(
 
 
 def left_behind(settings: Settings, instance: dg.DagsterInstance) -> list[str]:
-    """Return the partitions of which a table is missing or older than what it is made from, files apart.
+    """Return the partitions of which a table is missing or older than what it is made from, files and drift apart.
 
     Left out are those with a run under way, and those that failed too often since yesterday.
     """
-    tables, versions = SourceTables(Home(settings.home)), Versions.of(settings)
+    tables = SourceTables(Home(settings.home))
+    versions = Versions.of(settings.model_copy(update={"backfill": "manual"}))
     names = []
     for name in sorted(instance.get_dynamic_partitions("source")):
         documents = tables.current("raw_documents", name)

@@ -17,10 +17,11 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.instance import open_instance
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import ExtractionSettings, Settings
+from lightrag_dagster.states import source_states
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.publication import current_manifest
-from tests.support import OFFICE, RIVER, write_source
+from tests.support import OFFICE, RIVER, run, write_source
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 600.0
@@ -43,18 +44,12 @@ def daemon(settings: Settings, **environment: str) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     open_instance(Home(settings.home)).dispose()
-    variables = {
-        "DAGSTER_HOME": str(Home(settings.home).dagster),
-        "LIGHTRAG_HOME": str(settings.home),
-        "LIGHTRAG_SOURCES": str(settings.sources),
-        "PYTHONPATH": str(ROOT),
-    }
     log = settings.home / "dg.log"
     with log.open("wb") as output:
         server = subprocess.Popen(
             ["dg", "dev", "--host", "127.0.0.1", "--port", str(port)],
             cwd=ROOT,
-            env=os.environ | variables | environment,
+            env=os.environ | _variables(settings) | environment,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -71,6 +66,15 @@ def daemon(settings: Settings, **environment: str) -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 os.killpg(server.pid, signal.SIGKILL)
                 server.wait()
+
+
+def _variables(settings: Settings) -> dict[str, str]:
+    return {
+        "DAGSTER_HOME": str(Home(settings.home).dagster),
+        "LIGHTRAG_HOME": str(settings.home),
+        "LIGHTRAG_SOURCES": str(settings.sources),
+        "PYTHONPATH": str(ROOT),
+    }
 
 
 def ask(address: str, query: str, **variables: str) -> dict[str, Any]:
@@ -98,6 +102,20 @@ def until(ready: Callable[[], object], what: str) -> None:
 def answer(settings: Settings) -> str:
     with KnowledgeBase.open(settings=settings) as knowledge_base:
         return knowledge_base.query("Where did Orrin Instruments open an office?", mode="naive").text
+
+
+@pytest.mark.long
+def test_dg_launch_is_a_backfill(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    run(settings)
+    environment = os.environ | _variables(settings) | {"LIGHTRAG_EXTRACTION__LANGUAGE": "German"}
+    german = settings.model_copy(update={"extraction": ExtractionSettings(language="German")})
+    assert [one.drifted for one in source_states(german)] == [["extractions"]]
+
+    launch = ["dg", "launch", "--job", "ingest", "--partition", "notes"]
+    subprocess.run(launch, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=LONGEST)
+
+    assert [one.drifted for one in source_states(german)] == [[]]
 
 
 @pytest.mark.long
