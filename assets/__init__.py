@@ -3,6 +3,7 @@
 from assets.answers import answers
 from assets.chunks import chunks
 from assets.documents import raw_documents
+from assets.drift_report import drift_report
 from assets.extractions import extractions
 from assets.graph import knowledge_graph
 from assets.knowledge_base import integrity, knowledge_base
@@ -16,7 +17,7 @@ INGESTION = [raw_documents, chunks, extractions, mentions]
 PUBLICATION = [merged, chunk_vectors, entity_vectors, relation_vectors, knowledge_graph, knowledge_base]
 """Assets over all sources, up to the published snapshot."""
 
-ASSETS = [*INGESTION, *PUBLICATION, answers]
+ASSETS = [*INGESTION, *PUBLICATION, answers, drift_report]
 
 CHECKS = [integrity]
 

@@ -3,13 +3,23 @@
 import dagster as dg
 import pyarrow as pa
 
-from assets.metadata import LLM_POOL, OWNERS, account_of, counts, stopwatch, table_metadata
+from assets.metadata import (
+    LLM_POOL,
+    OWNERS,
+    account_of,
+    counts,
+    keeps_drifted,
+    made_by,
+    stopwatch,
+    table_metadata,
+)
 from assets.partitions import SOURCES
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.extraction.extractions import extract
+from lightrag_dagster.extraction.extractions import extract, made_otherwise
 from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.staleness import recorded_fingerprint
 from lightrag_dagster.versions import Versions
 from resources import ChatModelResource, TablesResource
 
@@ -56,6 +66,7 @@ def extractions(
                 previous,
                 longer_outputs=llm.longer_outputs,
                 retry_failed=llm.retry_failed,
+                keep_drifted=keeps_drifted(context, settings),
                 count_tokens=load_tokenizer(settings.chunking.encoding).count,
             )
             return rows, model.usage
@@ -63,16 +74,25 @@ def extractions(
     with stopwatch() as watch:
         chunks = store.require("chunks", source)
         rows, usage = wait_for(ask(store.read("chunks", source, chunks.version)))
+        drifted = made_otherwise(rows, versions.extractions)
         version = store.write(
-            "extractions", source, rows, inputs={"chunks": chunks.version}, fingerprint=versions.extractions
+            "extractions",
+            source,
+            rows,
+            inputs={"chunks": chunks.version},
+            fingerprint=recorded_fingerprint(
+                versions.extractions, store.current("extractions", source), kept=drifted, made=rows.num_rows - drifted
+            ),
         )
     status = counts(rows["status"])
     failed = status.get("failed", 0)
     share = failed / max(1, rows.num_rows)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(version.version),
+        tags=made_by(version.fingerprint),
         metadata=table_metadata(
             rows,
+            drifted=drifted,
             seconds=watch.seconds,
             calls=usage.calls,
             stored_answers=usage.stored,

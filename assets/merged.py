@@ -1,6 +1,7 @@
 """`entities`, `relations` and their evidence: the merge over all accepted sources."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -9,7 +10,6 @@ from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.llm.protocol import Usage
-from lightrag_dagster.merging.merge import Merged, MergeInput, merge
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.acceptance import wanted_inputs
@@ -19,6 +19,9 @@ from lightrag_dagster.stores.manifest import GenerationInputs
 from lightrag_dagster.stores.tables import SourceTables
 from lightrag_dagster.versions import Versions
 from resources import ChatModelResource, GenerationsResource
+
+if TYPE_CHECKING:
+    from lightrag_dagster.merging.merge import Merged, MergeInput
 
 _DESCRIPTIONS = {
     "entities": "One row an entity: the merge of its mentions in every source.",
@@ -48,9 +51,11 @@ def merged(
     chat_model: ChatModelResource,
 ) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
+    from lightrag_dagster.merging.merge import merge
+
     versions = Versions.of(settings)
 
-    async def run(inputs: GenerationInputs, home: Home) -> tuple[Merged, Usage]:
+    async def run(inputs: GenerationInputs, home: Home) -> "tuple[Merged, Usage]":
         async with chat_model.open("summarise", account_of(context, settings)) as model:
             result = await merge(
                 _files(SourceTables(home), inputs),
@@ -89,7 +94,9 @@ def merged(
         )
 
 
-def _files(tables: SourceTables, inputs: GenerationInputs) -> list[MergeInput]:
+def _files(tables: SourceTables, inputs: GenerationInputs) -> "list[MergeInput]":
+    from lightrag_dagster.merging.merge import MergeInput
+
     return [
         MergeInput(
             source=source,

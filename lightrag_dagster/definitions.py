@@ -6,7 +6,7 @@ Reading settings and prompt files is all that happens at load.
 import dagster as dg
 
 from assets import ASSETS, CHECKS, INGESTION, PUBLICATION
-from lightrag_dagster.automation import SCHEDULES, SENSORS
+from lightrag_dagster.automation import FRESHNESS, SENSORS, conditions, schedules
 from lightrag_dagster.memory import give_memory_back
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.versions import Versions
@@ -20,18 +20,27 @@ PUBLISH = dg.define_asset_job(
 )
 ASK = dg.define_asset_job("ask", selection=["answers"], description="Ask the published snapshot every question.")
 
+REPORT = dg.define_asset_job("report", selection=["drift_report"], description="Report what is pending or has drifted.")
+
 
 def build_definitions(settings: Settings) -> dg.Definitions:
     """Return the code location under given settings."""
     give_memory_back()
-    versions = Versions.of(settings).by_asset()
+    versions, following = Versions.of(settings).by_asset(), conditions(settings)
+
+    def complete(spec: dg.AssetSpec) -> dg.AssetSpec:
+        name = spec.key.to_user_string()
+        return spec.replace_attributes(
+            code_version=versions[name],
+            automation_condition=following.get(name),
+            freshness_policy=FRESHNESS.get(name),
+        )
+
     return dg.Definitions(
-        assets=dg.map_asset_specs(
-            lambda spec: spec.replace_attributes(code_version=versions[spec.key.to_user_string()]), ASSETS
-        ),
+        assets=dg.map_asset_specs(complete, ASSETS),
         asset_checks=CHECKS,
-        jobs=[INGEST, PUBLISH, ASK],
-        schedules=SCHEDULES,
+        jobs=[INGEST, PUBLISH, ASK, REPORT],
+        schedules=schedules(settings),
         sensors=SENSORS,
         resources=build_resources(settings),
         executor=dg.in_process_executor,

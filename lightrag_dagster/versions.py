@@ -20,6 +20,7 @@ _REVISIONS = {
     "mentions": 1,
     "merge": 1,
     "stores": 2,
+    "report": 1,
 }
 
 
@@ -113,4 +114,5 @@ class Versions:
             "knowledge_graph": self.generation,
             "knowledge_base": self.generation,
             "answers": self.answers,
+            "drift_report": digest(_REVISIONS["report"]),
         }

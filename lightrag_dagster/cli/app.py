@@ -68,12 +68,26 @@ def run(
 @app.command()
 def plan(
     source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Show what `run` would do and cost; no model is asked."""
     from lightrag_dagster.cli.plan import show_plan
 
-    show_plan(Console(highlight=False), source or [], as_json=as_json)
+    show_plan(Console(highlight=False), source or [], backfill=backfill, as_json=as_json)
+
+
+@app.command()
+def backfill(
+    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every source that has drifted.")] = False,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before more than this is spent. US dollars.")] = None,
+) -> None:
+    """Make anew what edited prompts, models or settings would make otherwise; without options, show the price."""
+    from lightrag_dagster.cli.backfill import run_backfill
+
+    console = Console(highlight=False)
+    raise typer.Exit(run_backfill(console, source or [], everything=everything, max_cost=max_cost))
 
 
 @app.command()

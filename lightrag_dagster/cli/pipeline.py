@@ -6,8 +6,9 @@ from uuid import uuid4
 
 import dagster as dg
 
-from assets.metadata import COMMAND_TAG
+from assets.metadata import COMMAND_TAG, KEEP_DRIFTED
 from assets.partitions import SOURCES
+from lightrag_dagster.automation.runs import end_orphans
 from lightrag_dagster.cli.instance import open_instance
 from lightrag_dagster.cli.progress import Display
 from lightrag_dagster.cost.ledger import Ledger
@@ -44,13 +45,14 @@ class Outcome:
     cost_usd: float = 0.0
 
 
-def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display) -> Outcome:
+def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display, *, backfill: bool = False) -> Outcome:
     """Ingest the sources that changed, then merge and publish when the result would differ.
 
     Args:
         settings: Settings of this run.
         names: Sources to look at; all when empty.
         display: Where progress is shown.
+        backfill: Make anew what prompts, models, settings or code of today would make otherwise.
 
     Raises:
         SourceError: no source is configured, or a name is not one.
@@ -61,7 +63,8 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
     home = Home(settings.home)
     sources = chosen_sources(settings, names)
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
-        runner = _Runner(settings, instance, display)
+        end_orphans(instance, home)
+        runner = _Runner(settings, instance, display, backfill=backfill)
         runner.sync_partitions(list(find_sources(settings)))
         outcome = Outcome()
         for source in sources:
@@ -82,11 +85,12 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
 class _Runner:
     """Runs Dagster jobs in this process against the home's instance."""
 
-    def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display) -> None:
+    def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display, *, backfill: bool) -> None:
         self._settings = settings
         self._home = Home(settings.home)
         self._instance = instance
         self._display = display
+        self._backfill = backfill
         self._versions = Versions.of(settings)
         self._definitions = build_definitions(settings)
         self.command = str(uuid4())
@@ -104,7 +108,7 @@ class _Runner:
         """Run the ingestion job for one source when something of it is stale; say whether it ran."""
         signature = listing_signature(list_files(source))
         tables = SourceTables(self._home)
-        if first_stale(tables, source.name, signature, self._versions) is None:
+        if first_stale(tables, source.name, signature, self._versions, backfill=self._backfill) is None:
             return False
         self._execute("ingest", source.name)
         return True
@@ -138,7 +142,7 @@ class _Runner:
             partition_key=partition,
             run_config=_QUIET,
             run_id=run_id,
-            tags={COMMAND_TAG: self.command},
+            tags={COMMAND_TAG: self.command} | ({} if self._backfill else KEEP_DRIFTED),
         )
 
     def _show(self, entry: dg.EventLogEntry) -> None:

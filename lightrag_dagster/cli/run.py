@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from lightrag_dagster.cli.pipeline import bring_up_to_date
+from lightrag_dagster.cli.pipeline import Outcome, bring_up_to_date
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.settings import load_settings
 
@@ -20,6 +20,11 @@ def run_pipeline(console: Console, sources: Sequence[str], overrides: Mapping[st
         settings = settings.model_copy(update={section: changed})
     with display(console) as shown:
         outcome = bring_up_to_date(settings, sources, shown)
+    return print_outcome(console, outcome)
+
+
+def print_outcome(console: Console, outcome: Outcome) -> int:
+    """Say what happened and return the exit code: 0, or 1 when a source failed."""
     for source, reason in outcome.failed.items():
         console.print(f"[red]{source} failed[/]: ", end="")
         console.print(reason, markup=False)

@@ -6,6 +6,7 @@ NEWEST                                the newest built generation
 HELD, pins.json, leases/              what a rollback holds, names of snapshots, which ones are open in readers
 responses.sqlite, vectors.sqlite      what was paid for
 ledger.sqlite                         what every run asked for, and what it cost
+failures.jsonl                        runs of the daemon that failed, one JSON object a line
 tables/<table>/<source>/              immutable Parquet versions and `current.json`
 accepted/<source>.json                the versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest
@@ -52,6 +53,11 @@ class Home:
     def pins(self) -> Path:
         """Names of snapshots."""
         return self.root / "pins.json"
+
+    @property
+    def failures(self) -> Path:
+        """Runs of the daemon that failed, one JSON object a line."""
+        return self.root / "failures.jsonl"
 
     @property
     def leases(self) -> Path:

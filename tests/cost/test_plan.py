@@ -8,9 +8,9 @@ import pytest
 
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.cli.plan import make_plan
 from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.cost.plan import Documents, compare
+from lightrag_dagster.cost.planning import make_plan
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.llm.offline import OfflineChatModel
 from lightrag_dagster.llm.protocol import ChatRequest, Message
