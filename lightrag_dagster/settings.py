@@ -146,6 +146,11 @@ class LLMSettings(EndpointSettings):
     roles: dict[Role, RoleSettings] = Field(default={}, description="extract, summarise, keywords, answer: exceptions.")
 
     @property
+    def by_batch(self) -> bool:
+        """Whether extraction goes by the Batch API; the offline provider has none."""
+        return self.mode == "batch" and self.provider != "offline"
+
+    @property
     def longer_outputs(self) -> tuple[int, ...]:
         """Limits for asking again what was cut off: 2 and 4 times the usual one, up to the cap. Tokens."""
         usual, most = self.max_output_tokens, self.most_output_tokens

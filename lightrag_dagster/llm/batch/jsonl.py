@@ -14,10 +14,10 @@ from lightrag_dagster.settings import BatchSettings
 
 @dataclass
 class RequestFile:
-    """What is in a file: keys in their order, about how many tokens, and at most how many US dollars."""
+    """What is in a file: keys, bytes, about how many tokens, and at most how many US dollars."""
 
-    name: str
-    keys: list[str] = field(default_factory=list)
+    name: str = field(default_factory=lambda: uuid4().hex)
+    keys: set[str] = field(default_factory=set)
     size: int = 0
     tokens: int = 0
     worst_usd: float = 0.0
@@ -26,16 +26,22 @@ class RequestFile:
 class Spool:
     """Writes requests to files `<name>.jsonl`; calls `sealed` for each file that is whole and on disk.
 
-    A file holds at most `max_requests` requests and `max_bytes` bytes of the settings, but one request at least.
+    A file holds at most `max_requests` requests, `max_bytes` bytes and `room` tokens, but one request at least.
     """
 
-    def __init__(self, folder: Path, settings: BatchSettings, sealed: Callable[[RequestFile], None]) -> None:
+    def __init__(
+        self, folder: Path, settings: BatchSettings, room: int | None, sealed: Callable[[RequestFile], None]
+    ) -> None:
         self._folder = folder
         self._settings = settings
+        self._room = room
         self._sealed = sealed
         self._stream: IO[bytes] | None = None
-        self._file = RequestFile("")
-        self.requests = 0
+        self._file = RequestFile()
+
+    def __contains__(self, key: str) -> bool:
+        """Whether a request is in the file that is being written."""
+        return key in self._file.keys
 
     def add(self, key: str, body: dict[str, Any], tokens: int, worst_usd: float) -> None:
         """Write one request; it is submitted under its response key.
@@ -45,22 +51,19 @@ class Spool:
         """
         request = {"custom_id": key, "method": "POST", "url": self._settings.endpoint, "body": body}
         line = json.dumps(request).encode() + b"\n"
-        full = self._file.size + len(line) > self._settings.max_bytes
-        if len(self._file.keys) == self._settings.max_requests or (full and self._file.keys):
+        if self._file.keys and not self._fits(len(line), tokens):
             self.seal()
         try:
             if self._stream is None:
-                self._file = RequestFile(uuid4().hex)
                 self._folder.mkdir(parents=True, exist_ok=True)
                 self._stream = request_path(self._folder, self._file.name).open("wb")
             self._stream.write(line)
         except OSError as error:
             raise _refused(self._folder, error) from error
-        self._file.keys.append(key)
+        self._file.keys.add(key)
         self._file.size += len(line)
         self._file.tokens += tokens
         self._file.worst_usd += worst_usd
-        self.requests += 1
 
     def seal(self) -> None:
         """Finish the file that is being written, if any; raises as `add`."""
@@ -69,12 +72,25 @@ class Spool:
         try:
             self._stream.flush()
             os.fsync(self._stream.fileno())
-            self._stream.close()
         except OSError as error:
             raise _refused(self._folder, error) from error
-        self._stream = None
-        finished, self._file = self._file, RequestFile("")
+        self.close()
+        finished, self._file = self._file, RequestFile()
         self._sealed(finished)
+
+    def close(self) -> None:
+        """Let go of the file that is being written; unless it was sealed nobody will use it."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _fits(self, size: int, tokens: int) -> bool:
+        file, limits = self._file, self._settings
+        return (
+            len(file.keys) < limits.max_requests
+            and file.size + size <= limits.max_bytes
+            and (self._room is None or file.tokens + tokens <= self._room)
+        )
 
 
 def request_path(folder: Path, name: str) -> Path:
@@ -83,4 +99,4 @@ def request_path(folder: Path, name: str) -> Path:
 
 
 def _refused(folder: Path, error: OSError) -> StoreError:
-    return StoreError(f"cannot write requests to {folder}: {error.strerror or error}; nothing of them was submitted")
+    return StoreError(f"cannot write requests to {folder}: {error.strerror or error}; mend that and run again")

@@ -4,7 +4,6 @@ A batch is *prepared* (its file is written; it may or may not have reached the p
 (the provider is done with it), then *collected* (its answers are stored). Requests are known by their response keys.
 """
 
-import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
@@ -27,12 +26,15 @@ _DAY = 86_400.0
 class Batch:
     """One batch. `name` is ours, `batch_id` the provider's, `status` what the provider last said.
 
-    `tokens` are its input, about; `worst_usd` is what it may cost at most; `finished` counts the requests that the
-    provider is done with; `problem` says why it is not submitted yet or what became of it; `room` is, after it was
-    refused for want of room in the provider's queue, how many tokens to try next. Times are Unix seconds.
+    `run` is on whose account it was submitted; `tokens` are its input, about; `worst_usd` is what it may cost at most,
+    `cost_usd` what its answers did cost; `attempted` is whether the provider may have it under a name that we do not
+    know yet; `finished` counts the requests that the provider is done with; `problem` is the provider's word for why it
+    failed; `room` is, after it was refused for want of room in the provider's queue, how many tokens to try next. Times
+    are Unix seconds.
     """
 
     name: str
+    run: str
     source: str
     host: str
     model: str
@@ -41,6 +43,7 @@ class Batch:
     worst_usd: float
     prepared_at: float
     state: str = PREPARED
+    attempted: bool = False
     file_id: str | None = None
     batch_id: str | None = None
     status: str | None = None
@@ -50,43 +53,39 @@ class Batch:
     problem: str | None = None
     room: int | None = None
     ended_at: float | None = None
+    cost_usd: float = 0.0
 
 
 class Item(NamedTuple):
-    """A request without an answer: the batch it is in, how often it was tried, and the failure that settled it."""
+    """A request without an answer: the batch it is in, and the failure that settled it."""
 
     batch: str | None
-    attempts: int
     failure: ProviderError | None
 
 
 class Verdict(NamedTuple):
-    """What becomes of a request whose batch did not answer it: `failure` settles it, else it is submitted again."""
+    """What becomes of a request that its batch did not answer: `failure` settles it, else it is submitted again."""
 
     attempts: int
     failure: ProviderError | None = None
 
 
 class BatchLedger:
-    """Safe from several threads and processes; a commit survives a power cut. Every method raises StoreError."""
+    """Safe from several processes; a commit survives a power cut. Every method raises StoreError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         schema = files(__package__).joinpath("ledger.sql").read_text(encoding="utf-8")
         self._connection = open_database(path, schema, synchronous="FULL")
 
-    def batches(self, *states: str, source: str | None = None) -> list[Batch]:
-        """Return the batches in some states, the oldest first; with `source`, those it submitted or waits for."""
-        mine = "source = :source OR name IN (SELECT batch FROM waiting WHERE source = :source)"
-        rows = self._all(
-            f"SELECT * FROM batches WHERE state IN (SELECT value FROM json_each(:states)) AND (:source IS NULL OR {mine})"
-            " ORDER BY prepared_at, name",
-            {"states": json.dumps(states), "source": source},
-        )
-        return [Batch(*row) for row in rows]
+    def batches(self, *states: str) -> list[Batch]:
+        """Return the batches in some states, the oldest first; in any, when none is given."""
+        marks = ", ".join("?" * len(states))
+        where = f"WHERE state IN ({marks})" if states else ""
+        return [Batch(*row) for row in self._all(f"SELECT * FROM batches {where} ORDER BY prepared_at, name", states)]
 
-    def add(self, batch: Batch, keys: Iterable[str], run: str) -> None:
-        """Record a prepared batch, the requests in it, and that its source waits for it in a run."""
+    def add(self, batch: Batch, keys: Iterable[str]) -> None:
+        """Record a prepared batch, the requests in it, and that its source waits for it in its run."""
         marks = ", ".join("?" * len(fields(Batch)))
         with explained(self._path), self._connection as connection:
             connection.execute(f"INSERT INTO batches VALUES ({marks})", astuple(batch))
@@ -94,23 +93,23 @@ class BatchLedger:
                 "INSERT INTO items VALUES (?, ?, ?, 0, NULL, NULL) ON CONFLICT (key) DO UPDATE SET batch = excluded.batch",
                 ((key, batch.source, batch.name) for key in keys),
             )
-            connection.execute("INSERT INTO waiting VALUES (?, ?, ?)", (batch.source, batch.name, run))
+            connection.execute("INSERT INTO waiting VALUES (?, ?, ?)", (batch.source, batch.name, batch.run))
 
     def update(self, batch: Batch, **values: object) -> None:
         """Change columns of a batch, unless somebody else has moved it to another state meanwhile."""
-        assignments = ", ".join(f"{name} = :{name}" for name in values)
+        assignments = ", ".join(f"{name} = ?" for name in values)
         self._all(
-            f"UPDATE batches SET {assignments} WHERE name = :the_name AND state = :the_state",
-            {**values, "the_name": batch.name, "the_state": batch.state},
+            f"UPDATE batches SET {assignments} WHERE name = ? AND state = ?",
+            (*values.values(), batch.name, batch.state),
         )
 
     def item(self, key: str) -> Item | None:
         """Return what is known of a request that has no answer."""
-        rows = self._all("SELECT batch, attempts, kind, reason FROM items WHERE key = ?", (key,))
+        rows = self._all("SELECT batch, kind, reason FROM items WHERE key = ?", (key,))
         if not rows:
             return None
-        batch, attempts, kind, reason = rows[0]
-        return Item(batch, attempts, _FAILURES[kind](reason) if kind else None)
+        batch, kind, reason = rows[0]
+        return Item(batch, _FAILURES[kind](reason) if kind else None)
 
     def items(self, batch: Batch) -> dict[str, int]:
         """Return the requests of a batch that have no answer, and how often each was tried before."""
@@ -119,19 +118,17 @@ class BatchLedger:
     def collected(self, batch: Batch, unanswered: Mapping[str, Verdict], **values: object) -> None:
         """Record that the answers of a batch are stored, and what becomes of the requests without one."""
         rows = []
-        for key, verdict in unanswered.items():
-            failure = verdict.failure
-            rows.append((verdict.attempts, type(failure).__name__ if failure else None, str(failure), key))
-        assignments = "".join(f", {name} = ?" for name in values)
+        for key, (attempts, failure) in unanswered.items():
+            kind, reason = (type(failure).__name__, str(failure)) if failure else (None, None)
+            rows.append((attempts, kind, reason, key))
+        values = {"state": COLLECTED, "ended_at": batch.ended_at or time.time()} | values
+        assignments = ", ".join(f"{name} = ?" for name in values)
         with explained(self._path), self._connection as connection:
             connection.executemany(
                 "UPDATE items SET batch = NULL, attempts = ?, kind = ?, reason = ? WHERE key = ?", rows
             )
             connection.execute("DELETE FROM items WHERE batch = ?", (batch.name,))
-            connection.execute(
-                f"UPDATE batches SET state = ?, ended_at = coalesce(ended_at, ?){assignments} WHERE name = ?",
-                (COLLECTED, time.time(), *values.values(), batch.name),
-            )
+            connection.execute(f"UPDATE batches SET {assignments} WHERE name = ?", (*values.values(), batch.name))
 
     def wait(self, source: str, names: Iterable[str], run: str) -> None:
         """Record for which batches a source waits, and in which run; for no others."""
@@ -154,15 +151,20 @@ class BatchLedger:
         return dict(self._all("SELECT source, max(run) FROM waiting GROUP BY source ORDER BY source"))
 
     def due(self) -> dict[str, list[str]]:
-        """Return the sources that can go on, and which of the batches they wait for are not under way."""
-        rows = self._all(
-            "SELECT waiting.source, name FROM waiting JOIN batches ON name = batch WHERE state <> ? ORDER BY 1, 2",
-            (UNDER_WAY,),
-        )
-        sources: dict[str, list[str]] = {}
-        for source, name in rows:
-            sources.setdefault(source, []).append(name)
-        return sources
+        """Return the sources that can go on, and the batches that each waited for.
+
+        One can when none of its batches is under way, and one of them has ended or nothing at all is under way.
+        """
+        rows = self._all("SELECT waiting.source, name, state FROM waiting JOIN batches ON name = batch ORDER BY 1, 2")
+        idle = not self.batches(UNDER_WAY)
+        sources: dict[str, dict[str, str]] = {}
+        for source, name, state in rows:
+            sources.setdefault(source, {})[name] = state
+        return {
+            source: list(states)
+            for source, states in sources.items()
+            if UNDER_WAY not in states.values() and (idle or not set(states.values()) <= {PREPARED})
+        }
 
     def learnt_room(self, host: str, model: str) -> int | None:
         """Return how many tokens may be under way by what the provider refused within a day, or None."""
@@ -186,6 +188,6 @@ class BatchLedger:
     ) -> None:
         self.close()
 
-    def _all(self, statement: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
+    def _all(self, statement: str, parameters: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         with explained(self._path), self._connection as connection:
             return connection.execute(statement, parameters).fetchall()

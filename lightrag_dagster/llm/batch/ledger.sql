@@ -1,5 +1,6 @@
 CREATE TABLE IF NOT EXISTS batches (
     name TEXT PRIMARY KEY,
+    run TEXT NOT NULL,
     source TEXT NOT NULL,
     host TEXT NOT NULL,
     model TEXT NOT NULL,
@@ -8,6 +9,7 @@ CREATE TABLE IF NOT EXISTS batches (
     worst_usd REAL NOT NULL,
     prepared_at REAL NOT NULL,
     state TEXT NOT NULL,
+    attempted INTEGER NOT NULL,
     file_id TEXT,
     batch_id TEXT,
     status TEXT,
@@ -16,7 +18,8 @@ CREATE TABLE IF NOT EXISTS batches (
     finished INTEGER NOT NULL,
     problem TEXT,
     room INTEGER,
-    ended_at REAL
+    ended_at REAL,
+    cost_usd REAL NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS items (

@@ -1,6 +1,8 @@
 """The lines of a batch's output and error files."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx2
@@ -18,6 +20,14 @@ class Result(NamedTuple):
 
     key: str
     outcome: ChatResponse | FailedCallError
+
+
+def read_results(path: Path, target: Target) -> Iterator[Result]:
+    """Read a file line by line; what cannot be used of it is left out."""
+    with path.open("rb") as lines:
+        for line in lines:
+            if (result := read_line(line, target)) is not None:
+                yield result
 
 
 def read_line(line: bytes, target: Target) -> Result | None:
