@@ -54,6 +54,10 @@ class SubmittedBatch:
     created: int = field(default_factory=lambda: int(time.time()))
 
     @property
+    def ended(self) -> bool:
+        return self.status not in ("validating", "in_progress", "cancelling")
+
+    @property
     def keys(self) -> list[str]:
         return [line["custom_id"] for line in self.lines]
 
@@ -136,14 +140,14 @@ class BatchServer:
         batch = self.batches.get(request.path_params["batch"])
         if batch is None:
             return _unknown()
-        if batch.output is not None or batch.status in ("failed", "cancelled"):
+        if batch.ended:
             return JSONResponse({"error": {"message": "it has ended", "code": None, "type": None}}, 409)
         batch.status, batch.fate = "cancelling", Fate("cancelled", batch.fate.answered)
         return self._shown(batch)
 
     def _step(self, batch: SubmittedBatch) -> None:
         if batch.status == "cancelling" or batch.looks >= batch.fate.looks:
-            if batch.status in ("validating", "in_progress", "cancelling"):
+            if not batch.ended:
                 self._end(batch)
             return
         batch.looks += 1
@@ -172,7 +176,7 @@ class BatchServer:
         answered += chance.sample(answered, len(answered) // 3)
         chance.shuffle(answered)
         batch.finished = len(batch.lines)
-        batch.output = self._write(answered, b"garbage\n{}\n[1]\n" if fate.garbage else b"")
+        batch.output = self._write(answered, b"garbage\n{}\n[1]\n" if fate.garbage else b"") if answered else None
         batch.errors = self._write(failed) if failed else None
 
     def _write(self, lines: list[dict[str, Any]], head: bytes = b"") -> str:

@@ -10,6 +10,7 @@ from openai import AsyncOpenAI
 from openai.types import Batch as SDKBatch
 
 from lightrag_dagster.errors import ProviderAccessError
+from lightrag_dagster.llm.batch.results import read_results
 from lightrag_dagster.llm.openai_chat import MALFORMED
 from lightrag_dagster.llm.openai_client import Endpoint
 from lightrag_dagster.llm.openai_errors import FailedCallError, Target, unusable
@@ -118,6 +119,8 @@ class BatchProvider:
             except httpx2.TransportError as error:
                 # The SDK translates what happens before the body, and not what happens within it.
                 raise openai.APIConnectionError(request=error.request) from error
+            if next(read_results(path, self.target), None) is None:
+                raise unusable(self.target, "a file of results that holds none")
 
         await self._known(f"file {file_id}", send)
 
@@ -153,9 +156,12 @@ class BatchProvider:
         return await self._endpoint.call(explained, 0)
 
     async def _find(self, client: AsyncOpenAI, name: str) -> Report | None:
-        async for batch in client.batches.list(limit=_PAGE):
-            if (batch.metadata or {}).get(_NAME) == name:
-                return self._report(batch)
+        try:
+            async for batch in client.batches.list(limit=_PAGE):
+                if (batch.metadata or {}).get(_NAME) == name:
+                    return self._report(batch)
+        except MALFORMED:
+            raise unusable(self.target, "it is not shaped like a list of batches") from None
         return None
 
     def _report(self, batch: SDKBatch) -> Report:
