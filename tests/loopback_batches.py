@@ -133,7 +133,7 @@ class BatchServer:
         batch = self.batches.get(request.path_params["batch"])
         if batch is None:
             return _unknown()
-        self._step(batch)
+        self.retrieved(batch)
         return self._shown(batch)
 
     def _cancel(self, request: Request, data: bytes) -> Response:
@@ -145,7 +145,8 @@ class BatchServer:
         batch.status, batch.fate = "cancelling", Fate("cancelled", batch.fate.answered)
         return self._shown(batch)
 
-    def _step(self, batch: SubmittedBatch) -> None:
+    def retrieved(self, batch: SubmittedBatch) -> None:
+        """Go on by one step."""
         if batch.status == "cancelling" or batch.looks >= batch.fate.looks:
             if not batch.ended:
                 self._end(batch)

@@ -11,3 +11,9 @@ PUBLICATION_CHECK_SECONDS = 60
 
 PUBLICATION_RETRY_SECONDS = 3600
 """A publication that failed is tried again each hour: often enough for a night, and the runs page stays readable."""
+
+BATCH_CHECK_SECONDS = 300
+"""A batch takes minutes at least and a day at most, so that five minutes more are nothing, and polite."""
+
+BATCH_RETRY_SECONDS = 3600
+"""A run that could not go on with its batches is tried again each hour, as a publication is."""

@@ -15,6 +15,7 @@ from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources, find_sources
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.llm.batch.ledger import BatchLedger
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import first_stale
@@ -35,22 +36,24 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 @dataclass
 class Outcome:
-    """What a run did."""
+    """What a run did; `waiting` are the sources that wait for batches at the provider."""
 
     ingested: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     published: Manifest | None = None
     manifest: Manifest | None = None
     cost_usd: float = 0.0
 
 
-def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display) -> Outcome:
+def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display, command: str | None = None) -> Outcome:
     """Ingest the sources that changed, then merge and publish when the result would differ.
 
     Args:
         settings: Settings of this run.
         names: Sources to look at; all when empty.
         display: Where progress is shown.
+        command: What the runs have in common that it starts; given to go on with what another call began.
 
     Raises:
         SourceError: no source is configured, or a name is not one.
@@ -61,7 +64,7 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
     home = Home(settings.home)
     sources = chosen_sources(settings, names)
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
-        runner = _Runner(settings, instance, display)
+        runner = _Runner(settings, instance, display, command or str(uuid4()))
         runner.sync_partitions(list(find_sources(settings)))
         outcome = Outcome()
         for source in sources:
@@ -72,6 +75,7 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
                 raise
             except LightRAGError as error:
                 outcome.failed[source.name] = str(error)
+        outcome.waiting = runner.waiting(sources)
         outcome.published = runner.publish()
         runner.ask()
         outcome.manifest = current_manifest(home)
@@ -82,14 +86,14 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
 class _Runner:
     """Runs Dagster jobs in this process against the home's instance."""
 
-    def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display) -> None:
+    def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display, command: str) -> None:
         self._settings = settings
         self._home = Home(settings.home)
         self._instance = instance
         self._display = display
         self._versions = Versions.of(settings)
         self._definitions = build_definitions(settings)
-        self.command = str(uuid4())
+        self.command = command
 
     def sync_partitions(self, names: Sequence[str]) -> None:
         """Make Dagster's partitions the configured sources."""
@@ -108,6 +112,14 @@ class _Runner:
             return False
         self._execute("ingest", source.name)
         return True
+
+    def waiting(self, sources: Sequence[Source]) -> list[str]:
+        """Return which of some sources wait for batches."""
+        if not (self._settings.llm.by_batch and self._home.batches.exists()):
+            return []
+        with BatchLedger(self._home.batches) as ledger:
+            waiting = ledger.waiting()
+        return [source.name for source in sources if source.name in waiting]
 
     def publish(self) -> Manifest | None:
         """Run the merge and publication job when its result would differ from what is published."""

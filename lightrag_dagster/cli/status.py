@@ -9,6 +9,7 @@ from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, find_sources
 from lightrag_dagster.errors import SourceError
+from lightrag_dagster.llm.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.staleness import first_stale
 from lightrag_dagster.stores.acceptance import accepted
@@ -42,6 +43,7 @@ def show_status(console: Console) -> None:
             f"{rows['relations']} relations"
         )
     _print_cost(console, Ledger(home.ledger))
+    _print_batches(console, home)
     table = Table("source", "state", "documents", "failed chunks")
     versions, tables = Versions.of(settings), SourceTables(home)
     for name, source in find_sources(settings).items():
@@ -54,6 +56,19 @@ def _print_cost(console: Console, ledger: Ledger) -> None:
     if run is not None:
         ever = sum(entry.cost_usd for entry in ledger.by_purpose().values())
         console.print(f"Spent: ${ever:.4f} so far, ${ledger.spent(run):.4f} of it by the last run that asked a model.")
+
+
+def _print_batches(console: Console, home: Home) -> None:
+    if not home.batches.exists():
+        return
+    with BatchLedger(home.batches) as ledger:
+        batches, waiting = ledger.batches(*OPEN), ledger.waiting()
+    if batches:
+        finished, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
+        console.print(
+            f"Batches: {len(batches)} under way, {finished} of {requests} requests done when somebody last looked"
+            f"{', for ' + ', '.join(waiting) if waiting else ''}; see `lightrag-dagster batch list`."
+        )
 
 
 def _state(tables: SourceTables, source: Source, versions: Versions, home: Home, manifest: Manifest | None) -> str:

@@ -9,9 +9,9 @@ from filelock import FileLock, Timeout
 
 from lightrag_dagster.cost.ledger import Entry, Ledger
 from lightrag_dagster.cost.prices import BATCH_SHARE, price_of
-from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError, ProviderError, StoreError
+from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError, StoreError
 from lightrag_dagster.llm.batch.jsonl import request_path
-from lightrag_dagster.llm.batch.ledger import ENDED, OPEN, PREPARED, UNDER_WAY, Batch, BatchLedger, Verdict
+from lightrag_dagster.llm.batch.ledger import ENDED, PREPARED, UNDER_WAY, Batch, BatchLedger, Verdict
 from lightrag_dagster.llm.batch.provider import NO_ROOM, BatchProvider
 from lightrag_dagster.llm.batch.results import not_answered, read_results
 from lightrag_dagster.llm.identities import openai_chat_identity
@@ -127,7 +127,8 @@ class Batches:
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             path.parent.mkdir(parents=True, exist_ok=True)
-            await self._provider.download(file_id, path)
+            if not await self._provider.download(file_id, path):
+                continue  # somebody deleted it, or 30 days have passed: its requests are unanswered
             answers: dict[str, ChatResponse] = {}
             for key, outcome in read_results(path, self._provider.target):
                 if isinstance(outcome, FailedCallError):
@@ -160,8 +161,8 @@ class Batches:
         if batch.status == "failed" and batch.problem not in NO_ROOM:
             trouble = ProviderAccessError(
                 f"{batch.host} did not accept batch {batch.batch_id} for model {batch.model}"
-                f"{f': {batch.problem}' if batch.problem else ''}; mend that (its page at the provider says more), then "
-                "run again"
+                f"{f': {batch.problem}' if batch.problem else ''}; mend that (its page at the provider says more), "
+                "then run again"
             )
         why = "it was still waiting when the batch expired" if batch.status == "expired" else "no reason is given"
         for key, tried in missing.items():
@@ -215,14 +216,6 @@ async def open_batches(settings: LLMSettings, home: Home, *, exclusive: bool = T
             yield Batches(own, home, provider, ledger, responses)
         finally:
             await provider.close()
-
-
-def open_states(home: Home) -> list[Batch]:
-    """Return the batches that are not collected yet, without asking the provider; raises StoreError."""
-    if not home.batches.exists():
-        return []
-    with BatchLedger(home.batches) as ledger:
-        return ledger.batches(*OPEN)
 
 
 @contextmanager

@@ -90,7 +90,8 @@ class BatchLedger:
         with explained(self._path), self._connection as connection:
             connection.execute(f"INSERT INTO batches VALUES ({marks})", astuple(batch))
             connection.executemany(
-                "INSERT INTO items VALUES (?, ?, ?, 0, NULL, NULL) ON CONFLICT (key) DO UPDATE SET batch = excluded.batch",
+                "INSERT INTO items VALUES (?, ?, ?, 0, NULL, NULL)"
+                " ON CONFLICT (key) DO UPDATE SET batch = excluded.batch",
                 ((key, batch.source, batch.name) for key in keys),
             )
             connection.execute("INSERT INTO waiting VALUES (?, ?, ?)", (batch.source, batch.name, batch.run))

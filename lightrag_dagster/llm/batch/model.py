@@ -76,8 +76,9 @@ class BatchedChatModel:
             ledger.wait(account.source, sorted(self.awaited), account.run)
         elif self._refused:
             raise BudgetExceededError(
-                f"the budget of ${account.max_cost_usd:.4g} is used up: ${self._left:.4g} of it is left, and the next "
-                "request may cost more; all that was answered is kept, raise --max-cost or llm.max_cost_usd and run again"
+                f"the budget of ${account.max_cost_usd:.4g} is used up: ${self._left:.4g} of it is left and the next "
+                "request may cost more; all that was answered is kept, raise --max-cost or llm.max_cost_usd and run "
+                "again"
             )
         else:
             ledger.finish(account.source)
@@ -132,7 +133,9 @@ class BatchedChatModel:
 
 
 @asynccontextmanager
-async def open_batched_chat_model(settings: LLMSettings, home: Home, account: Account) -> AsyncIterator[BatchedChatModel]:
+async def open_batched_chat_model(
+    settings: LLMSettings, home: Home, account: Account
+) -> AsyncIterator[BatchedChatModel]:
     """Open the model for one source's extraction, for the block, in one event loop.
 
     Before the block the answers that have come back are stored; after it, unless it raised, what was asked in it and is

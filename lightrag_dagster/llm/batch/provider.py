@@ -1,8 +1,7 @@
 """The provider's files and batches: the few calls that are made of them."""
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import httpx2
 import openai
@@ -23,8 +22,6 @@ _NAME = "lightrag_batch"
 _FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 _TRANSFER_SECONDS = 600.0
 _PAGE = 100
-
-Answer = TypeVar("Answer")
 
 
 class Report(NamedTuple):
@@ -105,24 +102,34 @@ class BatchProvider:
         """Return how far a batch is."""
 
         async def send(client: AsyncOpenAI) -> Report:
-            return self._report(await client.batches.retrieve(batch_id))
+            try:
+                return self._report(await client.batches.retrieve(batch_id))
+            except openai.NotFoundError:
+                message = (
+                    f"{self.target.host} has no batch {batch_id}; check that OPENAI_API_KEY is of the project that "
+                    "submitted it, or give it up with `lightrag-dagster batch cancel`"
+                )
+                raise FailedCallError(ProviderAccessError(message), retry=False) from None
 
-        return await self._known(f"batch {batch_id}", send)
+        return await self._endpoint.call(send, 0)
 
-    async def download(self, file_id: str, path: Path) -> None:
-        """Write a file of results to `path`, whatever its size."""
+    async def download(self, file_id: str, path: Path) -> bool:
+        """Write a file of results to `path`, whatever its size; say whether the provider has it still."""
 
-        async def send(client: AsyncOpenAI) -> None:
+        async def send(client: AsyncOpenAI) -> bool:
             try:
                 async with client.files.with_streaming_response.content(file_id) as response:
                     await response.stream_to_file(path)
+            except openai.NotFoundError:
+                return False
             except httpx2.TransportError as error:
                 # The SDK translates what happens before the body, and not what happens within it.
                 raise openai.APIConnectionError(request=error.request) from error
             if next(read_results(path, self.target), None) is None:
                 raise unusable(self.target, "a file of results that holds none")
+            return True
 
-        await self._known(f"file {file_id}", send)
+        return await self._endpoint.call(send, 0)
 
     async def cancel(self, batch_id: str) -> bool:
         """Ask to end a batch; say whether the provider has it at all. One that has ended stays as it is."""
@@ -141,19 +148,6 @@ class BatchProvider:
     async def close(self) -> None:
         """Close the connections."""
         await self._endpoint.close()
-
-    async def _known(self, what: str, send: Callable[[AsyncOpenAI], Awaitable[Answer]]) -> Answer:
-        async def explained(client: AsyncOpenAI) -> Answer:
-            try:
-                return await send(client)
-            except openai.NotFoundError:
-                message = (
-                    f"{self.target.host} has no {what}; check that OPENAI_API_KEY is of the project that submitted it, "
-                    "or give it up with `lightrag-dagster batch cancel`"
-                )
-                raise FailedCallError(ProviderAccessError(message), retry=False) from None
-
-        return await self._endpoint.call(explained, 0)
 
     async def _find(self, client: AsyncOpenAI, name: str) -> Report | None:
         try:
