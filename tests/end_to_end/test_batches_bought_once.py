@@ -46,13 +46,12 @@ def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
         monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
         monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
         settings = _settings(monkeypatch, folder, folder / "undisturbed", _server)
-        write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-        write_source(settings, "office", {"office.txt": OFFICE})
+        write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
         _finish(settings)
     return Scene(folder, snapshot_contents(settings), sum(map(_is_of_batches, _server.requests)))
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 23))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 21))])
 def test_nothing_is_submitted_twice(
     scene: Scene, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
