@@ -125,7 +125,7 @@ class _Runner:
         """Run the merge and publication job when its result would differ from what is published."""
         current = snapshots(self._home)[-1] if held(self._home) else current_manifest(self._home)
         wanted = wanted_inputs(self._home, list(find_sources(self._settings)), self._versions.generation)
-        if current is not None and current.inputs == wanted:
+        if current.inputs == wanted if current is not None else not wanted.sources:
             return None
         self._execute("publish", None)
         return current_manifest(self._home)

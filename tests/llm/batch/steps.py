@@ -56,5 +56,11 @@ def finish(home: Home, settings: LLMSettings, gleaning: int = 0, most_steps: int
     raise AssertionError(f"not done after {most_steps} steps")
 
 
+def go_through_all(home: Home) -> pa.Table:
+    """Extract by many small batches, in two rounds, and return the rows."""
+    rows, _ = finish(home, llm(max_requests=3, enqueued_tokens=5_000), gleaning=1, most_steps=100)
+    return rows
+
+
 if __name__ == "__main__":
-    finish(Home(Path(sys.argv[1])), llm(max_requests=3, enqueued_tokens=5_000), gleaning=1, most_steps=100)
+    go_through_all(Home(Path(sys.argv[1])))

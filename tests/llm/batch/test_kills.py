@@ -8,35 +8,56 @@ import sys
 import threading
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
+import pyarrow as pa
 import pytest
 
 from lightrag_dagster.stores.home import Home
-from tests.llm.batch.steps import finish, llm
+from tests.conftest import API_KEY
+from tests.llm.batch.steps import go_through_all
 from tests.llm.models import offline_answer
 from tests.loopback import Loopback, Received
 from tests.loopback_batches import Fate
 
 ROOT = Path(__file__).parents[3]
-SETTINGS = llm(max_requests=3, enqueued_tokens=5_000)
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(4, 24))])
-def test_a_killed_extraction_submits_nothing_twice(loopback: Loopback, tmp_path: Path, seed: int) -> None:
-    loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: Fate(looks=1)
-    undisturbed, _ = finish(Home(tmp_path / "undisturbed"), SETTINGS, gleaning=1, most_steps=100)
-    calls, requests = len(loopback.requests), len(loopback.batches.asked())
-    loopback.requests.clear()
-    loopback.batches.reset()
-    loopback.batches.spoil = lambda batch: Fate(looks=1)
+class Undisturbed(NamedTuple):
+    """What an extraction leads to that nobody kills, and how many calls and requests it makes."""
+
+    rows: pa.Table
+    calls: int
+    requests: int
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Undisturbed:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
+        _behave(_server)
+        rows = go_through_all(Home(tmp_path_factory.mktemp("undisturbed")))
+    return Undisturbed(rows, len(_server.requests), len(_server.batches.asked()))
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 23))])
+def test_a_killed_extraction_submits_nothing_twice(
+    undisturbed: Undisturbed, loopback: Loopback, tmp_path: Path, seed: int
+) -> None:
+    _behave(loopback)
     home, chance = Home(tmp_path / "home"), random.Random(seed)
 
-    _kill(home, loopback, chance.randint(1, calls), chance.choice([0.0, 0.002, 0.005, 0.02]))
-    rows, _ = finish(home, SETTINGS, gleaning=1, most_steps=100)
+    _kill(home, loopback, chance.randint(1, undisturbed.calls), chance.choice([0.0, 0.002, 0.005, 0.02]))
 
-    assert rows == undisturbed
+    assert go_through_all(home) == undisturbed.rows
     assert max(Counter(loopback.batches.asked()).values()) == 1
-    assert len(loopback.batches.asked()) == requests
+    assert len(loopback.batches.asked()) == undisturbed.requests
+
+
+def _behave(server: Loopback) -> None:
+    server.reset()
+    server.chat, server.batches.spoil = offline_answer, lambda batch: Fate(looks=1)
 
 
 def _kill(home: Home, server: Loopback, number: int, later: float) -> None:
