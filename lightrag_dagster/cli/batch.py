@@ -34,19 +34,16 @@ def list_batches(console: Console, *, every: bool) -> None:
     if not batches:
         console.print("No batches." if every else "No batches are under way.")
         return
-    table = Table("batch", "source", "model", "state", "requests", "done", "hours", "cost", "at the provider")
+    table = Table("batch", "source", "state", "answered", "hours", "cost")
     for batch in batches:
         hours = ((batch.ended_at or time.time()) - batch.prepared_at) / _HOUR
         table.add_row(
             batch.name[:_SHOWN],
             batch.source,
-            batch.model,
             batch.problem or batch.status or batch.state,
-            f"{batch.requests:,}",
-            f"{batch.finished:,}",
+            f"{batch.finished:,} of {batch.requests:,}",
             f"{hours:.1f}",
-            f"at most ${batch.worst_usd:.4f}" if batch.state in OPEN else f"${batch.cost_usd:.4f}",
-            batch.batch_id or "not submitted yet",
+            f"up to ${batch.worst_usd:.4f}" if batch.state in OPEN else f"${batch.cost_usd:.4f}",
         )
     console.print(table)
 

@@ -143,7 +143,7 @@ class Batches:
             self.responses.put_many(answers)
         verdicts, trouble = self._judge(batch, missing, failures)
         self._pay(batch, usage)
-        no_room = self._room_after(batch) if batch.problem in NO_ROOM else None
+        no_room = self._room_after(batch) if batch.problem == NO_ROOM else None
         self.ledger.collected(batch, verdicts, cost_usd=usage.cost_usd, room=no_room)
         if trouble is not None:
             self.ledger.give_up(batch)
@@ -156,9 +156,9 @@ class Batches:
         """Decide which unanswered requests are submitted again; also return what a person must act on."""
         verdicts, trouble = dict[str, Verdict](), None
         # A single request that the queue has no room for would go round for ever.
-        no_room = batch.problem in NO_ROOM and batch.requests == 1
+        no_room = batch.problem == NO_ROOM and batch.requests == 1
         free = batch.status == "cancelled" or (batch.status == "failed" and not no_room)
-        if batch.status == "failed" and batch.problem not in NO_ROOM:
+        if batch.status == "failed" and batch.problem != NO_ROOM:
             trouble = ProviderAccessError(
                 f"{batch.host} did not accept batch {batch.batch_id} for model {batch.model}"
                 f"{f': {batch.problem}' if batch.problem else ''}; mend that (its page at the provider says more), "

@@ -15,8 +15,8 @@ from lightrag_dagster.llm.openai_client import Endpoint
 from lightrag_dagster.llm.openai_errors import FailedCallError, Target, unusable
 from lightrag_dagster.settings import LLMSettings
 
-NO_ROOM = frozenset({"token_limit_exceeded", "token_limit_reached"})
-"""What providers call it when more tokens would wait in their queue than they allow."""
+NO_ROOM = "token_limit_exceeded"
+"""What OpenAI and Azure call it when more tokens would wait in their queue than they allow."""
 
 _NAME = "lightrag_batch"
 _FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -87,9 +87,9 @@ class BatchProvider:
                     metadata={_NAME: name},
                 )
             except openai.APIStatusError as error:
-                if error.code not in NO_ROOM:
+                if error.code != NO_ROOM:
                     raise
-                return Report(None, "failed", problem=error.code)
+                return Report(None, "failed", problem=NO_ROOM)
             return self._report(batch)
 
         return await self._endpoint.call(send, 0)
