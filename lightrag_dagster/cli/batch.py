@@ -34,7 +34,7 @@ def list_batches(console: Console, *, every: bool) -> None:
     if not batches:
         console.print("No batches." if every else "No batches are under way.")
         return
-    table = Table("batch", "source", "state", "answered", "hours", "cost")
+    table = Table("batch", "source", "state", "done", "hours", "cost")
     for batch in batches:
         hours = ((batch.ended_at or time.time()) - batch.prepared_at) / _HOUR
         table.add_row(

@@ -36,8 +36,9 @@ def run_pipeline(
     for source, reason in outcome.failed.items():
         console.print(f"[red]{source} failed[/]: ", end="")
         console.print(reason, markup=False)
-    for source in outcome.waiting:
-        console.print(f"{source} waits for batches: `lightrag-dagster batch list` shows them; run again to go on.")
+    if outcome.waiting:
+        console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.", markup=False)
+        console.print("`batch list` shows them; a later `run`, or Dagster's sensor `batches`, goes on with them.")
     if outcome.published is not None:
         console.print(f"Published {outcome.published.snapshot_id}.")
     elif outcome.manifest is not None:

@@ -1,6 +1,7 @@
 """`status`: what is published, and what of each source is pending or failed."""
 
 from collections import Counter
+from collections.abc import Collection
 
 from rich.console import Console
 from rich.table import Table
@@ -43,11 +44,12 @@ def show_status(console: Console) -> None:
             f"{rows['relations']} relations"
         )
     _print_cost(console, Ledger(home.ledger))
-    _print_batches(console, home)
+    waiting = _print_batches(console, home)
     table = Table("source", "state", "documents", "failed chunks")
     versions, tables = Versions.of(settings), SourceTables(home)
     for name, source in find_sources(settings).items():
-        table.add_row(name, _state(tables, source, versions, home, manifest), *_counts(tables, name))
+        state = "waits for batches" if name in waiting else _state(tables, source, versions, home, manifest)
+        table.add_row(name, state, *_counts(tables, name))
     console.print(table)
 
 
@@ -58,17 +60,17 @@ def _print_cost(console: Console, ledger: Ledger) -> None:
         console.print(f"Spent: ${ever:.4f} so far, ${ledger.spent(run):.4f} of it by the last run that asked a model.")
 
 
-def _print_batches(console: Console, home: Home) -> None:
+def _print_batches(console: Console, home: Home) -> Collection[str]:
+    """Print how many batches are under way, and return the sources that wait for them."""
     if not home.batches.exists():
-        return
+        return ()
     with BatchLedger(home.batches) as ledger:
         batches, waiting = ledger.batches(*OPEN), ledger.waiting()
     if batches:
-        finished, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
-        console.print(
-            f"Batches: {len(batches)} under way, {finished} of {requests} requests done when somebody last looked"
-            f"{', for ' + ', '.join(waiting) if waiting else ''}; see `lightrag-dagster batch list`."
-        )
+        done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
+        counted = f"{len(batches)} under way, {done} of {requests} requests done when somebody last looked"
+        console.print(f"Batches: {counted}; see `lightrag-dagster batch list`.")
+    return waiting
 
 
 def _state(tables: SourceTables, source: Source, versions: Versions, home: Home, manifest: Manifest | None) -> str:

@@ -30,7 +30,7 @@ def test_batches_from_the_command_line(
 
     code, output, errors = command(capfd, monkeypatch, "run")
     assert (code, errors) == (0, "")
-    assert "notes waits for batches: `lightrag-dagster batch list` shows them" in " ".join(output.split())
+    assert "Waiting for batches: notes." in output
     assert "Published" not in output
 
     assert "Batches: 1 under way, 0 of 1 requests done" in command(capfd, monkeypatch, "status")[1]

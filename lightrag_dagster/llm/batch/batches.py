@@ -144,7 +144,7 @@ class Batches:
         verdicts, trouble = self._judge(batch, missing, failures)
         self._pay(batch, usage)
         no_room = self._room_after(batch) if batch.problem == NO_ROOM else None
-        self.ledger.collected(batch, verdicts, cost_usd=usage.cost_usd, room=no_room)
+        self.ledger.collected(batch, verdicts, finished=usage.calls, cost_usd=usage.cost_usd, room=no_room)
         if trouble is not None:
             self.ledger.give_up(batch)
         self._remove_files(batch)

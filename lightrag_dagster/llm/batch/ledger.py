@@ -27,10 +27,10 @@ class Batch:
     """One batch. `name` is ours, `batch_id` the provider's, `status` what the provider last said.
 
     `run` is on whose account it was submitted; `tokens` are its input, about; `worst_usd` is what it may cost at most,
-    `cost_usd` what its answers did cost; `attempted` is whether the provider may have it under a name that we do not
-    know yet; `finished` counts the requests that the provider is done with; `problem` is the provider's word for why it
-    failed; `room` is, after it was refused for want of room in the provider's queue, how many tokens to try next. Times
-    are Unix seconds.
+    `cost_usd` what its answers did cost; `attempted` is whether the provider may have it though we know no `batch_id`;
+    `finished` counts the requests that the provider is done with, and once collected those that it answered; `problem`
+    is the provider's word for why it failed; `room` is, after it was refused for want of room in the provider's queue,
+    how many tokens to try next. Times are Unix seconds.
     """
 
     name: str
