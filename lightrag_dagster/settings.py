@@ -96,6 +96,21 @@ class EndpointSettings(Section):
     prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the package's list.")
 
 
+class BatchSettings(Section):
+    """Extraction by the provider's Batch API."""
+
+    max_requests: int = Field(default=50_000, gt=0, description="In one batch.")
+    max_bytes: int = Field(default=200_000_000, gt=0, description="In one batch. Bytes.")
+    enqueued_tokens: int | None = Field(
+        default=None,
+        gt=0,
+        description="Input under way in all batches at once; unset, it is found by trying. Tokens, 3 bytes for one.",
+    )
+    max_attempts: int = Field(default=3, gt=0, description="A request is submitted so often, then its chunk fails.")
+    longest_poll: float = Field(default=300.0, gt=0, description="Pause between two looks at the batches. Seconds.")
+    endpoint: str = Field(default="/v1/chat/completions", description="What the provider calls it in a batch.")
+
+
 class RoleSettings(Section):
     """What one role of the language model has of its own; None is the general setting."""
 
@@ -124,7 +139,16 @@ class LLMSettings(EndpointSettings):
         default=None, ge=0, description="What one run may spend, embeddings included. US dollars."
     )
     retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
+    mode: Literal["realtime", "batch"] = Field(
+        default="realtime", description="How extraction is asked for: at once, or at half the price within a day."
+    )
+    batch: BatchSettings = BatchSettings()
     roles: dict[Role, RoleSettings] = Field(default={}, description="extract, summarise, keywords, answer: exceptions.")
+
+    @property
+    def by_batch(self) -> bool:
+        """Whether extraction goes by the Batch API; the offline provider has none."""
+        return self.mode == "batch" and self.provider != "offline"
 
     @property
     def longer_outputs(self) -> tuple[int, ...]:

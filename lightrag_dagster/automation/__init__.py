@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from lightrag_dagster.automation.batches import batches
 from lightrag_dagster.automation.conditions import conditions, downstream
 from lightrag_dagster.automation.failures import record_failures
 from lightrag_dagster.automation.ingestion import nightly_schedule
@@ -11,7 +12,7 @@ from lightrag_dagster.automation.report import FRESHNESS, morning
 from lightrag_dagster.automation.sources import source_partitions
 from lightrag_dagster.settings import Settings
 
-SENSORS = [source_partitions, reconcile, publish_accepted, downstream, record_failures]
+SENSORS = [source_partitions, batches, reconcile, publish_accepted, downstream, record_failures]
 
 __all__ = ["FRESHNESS", "SENSORS", "conditions", "schedules"]
 

@@ -9,6 +9,7 @@ from lightrag_dagster.automation.reconciliation import AUTOMATIC
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.errors import SettingsError, SourceError
+from lightrag_dagster.llm.batch.ledger import sources_that_wait
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import first_stale
 from lightrag_dagster.stores.home import Home
@@ -43,12 +44,14 @@ def nightly_schedule(cron: str) -> dg.ScheduleDefinition:
 def stale_sources(settings: Settings, partitions: Set[str]) -> list[str]:
     """Return the sources, of those that are partitions already, that a run would do something for.
 
-    One that cannot be listed is left out, so that it holds up none of the others; its next run says what is wrong.
+    One that cannot be listed is left out, so that it holds up none of the others; its next run says what is wrong. One
+    that waits for batches is left to the sensor `batches`.
     """
-    tables, versions = SourceTables(Home(settings.home)), Versions.of(settings)
+    home, versions = Home(settings.home), Versions.of(settings)
+    tables, waiting = SourceTables(home), sources_that_wait(settings.llm, home)
     stale = []
     for name, source in find_sources(settings).items():
-        if name not in partitions:
+        if name not in partitions or name in waiting:
             continue
         try:
             signature = listing_signature(list_files(source))

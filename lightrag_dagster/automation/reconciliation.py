@@ -13,6 +13,7 @@ from lightrag_dagster.automation.values import (
     RECONCILE_RETRY_SECONDS,
     RECONCILE_SECONDS,
 )
+from lightrag_dagster.llm.batch.ledger import sources_that_wait
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import first_stale
 from lightrag_dagster.stores.home import Home
@@ -46,14 +47,16 @@ def reconcile(
 def left_behind(settings: Settings, instance: dg.DagsterInstance) -> list[str]:
     """Return the partitions of which a table is missing or older than what it is made from, files and drift apart.
 
-    Left out are those with a run under way, and those that failed too often since yesterday.
+    Left out are those with a run under way, those that wait for batches, and those that failed too often since
+    yesterday.
     """
-    tables = SourceTables(Home(settings.home))
+    home = Home(settings.home)
+    tables, waiting = SourceTables(home), sources_that_wait(settings.llm, home)
     versions = Versions.of(settings.model_copy(update={"backfill": "manual"}))
     names = []
     for name in sorted(instance.get_dynamic_partitions("source")):
         documents = tables.current("raw_documents", name)
-        if documents is None or not first_stale(tables, name, documents.inputs["files"], versions):
+        if name in waiting or documents is None or not first_stale(tables, name, documents.inputs["files"], versions):
             continue
         of_partition = {"dagster/partition": name}
         running = dg.RunsFilter(statuses=UNDER_WAY, tags=of_partition)

@@ -38,3 +38,9 @@ FAILURE_CHECK_SECONDS = 30
 
 WEBHOOK_SECONDS = 5.0
 """How long a message may take: the sensor that sends it must answer Dagster within a minute."""
+
+BATCH_CHECK_SECONDS = 300
+"""A batch takes minutes at least and a day at most, so that five minutes more are nothing, and polite."""
+
+BATCH_RETRY_SECONDS = 3600
+"""A run that could not go on with its batches is tried again each hour, as a publication is."""

@@ -53,6 +53,7 @@ def run(
     accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
     max_cost: Annotated[float | None, typer.Option(help="Stop before more than this is spent. US dollars.")] = None,
+    wait: Annotated[bool, typer.Option(help="Stay until batches under way are done, and go on with them.")] = False,
 ) -> None:
     """Bring the knowledge base up to date and publish it; 0 if all went well, 1 if a source failed."""
     from lightrag_dagster.cli.run import run_pipeline
@@ -62,7 +63,7 @@ def run(
         overrides["documents"] = {"accept_deletes": True}
     llm = {"retry_failed": True} if retry_failed else {}
     overrides["llm"] = llm | ({"max_cost_usd": max_cost} if max_cost is not None else {})
-    raise typer.Exit(run_pipeline(Console(highlight=False), source or [], overrides))
+    raise typer.Exit(run_pipeline(Console(highlight=False), source or [], overrides, wait=wait))
 
 
 @app.command()
@@ -191,6 +192,31 @@ def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> N
     from lightrag_dagster.cli.snapshots import pin
 
     pin(Console(highlight=False, soft_wrap=True), name, None)
+
+
+batch_app = typer.Typer(help="Batches at the language model's provider.", no_args_is_help=True)
+app.add_typer(batch_app, name="batch")
+
+
+@batch_app.command("list")
+def batch_list(
+    every: Annotated[bool, typer.Option("--all", help="Also those whose answers are stored.")] = False,
+) -> None:
+    """Show the batches that were submitted, and how far each is."""
+    from lightrag_dagster.cli.batch import list_batches
+
+    list_batches(Console(highlight=False), every=every)
+
+
+@batch_app.command("cancel")
+def batch_cancel(
+    batch: Annotated[list[str] | None, typer.Argument(help="Names of batches, or how they begin.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are under way.")] = False,
+) -> None:
+    """Cancel batches; what they have answered is stored, and no source waits for them any more."""
+    from lightrag_dagster.cli.batch import cancel_batches
+
+    cancel_batches(Console(highlight=False, soft_wrap=True), batch or [], every=every)
 
 
 @app.command()

@@ -1,13 +1,14 @@
 """`status`: what is published, and what of each source is pending or failed."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from lightrag_dagster.cli.plan import dollars
 from lightrag_dagster.cost.ledger import Ledger
+from lightrag_dagster.llm.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.states import SourceState, backfill_plan, source_states
 from lightrag_dagster.stores.history import held
@@ -38,10 +39,12 @@ def show_status(console: Console) -> None:
             f"{rows['relations']} relations"
         )
     _print_cost(console, Ledger(home.ledger))
+    waiting = _print_batches(console, home)
     table = Table("source", "state", "documents", "failed chunks", "drifted")
     tables, states = SourceTables(home), source_states(settings)
     for one in states:
-        table.add_row(one.source, one.state, *_counts(tables, one.source), ", ".join(one.drifted))
+        state = "waits for batches" if one.source in waiting else one.state
+        table.add_row(one.source, state, *_counts(tables, one.source), ", ".join(one.drifted))
     console.print(table)
     _print_drift(console, settings, states)
 
@@ -61,6 +64,19 @@ def _print_drift(console: Console, settings: Settings, states: Sequence[SourceSt
             "What has drifted was made with other prompts, models or settings. `lightrag-dagster backfill --all` would "
             f"ask about {chunks} chunks, for {dollars(plan.total)}."
         )
+
+
+def _print_batches(console: Console, home: Home) -> Collection[str]:
+    """Print how many batches are under way, and return the sources that wait for them."""
+    if not home.batches.exists():
+        return ()
+    with BatchLedger(home.batches) as ledger:
+        batches, waiting = ledger.batches(*OPEN), ledger.waiting()
+    if batches:
+        done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
+        counted = f"{len(batches)} under way, {done} of {requests} requests done when somebody last looked"
+        console.print(f"Batches: {counted}; see `lightrag-dagster batch list`.")
+    return waiting
 
 
 def _counts(tables: SourceTables, source: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.cost.past import past_of
 from lightrag_dagster.cost.plan import Plan, Rehearsal, compare, estimate, rehearse
+from lightrag_dagster.cost.prices import price_of
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources
 from lightrag_dagster.documents.table import read_documents
@@ -66,6 +67,7 @@ def make_plan(settings: Settings, names: Sequence[str] = (), *, backfill: bool =
                     )
                 )
             )
+    llm = settings.llm.of("extract")
     past = past_of(
         pa.concat_tables(old_chunks),
         pa.concat_tables(old_rows),
@@ -73,6 +75,7 @@ def make_plan(settings: Settings, names: Sequence[str] = (), *, backfill: bool =
         versions.prompts,
         settings.extraction,
         tokenizer.counts,
+        price_of(llm.provider, llm.model, llm.prices),
     )
     return estimate(plans, model.later_rounds, past, settings)
 

@@ -84,6 +84,30 @@ def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
     assert plan.total_by_batch.high < plan.total.high
 
 
+def test_by_batch_the_whole_run_costs_what_the_plan_said_too(paid: Settings) -> None:
+    llm = paid.llm.model_copy(update={"mode": "batch"})
+    merging = paid.merging.model_copy(update={"summary_min_descriptions": 2})
+    batched = paid.model_copy(update={"llm": llm, "merging": merging})
+    write_source(batched, "notes", texts(0, 12))
+    run_all(batched)
+    write_source(batched, "notes", texts(0, 24))
+
+    plan = make_plan(batched)
+
+    assert plan.history
+    assert plan.summaries.low > 0
+    assert run_all(batched) == pytest.approx((plan.total_by_batch.low + plan.total_by_batch.high) / 2, rel=0.15)
+
+
+def run_all(settings: Settings) -> float:
+    """Run until nothing waits for a batch; return what that cost."""
+    ledger = Ledger(Home(settings.home).ledger)
+    before = sum(entry.cost_usd for entry in ledger.by_purpose().values())
+    while run(settings).waiting:
+        pass
+    return sum(entry.cost_usd for entry in ledger.by_purpose().values()) - before
+
+
 def test_a_price_that_nobody_knows_is_said_to_be_unknown(paid: Settings) -> None:
     write_source(paid, "notes", texts(0, 1))
     unknown = paid.model_copy(update={"llm": paid.llm.model_copy(update={"model": "llama"})})
