@@ -153,7 +153,11 @@ def _group(connection: duckdb.DuckDBPyConnection, previous: Previous | None) -> 
         database.run(connection, "take_over_descriptions")
 
 
-def _add_summaries(connection: duckdb.DuckDBPyConnection, summaries: dict[str, str]) -> None:
-    rows = {"id": list(summaries), "summary": list(summaries.values())}
-    connection.register("summarised", pa.table(rows, pa.schema([("id", pa.string()), ("summary", pa.string())])))
-    connection.execute("INSERT INTO summary SELECT id, summary, NULL FROM summarised")
+def _add_summaries(connection: duckdb.DuckDBPyConnection, summaries: dict[str, str | None]) -> None:
+    rows = {
+        "id": list(summaries),
+        "summary": list(summaries.values()),
+        "failed": [None if summary else "failed" for summary in summaries.values()],
+    }
+    connection.register("summarised", pa.table(rows, pa.schema([(name, pa.string()) for name in rows])))
+    connection.execute("INSERT INTO summary FROM summarised")

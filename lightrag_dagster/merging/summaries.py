@@ -1,4 +1,4 @@
-"""Summaries of descriptions that are too many or too long to be joined."""
+"""Summaries of descriptions that are too many or too long to be joined: LightRAG's map and reduce."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +12,9 @@ from lightrag_dagster.prompts.requests import summary_request
 from lightrag_dagster.settings import MergingSettings
 
 CountTokens = Callable[[list[str]], list[int]]
+
+SEPARATOR = "<SEP>"
+"""Between descriptions that are joined; the SQL of the merge joins with it too."""
 
 
 class Group(NamedTuple):
@@ -30,47 +33,67 @@ async def summarise(
     settings: MergingSettings,
     count_tokens: CountTokens,
     max_concurrency: int,
-) -> dict[str, str]:
-    """Return id → summary for the groups over a threshold; a summary that fails is left out.
+) -> dict[str, str | None]:
+    """Return id → summary for the groups over a threshold, None where it failed.
+
+    Descriptions that fit into one call become one summary. More are packed into several calls, in their order, and
+    what comes back is treated like descriptions again.
 
     Raises:
-        ProviderAccessError: no summary can succeed until a person acts.
+        ProviderAccessError: no summary can succeed until a person acts; what arrived before is in the response store.
     """
-    long = [group for group in groups if _too_long(group, settings, count_tokens)]
-    summaries: dict[str, str] = {}
-    waiting = iter(long)
+    long = [group for group in groups if _needs_summary(group.descriptions, settings, count_tokens)]
+    # The longest need several calls one after another: they begin first, so that none is left alone at the end.
+    waiting = iter(sorted(long, key=lambda group: (-len(group.descriptions), group.id)))
+    summaries: dict[str, str | None] = {}
 
-    async def work(todo: Iterator[Group]) -> None:
-        for group in todo:
-            fitting = _fitting(group.descriptions, settings.summary_context_tokens, count_tokens)
-            request = summary_request(
-                prompts, group.kind, group.name, fitting, settings.language, settings.summary_max_tokens
-            )
+    async def condense(group: Group) -> str:
+        texts = group.descriptions
+        while _needs_summary(texts, settings, count_tokens):
+            packs = _packs(texts, settings.summary_context_tokens, count_tokens)
+            texts = [await ask(group, pack) if len(pack) > 1 else pack[0] for pack in packs]
+        return SEPARATOR.join(texts)
+
+    async def ask(group: Group, texts: list[str]) -> str:
+        request = summary_request(
+            prompts, group.kind, group.name, texts, settings.language, settings.summary_max_tokens
+        )
+        return (await model.complete(request)).text.strip()
+
+    async def work() -> None:
+        for group in waiting:
             try:
-                response = await model.complete(request)
+                summaries[group.id] = await condense(group) or None
             except (PermanentProviderError, TransientProviderError):
-                continue
-            finally:
-                report("summaries", len(summaries), len(long))
-            if response.text.strip():
-                summaries[group.id] = response.text.strip()
+                summaries[group.id] = None
+            report("summaries", len(summaries), len(long))
+            # Stored answers never suspend: let other tasks and a cancellation through.
+            await asyncio.sleep(0)
 
-    await asyncio.gather(*(work(waiting) for _ in range(max_concurrency)))
-    return dict(sorted(summaries.items()))
+    try:
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(min(max_concurrency, len(long))):
+                workers.create_task(work())
+    except BaseExceptionGroup as failures:
+        failure = failures.exceptions[0]
+    else:
+        return dict(sorted(summaries.items()))
+    raise failure
 
 
-def _too_long(group: Group, settings: MergingSettings, count_tokens: CountTokens) -> bool:
-    if len(group.descriptions) >= settings.summary_min_descriptions:
-        return True
-    return sum(count_tokens(group.descriptions)) >= settings.summary_min_tokens
+def _needs_summary(texts: list[str], settings: MergingSettings, count_tokens: CountTokens) -> bool:
+    if len(texts) < 2:
+        return False
+    return len(texts) >= settings.summary_min_descriptions or sum(count_tokens(texts)) >= settings.summary_min_tokens
 
 
-def _fitting(descriptions: list[str], limit: int, count_tokens: CountTokens) -> list[str]:
-    """Return the first descriptions that fit into `limit` tokens, two at the least."""
-    used, kept = 0, list[str]()
-    for text, tokens in zip(descriptions, count_tokens(descriptions), strict=True):
+def _packs(texts: list[str], limit: int, count_tokens: CountTokens) -> Iterator[list[str]]:
+    """Cut texts into packs of at most `limit` tokens, but of two texts at the least, the last one aside."""
+    pack, used = list[str](), 0
+    for text, tokens in zip(texts, count_tokens(texts), strict=True):
+        if len(pack) >= 2 and used + tokens > limit:
+            yield pack
+            pack, used = [], 0
+        pack.append(text)
         used += tokens
-        if used > limit and len(kept) >= 2:
-            break
-        kept.append(text)
-    return kept
+    yield pack

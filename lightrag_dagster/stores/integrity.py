@@ -1,5 +1,6 @@
 """Invariant I5: whether the tables, the vectors and the graph of a generation say the same, and are whole."""
 
+from collections.abc import Iterator
 from importlib.resources import files as package_files
 
 import duckdb
@@ -47,12 +48,23 @@ def findings(generation: Generation) -> list[str]:
             for table in RELATIONSHIPS:
                 connection.register(f"forward_{table}", graph.edges(table, forward=True))
                 connection.register(f"backward_{table}", graph.edges(table, forward=False))
-        query = package_files(__package__).joinpath("integrity.sql").read_text(encoding="utf-8")
+        connection.execute("SET VARIABLE identity = $1", [vectors.identity])
         try:
-            rows = connection.execute(query, {"identity": vectors.identity}).fetchall()
+            rows = [row for question in _questions(connection) for row in connection.execute(question).fetchall()]
         except duckdb.Error as error:
             raise StoreError(f"{generation.id} cannot be checked: {one_line(error)}; run again") from error
-    return problems + [f"{problem} ({times} times, first {first})" for problem, times, first in rows]
+    return problems + [f"{problem} ({times} times, first {first})" for problem, times, first in sorted(rows)]
+
+
+def _questions(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    """Create the views that the questions are about, then yield each: problem, how many times, the first of them."""
+    script = package_files(__package__).joinpath("integrity.sql").read_text(encoding="utf-8")
+    for statement in duckdb.extract_statements(script):
+        if statement.type == duckdb.StatementType.SELECT:
+            found = statement.query.rstrip().removesuffix(";")
+            yield f"SELECT problem, count(*), min(id) FROM ({found}) GROUP BY problem"
+        else:
+            connection.execute(statement)
 
 
 def _stored_vectors(connection: duckdb.DuckDBPyConnection, generation: Generation, vectors: Vectors) -> list[str]:
