@@ -121,7 +121,9 @@ histories = given(
 
 
 @histories
-@bounds(max_examples=12, deadline=None, derandomize=True, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+@bounds(
+    max_examples=12, deadline=None, derandomize=True, phases=(Phase.generate,), suppress_health_check=list(HealthCheck)
+)
 def test_it_equals_a_merge_of_everything(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, first: State, history: Any, fails: Any
 ) -> None:

@@ -1,21 +1,19 @@
--- The chunks of which a position or a mention differs between the last merge and this one. The views hold the files
--- that only one of the two reads; a row that is in both, as often, adds up to nothing.
+-- The chunks of which a position or a mention is not what it was. The views hold the files that only this merge or only
+-- the last one reads.
 CREATE TABLE changed_chunk AS
-WITH position_change AS (
-    SELECT source, chunk_id, doc_id, path, chunk_index
-    FROM (SELECT *, 1 AS side FROM chunks_now UNION ALL SELECT *, -1 FROM chunks_before)
-    GROUP BY source, chunk_id, doc_id, path, chunk_index HAVING sum(side) <> 0
-),
-entity_change AS (
-    SELECT COLUMNS(* EXCLUDE (side))
-    FROM (SELECT *, 1 AS side FROM entity_mentions_now UNION ALL SELECT *, -1 FROM entity_mentions_before)
-    GROUP BY ALL HAVING sum(side) <> 0
-),
-relation_change AS (
-    SELECT COLUMNS(* EXCLUDE (side))
-    FROM (SELECT *, 1 AS side FROM relation_mentions_now UNION ALL SELECT *, -1 FROM relation_mentions_before)
-    GROUP BY ALL HAVING sum(side) <> 0
-)
-SELECT chunk_id FROM position_change
-UNION SELECT chunk_id FROM entity_change
-UNION SELECT chunk_id FROM relation_change;
+SELECT chunk_id
+FROM chunks_now AS now FULL JOIN chunks_before AS before USING (source, path, chunk_index, chunk_id)
+WHERE now.doc_id IS DISTINCT FROM before.doc_id
+UNION
+SELECT chunk_id
+FROM entity_mentions_now AS now
+FULL JOIN entity_mentions_before AS before USING (source, chunk_id, extraction_key, mention_index)
+WHERE now.name IS DISTINCT FROM before.name OR now.type IS DISTINCT FROM before.type
+   OR now.description IS DISTINCT FROM before.description
+UNION
+SELECT chunk_id
+FROM relation_mentions_now AS now
+FULL JOIN relation_mentions_before AS before USING (source, chunk_id, extraction_key, mention_index)
+WHERE now.src IS DISTINCT FROM before.src OR now.tgt IS DISTINCT FROM before.tgt
+   OR now.keywords IS DISTINCT FROM before.keywords OR now.description IS DISTINCT FROM before.description
+   OR now.weight IS DISTINCT FROM before.weight;
