@@ -41,7 +41,6 @@ class Merged(NamedTuple):
 async def merge(
     inputs: Sequence[MergeInput],
     *,
-    previous: Previous | None,
     scratch: Path,
     extraction_fingerprint: str,
     embedder_identity: str,
@@ -50,13 +49,12 @@ async def merge(
     settings: MergingSettings,
     count_tokens: CountTokens,
     max_concurrency: int,
+    previous: Previous | None = None,
 ) -> Merged:
     """Merge the mentions of all sources.
 
     Args:
         inputs: Accepted files, in any order.
-        previous: The last merge, when all the arguments below were the same; where it can be read, and little changed
-            since, only what changed is merged. The result is the same.
         scratch: Folder for what does not fit into memory.
         extraction_fingerprint: Of the current prompts, model and parameters: decides which extraction of a chunk counts
             when there are several.
@@ -66,6 +64,8 @@ async def merge(
         settings: When to summarise.
         count_tokens: Tokens of each text.
         max_concurrency: Summaries in flight.
+        previous: The last merge with the same arguments; what nothing touched since is taken over from it, unless it
+            cannot be read or much has changed. The result is the same.
 
     Raises:
         ProviderAccessError: the model cannot be used at all; a summary that fails alone leaves joined descriptions.

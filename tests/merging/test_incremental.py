@@ -13,10 +13,13 @@ from lightrag_dagster import identity, schemas
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
 from lightrag_dagster.merging import incremental
-from lightrag_dagster.merging.inputs import MergeInput, Previous
+from lightrag_dagster.merging.inputs import MergeInput, Previous, find_previous, merge_inputs
 from lightrag_dagster.merging.merge import Merged
 from lightrag_dagster.stores import files
+from lightrag_dagster.stores.generations import set_newest
 from tests.merging.tables import CURRENT, NAMES, Summariser, chunk, entity, merged_from, relation, write
+from tests.stores.corpus import RIVER, home_of
+from tests.stores.corpus import merge as merge_by_hand
 
 SOURCES, PATHS, CHUNKS = ("a", "b"), ("1.txt", "2.txt"), ("c1", "c2", "c3", "c4")
 
@@ -65,11 +68,18 @@ positions = st.frozensets(st.tuples(*map(st.sampled_from, (SOURCES, PATHS, CHUNK
 changes = st.tuples(st.builds(State, positions, mentions, mentions), st.integers(0, 2**30))
 
 
+# No shrinking: a merge takes a fifth of a second.
+BOUNDS: Any = {"deadline": None, "phases": (Phase.generate,), "suppress_health_check": list(HealthCheck)}
+
+
 def changed(state: State, change: tuple[State, int]) -> State:
     """Toggle what a change holds, and drop some of the rest."""
     other, seed = change
-    kept = [frozenset(one for n, one in enumerate(sorted(part)) if seed >> (n % 30) & 3) for part in state]
-    return State(*(part ^ new for part, new in zip(kept, other, strict=True)))
+
+    def mixed(part: frozenset[Any], new: frozenset[Any]) -> frozenset[Any]:
+        return new ^ {one for place, one in enumerate(sorted(part)) if seed >> place & 3}
+
+    return State(*map(mixed, state, other))
 
 
 def inputs_of(folder: Path, state: State) -> list[MergeInput]:
@@ -121,9 +131,7 @@ histories = given(
 
 
 @histories
-@bounds(
-    max_examples=12, deadline=None, derandomize=True, phases=(Phase.generate,), suppress_health_check=list(HealthCheck)
-)
+@bounds(max_examples=12, derandomize=True, **BOUNDS)
 def test_it_equals_a_merge_of_everything(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, first: State, history: Any, fails: Any
 ) -> None:
@@ -133,9 +141,100 @@ def test_it_equals_a_merge_of_everything(
 
 @pytest.mark.long
 @histories
-@bounds(max_examples=400, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+@bounds(max_examples=200, **BOUNDS)
 def test_it_always_equals_a_merge_of_everything(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, first: State, history: Any, fails: Any
 ) -> None:
     monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
     check(tmp_path_factory.mktemp("merge"), first, history, [*fails[: len(history)], False])
+
+
+BEFORE = [("c1", "Marta"), ("c1", "Bergen"), ("c2", "Marta"), ("c2", "Bergen"), ("c3", "Öre")]
+
+
+def simple(folder: Path, rows: Sequence[tuple[str, str]]) -> list[MergeInput]:
+    """Write one source, in which every entity of a chunk is described by the chunk's name, and is related to Bergen."""
+    chunks = [chunk("a", f"{name}.txt", 0, name) for name in sorted({name for name, _ in rows})]
+    entities = [entity("a", where, NAMES.index(name), name, "thing", f"in {where}") for where, name in rows]
+    relations = [relation("a", where, NAMES.index(name), name, "Bergen", "", f"of {where}") for where, name in rows]
+    return write(folder, chunks, entities, relations)
+
+
+@pytest.fixture
+def followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
+
+
+def test_only_groups_with_other_descriptions_are_summarised_again(tmp_path: Path, followed: None) -> None:
+    inputs = simple(tmp_path, BEFORE)
+    first = Exact()
+    previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, first, at_least=2))
+    # The new chunk touches Bergen too, since it is an end of a relation in it, but describes it no further.
+    second = Exact()
+    merged = merged_from(simple(tmp_path, [*BEFORE, ("c4", "Marta")]), tmp_path, second, previous, at_least=2)
+    assert merged.changed_chunks == 1
+    assert sorted(map(subject_of, first.requests)) == ["Bergen", "Bergen — Marta", "Marta"]
+    assert sorted(map(subject_of, second.requests)) == ["Bergen — Marta", "Marta"]
+
+
+def subject_of(request: ChatRequest) -> str:
+    return request.messages[-1].content.splitlines()[0].split(": ")[1]
+
+
+def test_a_summary_that_failed_is_tried_again(tmp_path: Path, followed: None) -> None:
+    inputs = simple(tmp_path, BEFORE)
+    previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, Exact(fails=True), at_least=2))
+    model = Exact()
+    merged_from(simple(tmp_path, [*BEFORE, ("c4", "Öre")]), tmp_path, model, previous, at_least=2)
+    assert "Marta" in map(subject_of, model.requests)
+
+
+@pytest.mark.parametrize(("new", "follows"), [(1, True), (3, False)])
+def test_when_much_changed_everything_is_merged(tmp_path: Path, new: int, follows: bool) -> None:
+    inputs = simple(tmp_path, BEFORE)
+    previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, Exact()))
+    more = [(f"c{number}", "Marta") for number in range(4, 4 + new)]
+    merged = merged_from(simple(tmp_path, [*BEFORE, *more]), tmp_path, Exact(), previous)
+    assert merged.changed_chunks == (new if follows else None)
+
+
+def test_a_damaged_last_merge_is_done_without(tmp_path: Path, followed: None) -> None:
+    inputs = simple(tmp_path, BEFORE)
+    previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, Exact()))
+    previous.tables["entities"].write_bytes(b"PAR1 no more")
+    now = simple(tmp_path, [*BEFORE, ("c4", "Marta")])
+    merged = merged_from(now, tmp_path, Exact(), previous)
+    assert merged == merged_from(now, tmp_path, Exact())
+    assert merged.changed_chunks is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", None])
+def test_a_damaged_input_is_named(tmp_path: Path, damage: bytes | None) -> None:
+    inputs = simple(tmp_path, BEFORE)
+    path = inputs[0].entity_mentions
+    path.unlink()
+    if damage is not None:
+        path.write_bytes(damage)
+    with pytest.raises(StoreError, match=rf"{path.name} (is missing|cannot be read).*run"):
+        merged_from(inputs, tmp_path, Exact())
+
+
+def test_nothing_is_left_in_the_scratch_folder(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    merged_from(simple(tmp_path / "inputs", BEFORE), scratch, Exact())
+    assert list(scratch.iterdir()) == []
+
+
+def test_the_last_generation_is_followed_only_with_the_same_fingerprint_and_all_its_files(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    assert find_previous(home, "code") is None
+    generation = merge_by_hand(home, "river")
+    set_newest(home, generation)
+    previous = find_previous(home, "code")
+    assert previous is not None
+    assert previous.inputs == merge_inputs(home, generation.inputs())
+    assert previous.tables["relations"] == generation.path("relations.parquet")
+    assert find_previous(home, "other code") is None
+    previous.inputs[0].chunks.unlink()
+    assert find_previous(home, "code") is None

@@ -38,7 +38,7 @@ mention = st.tuples(
 )
 
 
-@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(mention, max_size=12))
 def test_sql_follows_the_rules_in_any_order(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
     chunks = [chunk(source, f"{name}.txt", 0, name) for source in "ab" for name in ("c1", "c2", "c3")]
@@ -186,3 +186,14 @@ def test_fingerprints_are_those_of_identity(tmp_path: Path) -> None:
 def test_nothing_merges_into_empty_tables(tmp_path: Path) -> None:
     merged = run(tmp_path, [], [], [])
     assert [getattr(merged, table).num_rows for table in schemas.MERGED_TABLES] == [0, 0, 0, 0]
+
+
+def test_all_white_space_is_stripped_and_types_vote_in_any_case(tmp_path: Path) -> None:
+    kinds = ["person", "Place", "place", "PLACE"]
+    entities = [entity("a", "c1", n, "Marta", kind, f"\u3000\n walks\t {n // 4}\u00a0") for n, kind in enumerate(kinds)]
+    merged = run(
+        tmp_path, [chunk("a", "p", 0, "c1")], entities, [relation("a", "c1", 0, "Marta", "Öre", "a,\ta", "\n")]
+    )
+    found = {row["name"]: (row["type"], row["description"]) for row in merged.entities.to_pylist()}
+    assert found == {"Marta": ("place", "walks\t 0"), "Öre": ("unknown", "Entity Öre")}
+    assert merged.relations["keywords"].to_pylist() == ["a"]
