@@ -13,15 +13,13 @@ from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.acceptance import wanted_inputs
-from lightrag_dagster.stores.generations import set_newest, start
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.generations import Generation, set_newest, start
 from lightrag_dagster.stores.manifest import GenerationInputs
-from lightrag_dagster.stores.tables import SourceTables
 from lightrag_dagster.versions import Versions
 from resources import ChatModelResource, GenerationsResource
 
 if TYPE_CHECKING:
-    from lightrag_dagster.merging.merge import Merged, MergeInput
+    from lightrag_dagster.merging.merge import Merged
 
 _DESCRIPTIONS = {
     "entities": "One row an entity: the merge of its mentions in every source.",
@@ -51,14 +49,17 @@ def merged(
     chat_model: ChatModelResource,
 ) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
+    from lightrag_dagster.merging.inputs import find_previous, merge_inputs
     from lightrag_dagster.merging.merge import merge
 
     versions = Versions.of(settings)
 
-    async def run(inputs: GenerationInputs, home: Home) -> "tuple[Merged, Usage]":
+    async def run(generation: Generation, inputs: GenerationInputs) -> "tuple[Merged, Usage]":
         async with chat_model.open("summarise", account_of(context, settings)) as model:
             result = await merge(
-                _files(SourceTables(home), inputs),
+                merge_inputs(generation.home, inputs),
+                previous=find_previous(generation.home, inputs.fingerprint),
+                scratch=generation.home.generation(generation.id),
                 extraction_fingerprint=versions.extractions,
                 embedder_identity=versions.embedder,
                 model=model,
@@ -72,9 +73,11 @@ def merged(
     with stopwatch() as watch, generations.building() as home:
         inputs = wanted_inputs(home, list(find_sources(settings)), versions.generation)
         generation = start(home, inputs)
-        usage = Usage()
+        usage, extent = Usage(), "nothing"
         if not all(generation.has(name) for name in MERGED_TABLES):
-            tables, usage = wait_for(run(inputs, home))
+            tables, usage = wait_for(run(generation, inputs))
+            changed = tables.changed_chunks
+            extent = "everything" if changed is None else f"what {changed} changed chunks touch"
             for name in MERGED_TABLES:
                 generation.write_table(name, getattr(tables, name))
         set_newest(home, generation)
@@ -87,22 +90,9 @@ def merged(
                 table,
                 seconds=watch.seconds,
                 generation=generation.id,
+                merged=extent,
                 summary_calls=usage.calls,
                 summary_cost_usd=usage.cost_usd,
                 left_out=dict(inputs.left_out),
             ),
         )
-
-
-def _files(tables: SourceTables, inputs: GenerationInputs) -> "list[MergeInput]":
-    from lightrag_dagster.merging.merge import MergeInput
-
-    return [
-        MergeInput(
-            source=source,
-            chunks=tables.path("chunks", source, versions["chunks"]),
-            entity_mentions=tables.path("entity_mentions", source, versions["entity_mentions"]),
-            relation_mentions=tables.path("relation_mentions", source, versions["relation_mentions"]),
-        )
-        for source, versions in sorted(inputs.sources.items())
-    ]

@@ -28,7 +28,8 @@ from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.embedding.vectors import build_vectors
 from lightrag_dagster.llm.offline import OfflineChatModel
 from lightrag_dagster.llm.protocol import Vectors
-from lightrag_dagster.merging.merge import MergeInput, merge
+from lightrag_dagster.merging.inputs import merge_inputs
+from lightrag_dagster.merging.merge import merge
 from lightrag_dagster.prompts import load_prompts
 from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.modes import MODES
@@ -175,16 +176,10 @@ async def build(home: Home, entities: int, embedder: SyntheticEmbedder) -> None:
     write_tables(home, entities)
     lap("source tables")
     inputs = wanted_inputs(home, list(SOURCES), "benchmark")
-    generation, tables = start(home, inputs), SourceTables(home)
-    files = [
-        MergeInput(
-            source,
-            *(tables.path(name, source, used[name]) for name in ("chunks", "entity_mentions", "relation_mentions")),
-        )
-        for source, used in inputs.sources.items()
-    ]
+    generation = start(home, inputs)
     merged = await merge(
-        files,
+        merge_inputs(home, inputs),
+        scratch=home.generation(generation.id),
         extraction_fingerprint="",
         embedder_identity=embedder.identity,
         model=OfflineChatModel(),

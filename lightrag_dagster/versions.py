@@ -18,7 +18,7 @@ _REVISIONS = {
     "chunks": 1,
     "extractions": 2,
     "mentions": 1,
-    "merge": 1,
+    "merge": 2,
     "stores": 2,
     "report": 1,
 }
@@ -69,6 +69,7 @@ class Versions:
         return digest(
             _REVISIONS["merge"],
             self.settings.merging.model_dump(),
+            self.settings.chunking.encoding,  # counts the tokens of descriptions
             self.prompts.fingerprint("summary"),
             chat_identity(self.settings.llm.of("summarise")),
             self.embedder,

@@ -1,12 +1,12 @@
 """The merge: every source's mentions into one row an entity and one row a relation.
 
 Set-based SQL over the accepted Parquet files. It starts from mentions, never from merged text, so the result does not
-depend on the order in which documents came, changed or went.
+depend on the order in which documents came, changed or went. Nor does it depend on the last merge, from which it takes
+over what nothing touched since.
 """
 
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,47 +14,34 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster import identity
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.llm.protocol import ChatModel
+from lightrag_dagster.merging import database
+from lightrag_dagster.merging.incremental import few_changed, recall_evidence, with_the_rest
+from lightrag_dagster.merging.inputs import MergeInput, Previous
 from lightrag_dagster.merging.summaries import CountTokens, Group, summarise
 from lightrag_dagster.prompts import Prompts
-from lightrag_dagster.schemas import (
-    CHUNKS,
-    ENTITIES,
-    ENTITY_EVIDENCE,
-    ENTITY_MENTIONS,
-    RELATION_EVIDENCE,
-    RELATION_MENTIONS,
-    RELATIONS,
-    SORT_KEYS,
-)
+from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, MERGED_TABLES, RELATION_MENTIONS
 from lightrag_dagster.settings import MergingSettings
 
-MEMORY_LIMIT = "2GB"
-"""DuckDB spills to disk above this."""
-
-
-@dataclass(frozen=True)
-class MergeInput:
-    """The accepted Parquet files of one source."""
-
-    source: str
-    chunks: Path
-    entity_mentions: Path
-    relation_mentions: Path
+_log = logging.getLogger(__name__)
 
 
 class Merged(NamedTuple):
-    """The merged tables, with the schemas of the same names."""
+    """The merged tables, with the schemas of the same names, rows in no order."""
 
     entities: pa.Table
     relations: pa.Table
     entity_evidence: pa.Table
     relation_evidence: pa.Table
+    changed_chunks: int | None
+    """How many chunks decided what was merged anew; None when everything was."""
 
 
 async def merge(
     inputs: Sequence[MergeInput],
     *,
+    scratch: Path,
     extraction_fingerprint: str,
     embedder_identity: str,
     model: ChatModel,
@@ -62,11 +49,13 @@ async def merge(
     settings: MergingSettings,
     count_tokens: CountTokens,
     max_concurrency: int,
+    previous: Previous | None = None,
 ) -> Merged:
     """Merge the mentions of all sources.
 
     Args:
         inputs: Accepted files, in any order.
+        scratch: Folder for what does not fit into memory.
         extraction_fingerprint: Of the current prompts, model and parameters: decides which extraction of a chunk counts
             when there are several.
         embedder_identity: Part of every embedding fingerprint.
@@ -75,90 +64,100 @@ async def merge(
         settings: When to summarise.
         count_tokens: Tokens of each text.
         max_concurrency: Summaries in flight.
+        previous: The last merge with the same arguments; what nothing touched since is taken over from it, unless it
+            cannot be read or much has changed. The result is the same.
 
     Raises:
         ProviderAccessError: the model cannot be used at all; a summary that fails alone leaves joined descriptions.
+        StoreError: a file is damaged, or the disk is full.
     """
-    with duckdb.connect(config={"memory_limit": MEMORY_LIMIT}) as connection:
-        _load(connection, inputs)
-        _name_entities(connection)
-        _run(connection, "collect_mentions", extraction_fingerprint=extraction_fingerprint)
-        _run(connection, "group_entities")
-        _run(connection, "group_relations")
-        groups = _groups(connection, settings)
-        summaries = await summarise(groups, model, prompts, settings, count_tokens, max_concurrency)
-        connection.register(
-            "summary",
-            pa.table(
-                {
-                    "id": list(summaries),
-                    "summary": list(summaries.values()),
-                    "failed": [None if summary else "failed" for summary in summaries.values()],
-                },
-                _SUMMARY,
-            ),
-        )
-        basis = identity.digest(prompts.fingerprint("summary"), model.identity, settings.model_dump())
-        parameters = {"embedder_identity": embedder_identity, "text_basis": basis}
-        return Merged(
-            entities=_fetch(connection, _statement("finish_entities"), parameters, ENTITIES),
-            relations=_fetch(connection, _statement("finish_relations"), parameters, RELATIONS),
-            entity_evidence=_evidence(connection, "entity_evidence", ENTITY_EVIDENCE),
-            relation_evidence=_evidence(connection, "relation_evidence", RELATION_EVIDENCE),
-        )
+    variables: dict[str, str | int] = {
+        "text_basis": identity.digest(prompts.fingerprint("summary"), model.identity, settings.model_dump()),
+        "summary_descriptions": settings.summary_min_descriptions,
+        "summary_tokens": settings.summary_min_tokens,
+        "embedder": embedder_identity,
+    }
+
+    async def merged(previous: Previous | None) -> Merged:
+        with database.open_database(scratch, variables) as connection, database.readable(_paths(inputs, previous)):
+            previous = _collect(connection, inputs, previous, extraction_fingerprint)
+            evidence = {
+                name: database.fetch(connection, f"FROM {name}", MERGED_TABLES[name])
+                for name in ("entity_evidence", "relation_evidence")
+            }
+            _group(connection, previous)
+            groups = [Group(*row) for row in connection.execute("FROM long_group ORDER BY kind, id").fetchall()]
+            summaries = await summarise(groups, model, prompts, settings, count_tokens, max_concurrency)
+            _add_summaries(connection, summaries)
+            tables = {
+                name: database.fetch(connection, database.read_statement(f"finish_{name}"), MERGED_TABLES[name])
+                for name in ("entities", "relations")
+            } | evidence
+            if previous is None:
+                return Merged(**tables, changed_chunks=None)
+            changed = connection.execute("SELECT count(*) FROM changed_chunk").fetchall()[0][0]
+            return Merged(**with_the_rest(connection, previous, tables), changed_chunks=changed)
+
+    if previous is not None:
+        try:
+            return await merged(previous)
+        except StoreError as error:
+            _log.warning("what the last merge left cannot be used, everything is merged: %s", error)
+    return await merged(None)
 
 
-_SUMMARY = pa.schema([(name, pa.string()) for name in ("id", "summary", "failed")])
+def _paths(inputs: Sequence[MergeInput], previous: Previous | None) -> list[Path]:
+    own = [path for one in inputs for path in one.paths]
+    if previous is None:
+        return own
+    return own + [path for one in previous.inputs for path in one.paths] + list(previous.tables.values())
 
 
-def _load(connection: duckdb.DuckDBPyConnection, inputs: Sequence[MergeInput]) -> None:
+def _collect(
+    connection: duckdb.DuckDBPyConnection,
+    inputs: Sequence[MergeInput],
+    previous: Previous | None,
+    extraction_fingerprint: str,
+) -> Previous | None:
+    """Make the tables of evidence: of changed chunks, if the last merge is to be followed, which is then returned."""
+    database.view_files(connection, "chunk", CHUNKS, [one.chunks for one in inputs])
+    if previous is not None and not few_changed(connection, inputs, previous):
+        previous = None
     for view, schema, paths in (
-        ("chunk", CHUNKS, [one.chunks for one in inputs]),
         ("entity_mention", ENTITY_MENTIONS, [one.entity_mentions for one in inputs]),
         ("relation_mention", RELATION_MENTIONS, [one.relation_mentions for one in inputs]),
     ):
-        if paths:
-            connection.read_parquet([str(path) for path in paths]).create_view(view)
-        else:
-            connection.register(view, schema.empty_table())
+        database.view_files(connection, f"every_{view}", schema, paths)
+        restriction = "SEMI JOIN changed_chunk USING (chunk_id)" if previous else ""
+        connection.execute(f"CREATE VIEW {view} AS FROM every_{view} {restriction}")
+    database.name_entities(
+        connection,
+        "SELECT name FROM entity_mention UNION SELECT src FROM relation_mention UNION SELECT tgt FROM relation_mention",
+    )
+    database.run(connection, "collect_mentions", extraction_fingerprint=extraction_fingerprint)
+    return previous
 
 
-def _name_entities(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give every distinct name its entity id; the rule is Python's, so it is applied once a name, not a mention."""
-    names = connection.sql(
-        "SELECT DISTINCT name FROM (SELECT name FROM entity_mention UNION SELECT src FROM relation_mention "
-        "UNION SELECT tgt FROM relation_mention) ORDER BY name"
-    ).to_arrow_table()["name"]
-    ids = [identity.entity_id(name) for name in names.to_pylist()]
-    connection.register("entity_name", pa.table({"name": names, "entity_id": pa.array(ids, pa.string())}))
+def _group(connection: duckdb.DuckDBPyConnection, previous: Previous | None) -> None:
+    """Make the tables from which rows are finished, and `long_group`, which may need summaries."""
+    if previous is not None:
+        recall_evidence(connection, previous)
+    database.run(connection, "group_entities")
+    database.run(connection, "group_relations")
+    if previous is not None:
+        database.run(connection, "take_over")
+    database.run(connection, "count_degrees")
+    database.run(connection, "select_long_groups")
+    connection.execute("CREATE TABLE summary (id VARCHAR, summary VARCHAR, failed VARCHAR)")
+    if previous is not None:
+        database.run(connection, "take_over_descriptions")
 
 
-def _groups(connection: duckdb.DuckDBPyConnection, settings: MergingSettings) -> list[Group]:
-    """Return the groups whose descriptions may be long enough for a summary; a token is at least a byte."""
-    rows = connection.execute(
-        _statement("select_long_groups"),
-        {"descriptions": settings.summary_min_descriptions, "tokens": settings.summary_min_tokens},
-    ).fetchall()
-    return [Group(*row) for row in rows]
-
-
-def _evidence(connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema) -> pa.Table:
-    columns, keys = ", ".join(schema.names), ", ".join(SORT_KEYS[table])
-    return _fetch(connection, f"SELECT {columns} FROM {table} ORDER BY {keys}", {}, schema)
-
-
-def _fetch(
-    connection: duckdb.DuckDBPyConnection, statement: str, parameters: dict[str, str], schema: pa.Schema
-) -> pa.Table:
-    rows = connection.sql(statement, params=parameters or None).to_arrow_table()
-    return rows.select(schema.names).cast(schema)
-
-
-def _run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: str) -> None:
-    for statement in duckdb.extract_statements(_statement(name)):
-        wanted = {key: value for key, value in parameters.items() if key in statement.named_parameters}
-        connection.execute(statement, wanted or None)
-
-
-def _statement(name: str) -> str:
-    return resources.files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
+def _add_summaries(connection: duckdb.DuckDBPyConnection, summaries: dict[str, str | None]) -> None:
+    rows = {
+        "id": list(summaries),
+        "summary": list(summaries.values()),
+        "failed": [None if summary else "failed" for summary in summaries.values()],
+    }
+    connection.register("summarised", pa.table(rows, pa.schema([(name, pa.string()) for name in rows])))
+    connection.execute("INSERT INTO summary FROM summarised")

@@ -85,7 +85,8 @@ def merged_entity(mentions: Sequence[EntityMention]) -> EntityMention:
     """Return the most frequent spelling and type, ties by the alphabet, and the distinct descriptions joined."""
     name = _most_frequent(mention.name for mention in mentions)
     described = joined(mention.description for mention in mentions)
-    return EntityMention(name, _most_frequent(mention.type for mention in mentions), described or f"Entity {name}")
+    kind = _most_frequent(mention.type.lower() for mention in mentions)
+    return EntityMention(name, kind, described or f"Entity {name}")
 
 
 def as_endpoint(entity: str, mentions: Iterable[RelationMention]) -> list[EntityMention]:

@@ -1,86 +1,18 @@
 """The merge in SQL against the same rules in plain Python, and each rule by itself."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from lightrag_dagster import identity, schemas
-from lightrag_dagster.errors import PermanentProviderError
-from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
-from lightrag_dagster.merging.merge import Merged, MergeInput, merge
-from lightrag_dagster.prompts import load_prompts
-from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.stores import files
-
-CURRENT = "current-fingerprint"
-NAMES = ["Halden Weir", "halden  weir", '"Halden Weir"', "Marta", "MARTA", "Bergen", "Öre"]
-Row = dict[str, Any]
-
-
-class Summariser:
-    """Answers every summary with the name it was asked about, or fails."""
-
-    identity = "summariser"
-
-    def __init__(self, fails: bool = False) -> None:
-        self.requests: list[ChatRequest] = []
-        self._fails = fails
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        self.requests.append(request)
-        if self._fails:
-            raise PermanentProviderError("refused")
-        return ChatResponse("summary of " + request.messages[-1].content.splitlines()[0])
-
-
-def chunk(source: str, path: str, index: int, chunk_id: str) -> Row:
-    return {
-        "source": source,
-        "chunk_id": chunk_id,
-        "doc_id": identity.document_id(source, path),
-        "path": path,
-        "chunk_index": index,
-        "content": chunk_id,
-        "tokens": 1,
-        "char_start": 0,
-        "char_end": 1,
-        "heading": None,
-        "page": None,
-    }
-
-
-def entity(source: str, chunk_id: str, index: int, name: str, kind: str, text: str, key: str = "k") -> Row:
-    return {
-        "source": source,
-        "chunk_id": chunk_id,
-        "extraction_key": key,
-        "mention_index": index,
-        "name": name,
-        "type": kind,
-        "description": text,
-    }
-
-
-def relation(source: str, chunk_id: str, index: int, src: str, tgt: str, words: str, text: str) -> Row:
-    return {
-        "source": source,
-        "chunk_id": chunk_id,
-        "extraction_key": "k",
-        "mention_index": index,
-        "src": src,
-        "tgt": tgt,
-        "keywords": words,
-        "description": text,
-        "weight": 0.1,
-    }
+from lightrag_dagster.merging.merge import Merged
+from tests.merging.tables import CURRENT, NAMES, Row, Summariser, chunk, entity, merged_from, relation, write
 
 
 def run(
@@ -91,31 +23,8 @@ def run(
     model: Summariser | None = None,
     backwards: bool = False,
 ) -> Merged:
-    inputs = []
-    for source in sorted({row["source"] for row in chunks}, reverse=backwards):
-        paths = []
-        for name, schema, rows in (
-            ("chunks", schemas.CHUNKS, chunks),
-            ("entity_mentions", schemas.ENTITY_MENTIONS, entities),
-            ("relation_mentions", schemas.RELATION_MENTIONS, relations),
-        ):
-            own = [row for row in rows if row["source"] == source]
-            path = folder / source / f"{name}.parquet"
-            files.write_parquet(path, pa.Table.from_pylist(own[::-1] if backwards else own, schema))
-            paths.append(path)
-        inputs.append(MergeInput(source, *paths))
-    return asyncio.run(
-        merge(
-            inputs,
-            extraction_fingerprint=CURRENT,
-            embedder_identity="embedder",
-            model=model or Summariser(),
-            prompts=load_prompts(None),
-            settings=MergingSettings(),
-            count_tokens=lambda texts: [len(text.split()) for text in texts],
-            max_concurrency=4,
-        )
-    )
+    inputs = write(folder, chunks, entities, relations, backwards)
+    return merged_from(inputs, folder, model or Summariser())
 
 
 mention = st.tuples(
@@ -129,7 +38,7 @@ mention = st.tuples(
 )
 
 
-@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(mention, max_size=12))
 def test_sql_follows_the_rules_in_any_order(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
     chunks = [chunk(source, f"{name}.txt", 0, name) for source in "ab" for name in ("c1", "c2", "c3")]
@@ -275,4 +184,16 @@ def test_fingerprints_are_those_of_identity(tmp_path: Path) -> None:
 
 
 def test_nothing_merges_into_empty_tables(tmp_path: Path) -> None:
-    assert [table.num_rows for table in run(tmp_path, [], [], [])] == [0, 0, 0, 0]
+    merged = run(tmp_path, [], [], [])
+    assert [getattr(merged, table).num_rows for table in schemas.MERGED_TABLES] == [0, 0, 0, 0]
+
+
+def test_all_white_space_is_stripped_and_types_vote_in_any_case(tmp_path: Path) -> None:
+    kinds = ["person", "Place", "place", "PLACE"]
+    entities = [entity("a", "c1", n, "Marta", kind, f"\u3000\n walks\t {n // 4}\u00a0") for n, kind in enumerate(kinds)]
+    merged = run(
+        tmp_path, [chunk("a", "p", 0, "c1")], entities, [relation("a", "c1", 0, "Marta", "Öre", "a,\ta", "\n")]
+    )
+    found = {row["name"]: (row["type"], row["description"]) for row in merged.entities.to_pylist()}
+    assert found == {"Marta": ("place", "walks\t 0"), "Öre": ("unknown", "Entity Öre")}
+    assert merged.relations["keywords"].to_pylist() == ["a"]

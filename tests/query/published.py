@@ -12,7 +12,8 @@ from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
 from lightrag_dagster.extraction.extractions import extract
 from lightrag_dagster.extraction.mentions import parse_extractions
 from lightrag_dagster.llm.providers import open_chat_model, open_embedder
-from lightrag_dagster.merging.merge import MergeInput, merge
+from lightrag_dagster.merging.inputs import merge_inputs
+from lightrag_dagster.merging.merge import merge
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.acceptance import accept, wanted_inputs
@@ -99,16 +100,11 @@ async def _ingest(home: Home, source: str, settings: Settings, versions: Version
 
 
 async def _merge(generation: Generation, inputs: GenerationInputs, settings: Settings, versions: Versions) -> None:
-    tables = SourceTables(generation.home)
-    names = ("chunks", "entity_mentions", "relation_mentions")
-    files = [
-        MergeInput(source, *(tables.path(name, source, used[name]) for name in names))
-        for source, used in inputs.sources.items()
-    ]
     tokenizer = load_tokenizer(settings.chunking.encoding)
     async with open_chat_model(settings.llm, generation.home) as model:
         merged = await merge(
-            files,
+            merge_inputs(generation.home, inputs),
+            scratch=generation.home.generation(generation.id),
             extraction_fingerprint=versions.extractions,
             embedder_identity=versions.embedder,
             model=model,

@@ -1,5 +1,6 @@
 -- Each distinct chunk counts once: at its first canonical position, under the current extraction key if it has
--- mentions under that key, else under the first key in canonical order.
+-- mentions under that key, else under the first key in canonical order. The views of mentions may hold those of some
+-- chunks only.
 CREATE TABLE position AS
 SELECT chunk_id, source, doc_id, path, row_number() OVER (ORDER BY source, path, chunk_index) AS place
 FROM chunk
@@ -46,3 +47,8 @@ JOIN position p ON m.chunk_id = p.chunk_id
 JOIN entity_name a ON m.src = a.name
 JOIN entity_name b ON m.tgt = b.name
 WHERE a.entity_id <> b.entity_id;
+
+CREATE TABLE touched_entity AS
+SELECT entity_id FROM entity_evidence
+UNION SELECT src_id FROM relation_evidence
+UNION SELECT tgt_id FROM relation_evidence;

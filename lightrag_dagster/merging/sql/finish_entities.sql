@@ -6,15 +6,11 @@ WITH provenance AS (
            list_sort(list_distinct(flatten(list(p.sources)))) AS sources
     FROM entity_chunk c JOIN place_of p USING (chunk_id) GROUP BY c.id
 ),
-degree AS (
-    SELECT id, count(*) AS degree
-    FROM (SELECT src_id AS id FROM relation_group UNION ALL SELECT tgt_id FROM relation_group) GROUP BY id
-),
 described AS (
     SELECT g.entity_id, g.name, g.type,
            coalesce(s.summary, array_to_string(d.descriptions, '<SEP>'), 'Entity ' || g.name) AS description,
            p.chunk_ids, p.doc_ids, p.file_paths, p.sources, g.mention_count, coalesce(e.degree, 0) AS degree,
-           left(sha256(to_json([coalesce(d.descriptions, []), [$text_basis, s.failed]])::VARCHAR), 32) AS text_fingerprint
+           text_fingerprint(d.descriptions, s.failed) AS text_fingerprint
     FROM entity_group g
     JOIN provenance p ON p.id = g.entity_id
     LEFT JOIN entity_description d ON d.id = g.entity_id
@@ -22,9 +18,8 @@ described AS (
     LEFT JOIN degree e ON e.id = g.entity_id
 ),
 embedded AS (
-    SELECT *, left(sha256($embedder_identity || chr(10) || name || chr(10) || description), 32)
-                  AS embedding_fingerprint
+    SELECT *, embedding_fingerprint(name || chr(10) || description) AS embedding_fingerprint
     FROM described
 )
 SELECT *, left(sha256(to_json(embedded)::VARCHAR), 32) AS row_fingerprint
-FROM embedded ORDER BY entity_id
+FROM embedded

@@ -6,16 +6,12 @@ WITH provenance AS (
            list_sort(list_distinct(flatten(list(p.sources)))) AS sources
     FROM relation_chunk c JOIN place_of p USING (chunk_id) GROUP BY c.id
 ),
-degree AS (
-    SELECT id, count(*) AS degree
-    FROM (SELECT src_id AS id FROM relation_group UNION ALL SELECT tgt_id FROM relation_group) GROUP BY id
-),
 described AS (
     SELECT g.relation_id, g.src_id, g.tgt_id, a.name AS src, b.name AS tgt, coalesce(k.keywords, '') AS keywords,
            coalesce(s.summary, array_to_string(d.descriptions, '<SEP>'), a.name || ' — ' || b.name) AS description,
            g.weight, p.chunk_ids, p.doc_ids, p.file_paths, p.sources, g.mention_count,
            x.degree + y.degree AS rank,
-           left(sha256(to_json([coalesce(d.descriptions, []), [$text_basis, s.failed]])::VARCHAR), 32) AS text_fingerprint
+           text_fingerprint(d.descriptions, s.failed) AS text_fingerprint
     FROM relation_group g
     JOIN provenance p ON p.id = g.relation_id
     JOIN entity_spelling a ON a.entity_id = g.src_id
@@ -27,10 +23,9 @@ described AS (
     LEFT JOIN summary s ON s.id = g.relation_id
 ),
 embedded AS (
-    SELECT *, left(sha256($embedder_identity || chr(10)
-                          || keywords || chr(9) || src || chr(10) || tgt || chr(10) || description), 32)
+    SELECT *, embedding_fingerprint(keywords || chr(9) || src || chr(10) || tgt || chr(10) || description)
                   AS embedding_fingerprint
     FROM described
 )
 SELECT *, left(sha256(to_json(embedded)::VARCHAR), 32) AS row_fingerprint
-FROM embedded ORDER BY relation_id
+FROM embedded

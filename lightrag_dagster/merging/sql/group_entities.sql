@@ -6,10 +6,11 @@ WITH endpoint AS (
     UNION ALL
     SELECT second_id, tgt, chunk_id, description, place FROM relation_evidence
 )
-SELECT entity_id, name, type, trim(description) AS description, chunk_id, place, true AS mentioned FROM entity_evidence
+SELECT entity_id, name, lower(type) AS type, strip(description) AS description, chunk_id, place, true AS mentioned
+FROM entity_evidence
 UNION ALL
-SELECT entity_id, name, 'unknown', trim(description), chunk_id, place, false
-FROM endpoint ANTI JOIN entity_evidence USING (entity_id);
+SELECT entity_id, name, 'unknown', strip(description), chunk_id, place, false
+FROM endpoint SEMI JOIN touched_entity USING (entity_id) ANTI JOIN entity_evidence USING (entity_id);
 
 CREATE TABLE entity_spelling AS
 SELECT entity_id, name FROM (SELECT entity_id, name, count(*) AS votes FROM entity_statement GROUP BY ALL)

@@ -1,11 +1,11 @@
 -- What a relation's row is made from.
 CREATE TABLE relation_description AS
 SELECT relation_id AS id, list(description ORDER BY length(description) DESC, description) AS descriptions
-FROM (SELECT DISTINCT relation_id, trim(description) AS description FROM relation_evidence WHERE trim(description) <> '')
-GROUP BY relation_id;
+FROM (SELECT DISTINCT relation_id, strip(description) AS description FROM relation_evidence)
+WHERE description <> '' GROUP BY relation_id;
 
 CREATE TABLE relation_keywords AS
-WITH word AS (SELECT DISTINCT relation_id, trim(unnest(string_split(keywords, ','))) AS keyword FROM relation_evidence)
+WITH word AS (SELECT DISTINCT relation_id, strip(unnest(string_split(keywords, ','))) AS keyword FROM relation_evidence)
 SELECT relation_id, string_agg(keyword, ',' ORDER BY keyword) AS keywords
 FROM word WHERE keyword <> '' GROUP BY relation_id;
 
@@ -16,3 +16,5 @@ SELECT relation_id AS id, chunk_id, place FROM relation_evidence GROUP BY ALL;
 CREATE TABLE relation_group AS
 SELECT relation_id, src_id, tgt_id, list_sum(list(weight ORDER BY weight)) AS weight, count(*) AS mention_count
 FROM relation_evidence GROUP BY relation_id, src_id, tgt_id;
+
+CREATE TABLE edge AS SELECT src_id, tgt_id FROM relation_group;

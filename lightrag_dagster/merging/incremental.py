@@ -1,0 +1,71 @@
+"""The merge that follows a change: groups that a changed chunk touches are merged anew, all others taken over.
+
+A chunk is changed when a position or a mention of it is not what the last merge read. The evidence of a chunk depends
+on that chunk alone; a row depends on the evidence of its group, and on names and degrees of its neighbours. Hence the
+result equals a merge of everything.
+"""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.merging.database import fetch, name_entities, read_statement, run, view_files
+from lightrag_dagster.merging.inputs import MergeInput, Previous
+from lightrag_dagster.schemas import MERGED_TABLES, RELATIONS, SOURCE_TABLES
+from lightrag_dagster.stores import files
+
+MOST_CHANGED = 0.25
+"""When a larger share of the chunks changed, it is cheaper to merge everything."""
+
+
+def few_changed(connection: duckdb.DuckDBPyConnection, inputs: Sequence[MergeInput], previous: Previous) -> bool:
+    """Collect the changed chunks, and say whether they are few enough to follow them."""
+    for table in ("chunks", "entity_mentions", "relation_mentions"):
+        now, before = (set(map(attrgetter(table), state)) for state in (inputs, previous.inputs))
+        view_files(connection, f"{table}_now", SOURCE_TABLES[table], now - before)
+        view_files(connection, f"{table}_before", SOURCE_TABLES[table], before - now)
+    run(connection, "find_changed_chunks")
+    changed, chunks = connection.execute(
+        "SELECT (SELECT count(*) FROM changed_chunk), count(DISTINCT chunk_id) FROM chunk"
+    ).fetchall()[0]
+    return bool(changed <= MOST_CHANGED * chunks)
+
+
+def recall_evidence(connection: duckdb.DuckDBPyConnection, previous: Previous) -> None:
+    """Add to the evidence of the changed chunks what else was said of the groups that they touch."""
+    for table, path in previous.tables.items():
+        view_files(connection, f"{table}_before", MERGED_TABLES[table], [path])
+    run(connection, "touch_groups")
+    name_entities(connection, "SELECT src AS name FROM recalled UNION SELECT tgt FROM recalled")
+    run(connection, "recall_relations")
+
+
+def with_the_rest(
+    connection: duckdb.DuckDBPyConnection, previous: Previous, fresh: dict[str, pa.Table]
+) -> dict[str, pa.Table]:
+    """Return the merged tables: the fresh rows, and those of the last merge that nothing touches."""
+    reranked = fetch(connection, read_statement("rerank_relations"), RELATIONS)
+    fresh = fresh | {"relations": pa.concat_tables([fresh["relations"], reranked])}
+    touched = {
+        "entities": _ids(connection, "touched_entity"),
+        "relations": pa.concat_arrays([_ids(connection, "touched_relation"), reranked["relation_id"].combine_chunks()]),
+        "entity_evidence": (changed := _ids(connection, "changed_chunk")),
+        "relation_evidence": changed,
+    }
+    return {
+        table: pa.concat_tables([_without(previous.tables[table], key, touched[table]).cast(rows.schema), rows])
+        for (table, rows), key in zip(fresh.items(), ("entity_id", "relation_id", "chunk_id", "chunk_id"), strict=True)
+    }
+
+
+def _ids(connection: duckdb.DuckDBPyConnection, table: str) -> pa.Array:
+    return connection.sql(f"FROM {table}").to_arrow_table().column(0).combine_chunks()
+
+
+def _without(path: Path, key: str, ids: pa.Array) -> pa.Table:
+    rows = files.read_parquet(path)
+    return rows.filter(pc.invert(pc.is_in(rows[key], value_set=ids)))
