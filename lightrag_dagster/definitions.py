@@ -18,6 +18,11 @@ PUBLISH = dg.define_asset_job(
     "publish", selection=PUBLICATION, description="Merge all accepted sources, build the stores, check and publish."
 )
 ASK = dg.define_asset_job("ask", selection=["answers"], description="Ask the published snapshot every question.")
+EVALUATE = dg.define_asset_job(
+    "evaluate",
+    selection=["retrieval_evaluation"],
+    description="Measure how well each mode finds what answers the filed questions.",
+)
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
@@ -28,7 +33,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             lambda spec: spec.replace_attributes(code_version=versions[spec.key.to_user_string()]), ASSETS
         ),
         asset_checks=CHECKS,
-        jobs=[INGEST, PUBLISH, ASK],
+        jobs=[INGEST, PUBLISH, ASK, EVALUATE],
         schedules=SCHEDULES,
         sensors=SENSORS,
         resources=build_resources(settings),

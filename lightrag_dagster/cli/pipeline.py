@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 import dagster as dg
+from pydantic import BaseModel
 
 from assets.metadata import COMMAND_TAG
 from assets.partitions import SOURCES
@@ -15,6 +16,7 @@ from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources, find_sources
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.evaluation.questions import read_gold
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import first_stale
@@ -119,15 +121,19 @@ class _Runner:
         return current_manifest(self._home)
 
     def ask(self) -> None:
-        """Run the job that asks the questions, when there are some and they, or the snapshot, are new."""
+        """Run the jobs that ask questions, where there are some and they, or the snapshot, are new."""
+        self._ask("ask", "answers", read_questions(self._settings.questions), self._versions.answers)
+        gold = read_gold(self._settings.evaluation.questions)
+        self._ask("evaluate", "retrieval_evaluation", gold, self._versions.retrieval_evaluation)
+
+    def _ask(self, job: str, table: str, questions: Sequence[BaseModel], fingerprint: str) -> None:
         manifest = current_manifest(self._home)
-        questions = read_questions(self._settings.questions)
         if manifest is None or not questions:
             return
-        current = SourceTables(self._home).current("answers", ALL_SOURCES)
+        current = SourceTables(self._home).current(table, ALL_SOURCES)
         inputs = answer_inputs(manifest.snapshot_id, questions)
-        if current is None or current.inputs != inputs or current.fingerprint != self._versions.answers:
-            self._execute("ask", None)
+        if current is None or current.inputs != inputs or current.fingerprint != fingerprint:
+            self._execute(job, None)
 
     def _execute(self, job: str, partition: str | None) -> None:
         self._display.run(partition or "all sources")

@@ -1,0 +1,68 @@
+"""An evaluation as people read it: a table a mode, what changed, and a chart."""
+
+import base64
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from lightrag_dagster.evaluation.summary import METRICS, Change
+
+_SHARES = {"recall", "precision", "mrr", "ndcg", "exact_match", "f1", "faithfulness", "relevance"}
+
+
+def title(metric: str, k: int) -> str:
+    """Return how a metric is headed."""
+    headings = {"recall": f"recall@{k}", "precision": f"precision@{k}", "mrr": "MRR", "ndcg": f"nDCG@{k}"}
+    return headings.get(metric, metric.replace("_", " "))
+
+
+def cells(summary: pa.Table, k: int) -> list[list[str]]:
+    """Return a heading and a row for each mode, best recall first: every metric with its interval."""
+    means = {(row["mode"], row["metric"]): row for row in summary.to_pylist()}
+    modes = sorted({mode for mode, _ in means}, key=lambda mode: (-means[mode, "recall"]["mean"], mode))
+    metrics = [metric for metric in METRICS if any((mode, metric) in means for mode in modes)]
+    rows = [[mode, *(_shown(metric, means.get((mode, metric))) for metric in metrics)] for mode in modes]
+    return [["mode", *(title(metric, k) for metric in metrics)], *rows]
+
+
+def change_cells(changes: Sequence[Change], k: int) -> list[list[str]]:
+    """Return a heading and a row for each change."""
+    rows = [
+        [
+            one.mode,
+            title(one.metric, k),
+            f"{one.before:.3f}",
+            f"{one.after:.3f}",
+            f"{one.difference.mean:+.3f} [{one.difference.low:+.3f}, {one.difference.high:+.3f}]",
+            "dropped" if one.dropped else "",
+        ]
+        for one in changes
+    ]
+    return [["mode", "metric", "before", "now", "difference", ""], *rows]
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Return a heading and rows as a Markdown table."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+
+
+def chart(summary: pa.Table, metric: str, k: int) -> str:
+    """Return a Markdown image, SVG within it: the mean of a metric in each mode, with its interval."""
+    import pygal
+
+    rows = [row for row in summary.to_pylist() if row["metric"] == metric]
+    rows.sort(key=lambda row: (-row["mean"], row["mode"]))
+    bars = pygal.Bar(width=720, height=320, range=(0, 1), show_legend=False, js=(), disable_xml_declaration=True)
+    bars.title = f"{title(metric, k)}, {rows[0]['questions']} questions, 95% intervals"
+    bars.x_labels = [row["mode"] for row in rows]
+    bars.add(title(metric, k), [{"value": row["mean"], "ci": {"low": row["low"], "high": row["high"]}} for row in rows])
+    image = base64.b64encode(bars.render().encode()).decode()
+    return f"![{bars.title}](data:image/svg+xml;base64,{image})"
+
+
+def _shown(metric: str, row: dict[str, float] | None) -> str:
+    if row is None:
+        return ""
+    digits = 3 if metric in _SHARES else 0
+    return f"{row['mean']:.{digits}f} [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
