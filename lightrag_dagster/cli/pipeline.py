@@ -15,7 +15,7 @@ from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources, find_sources
-from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
 from lightrag_dagster.evaluation.questions import read_gold
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
@@ -81,6 +81,21 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
     return outcome
 
 
+def evaluate_modes(settings: Settings, display: Display) -> str:
+    """Evaluate the published snapshot, whether or not it was before; return its id.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        LightRAGError: a question cannot be asked, or a model gave no usable answer.
+    """
+    home = Home(settings.home)
+    if (manifest := current_manifest(home)) is None:
+        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+    with building(home, LOCK_SECONDS), open_instance(home) as instance:
+        _Runner(settings, instance, display).evaluate()
+    return manifest.snapshot_id
+
+
 class _Runner:
     """Runs Dagster jobs in this process against the home's instance."""
 
@@ -125,6 +140,10 @@ class _Runner:
         self._ask("ask", "answers", read_questions(self._settings.questions), self._versions.answers)
         gold = read_gold(self._settings.evaluation.questions)
         self._ask("evaluate", "retrieval_evaluation", gold, self._versions.retrieval_evaluation)
+
+    def evaluate(self) -> None:
+        """Run the job that measures the modes."""
+        self._execute("evaluate", None)
 
     def _ask(self, job: str, table: str, questions: Sequence[BaseModel], fingerprint: str) -> None:
         manifest = current_manifest(self._home)

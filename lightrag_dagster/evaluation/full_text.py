@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import lancedb
+from lancedb.index import FTS
 from lancedb.query import MatchQuery
 
 from lightrag_dagster.query.search import Hits
@@ -44,7 +45,7 @@ def full_text(graph: Adjacency) -> Iterator[FullText]:
     with tempfile.TemporaryDirectory(prefix="lightrag-full-text-") as folder:
         chunks = graph.chunks.rows.select(["chunk_id", "content"])
         table = lancedb.connect(folder).create_table("chunks", chunks)
-        table.create_fts_index("content")
+        table.create_index("content", config=FTS())
         yield FullText(table, graph)
 
 

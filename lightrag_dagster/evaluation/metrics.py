@@ -30,4 +30,4 @@ def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table
     with duckdb.connect(config={"threads": 1}) as connection:
         for name, table in (("asked", asked), ("hits", hits), ("gold", gold)):
             connection.register(name, table)
-        return connection.execute(statement, {"k": k}).to_arrow_table()
+        return connection.sql(statement, params={"k": k}).to_arrow_table()

@@ -34,7 +34,7 @@ SELECT
     coalesce(relevant.chunks / $k, 0)::DOUBLE AS precision,
     coalesce(1 / gained.best, 0)::DOUBLE AS mrr,
     -- Two gold documents with the same text share one chunk, and then one rank: never more than the ideal.
-    coalesce(least(1, gained.gain / ideal.gain), 0)::DOUBLE AS ndcg
+    least(1, coalesce(gained.gain, 0) / ideal.gain)::DOUBLE AS ndcg
 FROM asked
 JOIN wanted USING (question)
 JOIN ideal USING (items)

@@ -1,7 +1,7 @@
 """An evaluation as people read it: a table a mode, what changed, and a chart."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
@@ -16,12 +16,15 @@ def title(metric: str, k: int) -> str:
     return headings.get(metric, metric.replace("_", " "))
 
 
-def cells(summary: pa.Table, k: int) -> list[list[str]]:
-    """Return a heading and a row for each mode, best recall first: every metric with its interval."""
+def cells(summary: pa.Table, k: int, intervals: Collection[str] = METRICS) -> list[list[str]]:
+    """Return a heading and a row for each mode, best recall first: every metric, some with their intervals."""
     means = {(row["mode"], row["metric"]): row for row in summary.to_pylist()}
     modes = sorted({mode for mode, _ in means}, key=lambda mode: (-means[mode, "recall"]["mean"], mode))
     metrics = [metric for metric in METRICS if any((mode, metric) in means for mode in modes)]
-    rows = [[mode, *(_shown(metric, means.get((mode, metric))) for metric in metrics)] for mode in modes]
+    rows = [
+        [mode, *(_shown(metric, means.get((mode, metric)), metric in intervals) for metric in metrics)]
+        for mode in modes
+    ]
     return [["mode", *(title(metric, k) for metric in metrics)], *rows]
 
 
@@ -61,8 +64,9 @@ def chart(summary: pa.Table, metric: str, k: int) -> str:
     return f"![{bars.title}](data:image/svg+xml;base64,{image})"
 
 
-def _shown(metric: str, row: dict[str, float] | None) -> str:
+def _shown(metric: str, row: dict[str, float] | None, with_interval: bool) -> str:
     if row is None:
         return ""
     digits = 3 if metric in _SHARES else 0
-    return f"{row['mean']:.{digits}f} [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
+    interval = f" [{row['low']:.{digits}f}, {row['high']:.{digits}f}]" if with_interval else ""
+    return f"{row['mean']:.{digits}f}{interval}"

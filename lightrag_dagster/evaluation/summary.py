@@ -46,6 +46,11 @@ def summarise(rows: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(summary, RETRIEVAL_EVALUATION)
 
 
+def of_snapshot(rows: pa.Table, snapshot_id: str) -> pa.Table:
+    """Return the rows of one snapshot."""
+    return rows.filter(pc.equal(rows["snapshot_id"], snapshot_id))
+
+
 def with_history(previous: pa.Table | None, new: pa.Table) -> pa.Table:
     """Return new rows with those of the snapshots before; of other snapshots, the latest few."""
     if previous is None or not new.num_rows:
@@ -66,7 +71,7 @@ def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
         rows: EVALUATED_QUESTIONS of several snapshots.
         snapshot_id: the snapshot to judge.
     """
-    after = rows.filter(pc.equal(rows["snapshot_id"], snapshot_id))
+    after = of_snapshot(rows, snapshot_id)
     earlier = rows.filter(pc.less(rows["sequence"], pc.min(after["sequence"])))
     if not earlier.num_rows:
         return []
