@@ -12,7 +12,7 @@ from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.evaluation.answering import judge_all
 from lightrag_dagster.evaluation.evaluation import evaluate, prepare_answers
 from lightrag_dagster.evaluation.questions import GoldQuestion, read_gold
-from lightrag_dagster.evaluation.report import cells, change_cells, chart, markdown
+from lightrag_dagster.evaluation.report import cells, change_cells, image, markdown
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.summary import Change, changes, summarise, with_history
 from lightrag_dagster.identity import table_version
@@ -112,7 +112,7 @@ def _shown(k: int, summary: pa.Table, changed: Sequence[Change]) -> Metadata:
         return {}
     metadata: Metadata = {
         "modes": dg.MetadataValue.md(markdown(cells(summary, k))),
-        "recall": dg.MetadataValue.md(chart(summary, "recall", k)),
+        "recall": dg.MetadataValue.md(image(summary, "recall", k)),
     }
     if changed:
         metadata["changes"] = dg.MetadataValue.md(markdown(change_cells(changed, k)))

@@ -2,9 +2,12 @@
 
 import base64
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import pyarrow as pa
 
+from lightrag_dagster.evaluation.bootstrap import Estimate
+from lightrag_dagster.evaluation.chart import chart
 from lightrag_dagster.evaluation.summary import METRICS, Change
 
 _SHARES = {"recall", "precision", "mrr", "ndcg", "exact_match", "f1", "faithfulness", "relevance"}
@@ -50,18 +53,17 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
 
 
-def chart(summary: pa.Table, metric: str, k: int) -> str:
-    """Return a Markdown image, SVG within it: the mean of a metric in each mode, with its interval."""
-    import pygal
+def image(summary: pa.Table, metric: str, k: int) -> str:
+    """Return a Markdown image, with the SVG in it: the mean of a metric in each mode, best first, and its interval."""
+    rows = [(row["mode"], Estimate(*(row[name] for name in Estimate._fields))) for row in _of(summary, metric)]
+    rows.sort(key=lambda row: (-row[1].mean, row[0]))
+    heading = f"{title(metric, k)}, {rows[0][1].questions} questions, 95% intervals"
+    data = base64.b64encode(chart(heading, rows).encode()).decode()
+    return f"![{heading}](data:image/svg+xml;base64,{data})"
 
-    rows = [row for row in summary.to_pylist() if row["metric"] == metric]
-    rows.sort(key=lambda row: (-row["mean"], row["mode"]))
-    bars = pygal.Bar(width=720, height=320, range=(0, 1), show_legend=False, js=(), disable_xml_declaration=True)
-    bars.title = f"{title(metric, k)}, {rows[0]['questions']} questions, 95% intervals"
-    bars.x_labels = [row["mode"] for row in rows]
-    bars.add(title(metric, k), [{"value": row["mean"], "ci": {"low": row["low"], "high": row["high"]}} for row in rows])
-    image = base64.b64encode(bars.render().encode()).decode()
-    return f"![{bars.title}](data:image/svg+xml;base64,{image})"
+
+def _of(summary: pa.Table, metric: str) -> list[dict[str, Any]]:
+    return [row for row in summary.to_pylist() if row["metric"] == metric]
 
 
 def _shown(metric: str, row: dict[str, float] | None, with_interval: bool) -> str:

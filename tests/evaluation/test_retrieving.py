@@ -8,7 +8,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.evaluation.evaluation import evaluate
 from lightrag_dagster.evaluation.full_text import full_text
 from lightrag_dagster.evaluation.questions import GoldQuestion
-from lightrag_dagster.evaluation.report import cells, chart, markdown
+from lightrag_dagster.evaluation.report import cells, image, markdown
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.summary import summarise
 from lightrag_dagster.settings import EvaluationSettings, load_settings
@@ -80,4 +80,4 @@ def test_the_report_names_every_mode_and_draws_them(published_home: Path) -> Non
     assert {row[0] for row in rows} == set(MODES)
     assert rows[0][1] == "1.000 [1.000, 1.000]"
     assert markdown([heading, *rows]).count("\n") == len(MODES) + 1
-    assert chart(summary, "recall", 5).startswith("![recall@5, 3 questions, 95% intervals](data:image/svg+xml;base64,")
+    assert image(summary, "recall", 5).startswith("![recall@5, 3 questions, 95% intervals](data:image/svg+xml;base64,")
