@@ -19,7 +19,7 @@ _REVISIONS = {
     "extractions": 2,
     "mentions": 1,
     "merge": 1,
-    "stores": 2,
+    "stores": 3,
 }
 
 
