@@ -57,7 +57,7 @@ def main() -> None:
 def cut(sources: Path) -> dict[str, str]:
     """Return the sample documents in pieces of some 120 words, each under a file name of its own."""
     settings = load_settings(sources=sources)
-    pieces = {}
+    pieces: dict[str, str] = {}
     for name, source in find_sources(settings).items():
         documents = read_documents(name, list_files(source), None, settings.documents).to_pylist()
         for document in (one for one in documents if one["status"] == "processed"):

@@ -15,8 +15,8 @@ _WORD = re.compile(r"\w+")
 def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     """Return one row a text; longer words count for more.
 
-    All values are eighths, of which half precision loses nothing, and no two words weigh the same in all places, so that
-    two texts are hardly ever equally near to a third: LightRAG's order of such is whatever its sort leaves.
+    All values are eighths, of which half precision loses nothing. Hardly two words weigh the same in all places, so
+    that hardly two texts are equally near to a third: LightRAG's order of such is whatever its sort leaves.
     """
     vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
     for row, text in zip(vectors, texts, strict=True):

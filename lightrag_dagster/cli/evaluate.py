@@ -9,6 +9,7 @@ from rich.table import Table
 from lightrag_dagster.cli.pipeline import evaluate_modes
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.evaluation.questions import read_gold
 from lightrag_dagster.evaluation.report import cells, change_cells
 from lightrag_dagster.evaluation.summary import COMPARED, changes, of_snapshot
 from lightrag_dagster.settings import load_settings
@@ -27,7 +28,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
     if questions is not None:
         chosen = settings.evaluation.model_copy(update={"questions": questions})
         settings = settings.model_copy(update={"evaluation": chosen})
-    if settings.evaluation.questions is None:
+    if not read_gold(settings.evaluation.questions):
         raise SettingsError("there are no questions to evaluate by; give --questions or set evaluation.questions")
     with display(Console(stderr=True)) as shown:
         snapshot_id = evaluate_modes(settings, shown)
