@@ -78,6 +78,7 @@ def _next_commands(home: Path) -> str:
             "Try next:",
             f'  {command} query "What happened at Station 14?" --mode local',
             f'  {command} sql "select name, type, degree from entities order by degree desc, name limit 10"',
+            f"  {command} evaluate --questions {_EXAMPLES / 'evaluation.yaml'}",
             "  make ui      # lineage, runs and tables in the Dagster UI",
         )
     )

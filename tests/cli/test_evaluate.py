@@ -3,9 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.tables import ALL_SOURCES
 from tests.cli.test_cli import command
 from tests.query.published import publish_sources
+from tests.support import run, write_source
 
 FACTS = {f"{number}.md": f"The clock in tower {name} was repaired by nobody." for number, name in enumerate("abcdefgh")}
 
@@ -39,6 +42,21 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
     found = json.loads(output)
     assert ("bm25", "recall") in {(one["mode"], one["metric"]) for one in found["dropped"]}
     assert {one["snapshot_id"] for one in found["modes"]} == {found["snapshot_id"]}
+
+
+def test_a_run_evaluates_what_is_new_and_nothing_twice(settings: Settings, questions: Path) -> None:
+    evaluation = EvaluationSettings(questions=questions, modes=("naive",))
+    chosen = settings.model_copy(update={"evaluation": evaluation})
+    write_source(chosen, "notes", FACTS)
+    current = Home(chosen.home).source_table("retrieval_evaluation", ALL_SOURCES) / "current.json"
+
+    run(chosen)
+    first = current.stat().st_mtime_ns
+    run(chosen)
+    assert current.stat().st_mtime_ns == first
+    more = chosen.model_copy(update={"evaluation": evaluation.model_copy(update={"k": 3})})
+    run(more)
+    assert current.stat().st_mtime_ns > first
 
 
 @pytest.mark.parametrize(
