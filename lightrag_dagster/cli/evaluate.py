@@ -6,12 +6,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.pipeline import evaluate_modes
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import read_gold
 from lightrag_dagster.evaluation.report import cells, change_cells
-from lightrag_dagster.evaluation.summary import COMPARED, changes, of_snapshot
+from lightrag_dagster.evaluation.retrieving import missing_gold
+from lightrag_dagster.evaluation.summary import changes, of_snapshot
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
@@ -28,7 +30,8 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
     if questions is not None:
         chosen = settings.evaluation.model_copy(update={"questions": questions})
         settings = settings.model_copy(update={"evaluation": chosen})
-    if not read_gold(settings.evaluation.questions):
+    gold = read_gold(settings.evaluation.questions)
+    if not gold:
         raise SettingsError("there are no questions to evaluate by; give --questions or set evaluation.questions")
     with display(Console(stderr=True)) as shown:
         snapshot_id = evaluate_modes(settings, shown)
@@ -40,7 +43,11 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference._asdict()} for one in dropped]
         console.print_json(json.dumps({"snapshot_id": snapshot_id, "modes": summary.to_pylist(), "dropped": fallen}))
     else:
-        console.print(_table(f"{snapshot_id}, 95% intervals", cells(summary, k, COMPARED)))
+        console.print(_table(f"{snapshot_id}, 95% intervals", cells(summary, k, ["recall"])))
+        with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
+            missing = missing_gold(knowledge, gold)
+        if missing:
+            console.print(f"not in the snapshot: {', '.join(missing)}", markup=False, soft_wrap=True)
         if changed:
             console.print(_table("since the snapshot evaluated before", change_cells(changed, k)))
     return 1 if dropped else 0

@@ -12,11 +12,13 @@ from lightrag_dagster.evaluation.summary import METRICS, Change
 
 _SHARES = {"recall", "precision", "mrr", "ndcg", "exact_match", "f1", "faithfulness", "relevance"}
 
+_SHORT = {"milliseconds": "ms", "context_tokens": "tokens", "f1": "F1"}
+
 
 def title(metric: str, k: int) -> str:
     """Return how a metric is headed."""
     headings = {"recall": f"recall@{k}", "precision": f"precision@{k}", "mrr": "MRR", "ndcg": f"nDCG@{k}"}
-    return headings.get(metric, metric.replace("_", " "))
+    return headings.get(metric) or _SHORT.get(metric, metric.replace("_", " "))
 
 
 def cells(summary: pa.Table, k: int, intervals: Collection[str] = METRICS) -> list[list[str]]:

@@ -76,7 +76,7 @@ def test_the_report_names_every_mode_and_draws_them(published_home: Path) -> Non
     with KnowledgeBase.open(settings=settings) as knowledge:
         summary = summarise(evaluate(knowledge, QUESTIONS, settings, len, None))
     heading, *rows = cells(summary, 5)
-    assert heading == ["mode", "recall@5", "precision@5", "MRR", "nDCG@5", "milliseconds", "context tokens"]
+    assert heading == ["mode", "recall@5", "precision@5", "MRR", "nDCG@5", "ms", "tokens"]
     assert {row[0] for row in rows} == set(MODES)
     assert rows[0][1] == "1.000 [1.000, 1.000]"
     assert markdown([heading, *rows]).count("\n") == len(MODES) + 1
