@@ -19,6 +19,11 @@ PUBLISH = dg.define_asset_job(
     "publish", selection=PUBLICATION, description="Merge all accepted sources, build the stores, check and publish."
 )
 ASK = dg.define_asset_job("ask", selection=["answers"], description="Ask the published snapshot every question.")
+EVALUATE = dg.define_asset_job(
+    "evaluate",
+    selection=["retrieval_evaluation"],
+    description="Measure how well each mode finds what answers the filed questions.",
+)
 
 REPORT = dg.define_asset_job("report", selection=["drift_report"], description="Report what is pending or has drifted.")
 
@@ -39,7 +44,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     return dg.Definitions(
         assets=dg.map_asset_specs(complete, ASSETS),
         asset_checks=CHECKS,
-        jobs=[INGEST, PUBLISH, ASK, REPORT],
+        jobs=[INGEST, PUBLISH, ASK, EVALUATE, REPORT],
         schedules=schedules(settings),
         sensors=SENSORS,
         resources=build_resources(settings),

@@ -23,7 +23,8 @@ CONFIG_FILE = "lightrag.yaml"
 
 Provider = Literal["offline", "openai"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
-Role = Literal["extract", "summarise", "keywords", "answer"]
+Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
+RetrievalMode = Literal["naive", "local", "global", "hybrid", "mix", "ppr"]
 
 
 class Section(BaseModel):
@@ -122,7 +123,7 @@ class RoleSettings(Section):
 
 
 class LLMSettings(EndpointSettings):
-    """The language model that extracts, summarises, finds keywords and answers."""
+    """The language model that extracts, summarises, finds keywords, answers and judges."""
 
     provider: Provider = "offline"
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
@@ -143,7 +144,9 @@ class LLMSettings(EndpointSettings):
         default="realtime", description="How extraction is asked for: at once, or at half the price within a day."
     )
     batch: BatchSettings = BatchSettings()
-    roles: dict[Role, RoleSettings] = Field(default={}, description="extract, summarise, keywords, answer: exceptions.")
+    roles: dict[Role, RoleSettings] = Field(
+        default={}, description="Exceptions, by role: extract, summarise, keywords, answer, judge."
+    )
 
     @property
     def by_batch(self) -> bool:
@@ -248,6 +251,28 @@ class RerankSettings(Section):
     max_retries: int = Field(default=2, ge=0, description="Further attempts after a transient failure.")
 
 
+class EvaluationSettings(Section):
+    """What the `retrieval_evaluation` asset measures."""
+
+    questions: Path | None = Field(
+        default=None, description="YAML or JSONL file: question, documents or chunks that hold its answer, answer."
+    )
+    modes: tuple[RetrievalMode | Literal["bm25"], ...] = Field(
+        default=("bm25", "naive", "local", "global", "hybrid", "mix", "ppr"),
+        description="What is compared; bm25 and naive are the controls.",
+    )
+    k: int = Field(default=5, gt=0, description="How many chunks count for recall@k, precision@k and nDCG@k.")
+    answer_modes: tuple[RetrievalMode, ...] = Field(
+        default=("mix",),
+        description="Modes whose answers are judged as well, unless llm.provider is offline; each costs two calls a "
+        "question.",
+    )
+    response_type: str = Field(
+        default="A short phrase: a name, a number or a date where one will do",
+        description="Form and length of the answers that are judged; short ones can be compared with the known answer.",
+    )
+
+
 class RetentionSettings(Section):
     """What `gc` keeps."""
 
@@ -271,6 +296,7 @@ class Settings(BaseSettings):
     query: QuerySettings = QuerySettings()
     retention: RetentionSettings = RetentionSettings()
     rerank: RerankSettings = RerankSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
     prompts: Path | None = Field(
         default=None, description="Folder whose files replace the package's prompts of the same name."
     )

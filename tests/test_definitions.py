@@ -29,6 +29,7 @@ UNPARTITIONED = {
     "knowledge_base",
     "answers",
     "drift_report",
+    "retrieval_evaluation",
 }
 
 
@@ -78,12 +79,17 @@ def test_resources_know_no_asset(file: Path) -> None:
 
 def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: Path) -> None:
     definitions = build_definitions(settings)
-    jobs = {name: definitions.resolve_job_def(name) for name in ("ingest", "publish", "ask")}
+    jobs = {name: definitions.resolve_job_def(name) for name in ("ingest", "publish", "ask", "evaluate")}
     asking = {
         name: {node.name for node in job.all_node_defs if isinstance(node, dg.OpDefinition) and node.pool == "llm"}
         for name, job in jobs.items()
     }
-    assert asking == {"ingest": {"extractions"}, "publish": {"merge"}, "ask": {"answers"}}
+    assert asking == {
+        "ingest": {"extractions"},
+        "publish": {"merge"},
+        "ask": {"answers"},
+        "evaluate": {"retrieval_evaluation"},
+    }
     with open_instance(Home(tmp_path)) as instance:
         assert instance.get_settings("concurrency") == {"pools": {"granularity": "run", "default_limit": 1}}
 

@@ -132,6 +132,19 @@ def query(
 
 
 @app.command()
+def evaluate(
+    questions: Annotated[
+        Path | None, typer.Option(help="YAML or JSONL; else the setting evaluation.questions.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print means, intervals and drops as JSON.")] = False,
+) -> None:
+    """Measure how well each mode finds; 0 if none dropped since the last snapshot, 1 if one did."""
+    from lightrag_dagster.cli.evaluate import evaluate as measure
+
+    raise typer.Exit(measure(Console(highlight=False), questions, as_json=as_json))
+
+
+@app.command()
 def sql(
     statement: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
     output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 import dagster as dg
+from pydantic import BaseModel
 
 from assets.metadata import COMMAND_TAG, KEEP_DRIFTED
 from assets.partitions import SOURCES
@@ -15,7 +16,8 @@ from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources, find_sources
-from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
+from lightrag_dagster.evaluation.questions import read_gold
 from lightrag_dagster.llm.batch.ledger import sources_that_wait
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
@@ -93,11 +95,32 @@ def bring_up_to_date(
     return outcome
 
 
+def evaluate_modes(settings: Settings, display: Display) -> str:
+    """Evaluate the published snapshot, whether or not it was before; return its id.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        LightRAGError: a question cannot be asked, or a model gave no usable answer.
+    """
+    home = Home(settings.home)
+    if (manifest := current_manifest(home)) is None:
+        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+    with building(home, LOCK_SECONDS), open_instance(home) as instance:
+        _Runner(settings, instance, display, str(uuid4())).evaluate()
+    return manifest.snapshot_id
+
+
 class _Runner:
     """Runs Dagster jobs in this process against the home's instance."""
 
     def __init__(
-        self, settings: Settings, instance: dg.DagsterInstance, display: Display, command: str, *, backfill: bool
+        self,
+        settings: Settings,
+        instance: dg.DagsterInstance,
+        display: Display,
+        command: str,
+        *,
+        backfill: bool = False,
     ) -> None:
         self._settings = settings
         self._home = Home(settings.home)
@@ -148,15 +171,23 @@ class _Runner:
         return current_manifest(self._home)
 
     def ask(self) -> None:
-        """Run the job that asks the questions, when there are some and they, or the snapshot, are new."""
+        """Run the jobs that ask questions, where there are some and they, or the snapshot, are new."""
+        self._ask("ask", "answers", read_questions(self._settings.questions), self._versions.answers)
+        gold = read_gold(self._settings.evaluation.questions)
+        self._ask("evaluate", "retrieval_evaluation", gold, self._versions.retrieval_evaluation)
+
+    def evaluate(self) -> None:
+        """Run the job that measures the modes."""
+        self._execute("evaluate")
+
+    def _ask(self, job: str, table: str, questions: Sequence[BaseModel], fingerprint: str) -> None:
         manifest = current_manifest(self._home)
-        questions = read_questions(self._settings.questions)
         if manifest is None or not questions:
             return
-        current = SourceTables(self._home).current("answers", ALL_SOURCES)
+        current = SourceTables(self._home).current(table, ALL_SOURCES)
         inputs = answer_inputs(manifest.snapshot_id, questions)
-        if current is None or current.inputs != inputs or current.fingerprint != self._versions.answers:
-            self._execute("ask")
+        if current is None or current.inputs != inputs or current.fingerprint != fingerprint:
+            self._execute(job)
 
     def _execute(self, job: str, partition: str | None = None, tags: Mapping[str, str] | None = None) -> None:
         self._display.run(partition or "all sources")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import lancedb
 
-from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.schemas import SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.stores import generations
 from lightrag_dagster.stores.acceptance import accepted
 from lightrag_dagster.stores.generations import Generation
@@ -88,7 +88,7 @@ def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
             used |= {tables.path(table, source, version) for table, version in versions.items()}
             sources.add(source)
     unused = []
-    for table in SOURCE_TABLES:
+    for table in (*SOURCE_TABLES, *UNPARTITIONED_TABLES):
         for folder in (home.root / "tables" / table).glob("*"):
             source = Home.source_of(folder)
             current, record = tables.current(table, source), accepted(home, source)
