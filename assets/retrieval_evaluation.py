@@ -1,19 +1,17 @@
 """`retrieval_evaluation`: how well each mode finds what answers the filed questions, on the published snapshot."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 import pyarrow as pa
 
 from assets.metadata import LLM_POOL, OWNERS, Metadata, account_of, stopwatch, table_metadata
-from lightrag_dagster import KnowledgeBase, KnowledgeBaseResource
+from lightrag_dagster import KnowledgeBaseResource
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.evaluation.answering import judge_all
-from lightrag_dagster.evaluation.evaluation import evaluate, prepare_answers
 from lightrag_dagster.evaluation.questions import GoldQuestion, read_gold
 from lightrag_dagster.evaluation.report import cells, change_cells, image, markdown
-from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.summary import Change, changes, summarise, with_history
 from lightrag_dagster.identity import table_version
 from lightrag_dagster.query.questions import answer_inputs
@@ -21,6 +19,9 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.tables import ALL_SOURCES
 from lightrag_dagster.versions import Versions
 from resources import ChatModelResource, TablesResource
+
+if TYPE_CHECKING:
+    from lightrag_dagster import KnowledgeBase
 
 QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
 
@@ -43,6 +44,9 @@ def retrieval_evaluation(
     chat_model: ChatModelResource,
 ) -> dg.MaterializeResult:
     """Ask, measure, and keep it with what was measured before."""
+    from lightrag_dagster.evaluation.evaluation import evaluate
+    from lightrag_dagster.evaluation.retrieving import missing_gold
+
     stored, versions = tables.open(), Versions.of(settings)
     before = {
         name: stored.read(name, ALL_SOURCES) if stored.current(name, ALL_SOURCES) else None
@@ -89,13 +93,16 @@ def _judged(
     context: dg.AssetExecutionContext,
     settings: Settings,
     versions: Versions,
-    knowledge: KnowledgeBase,
+    knowledge: "KnowledgeBase",
     chat_model: ChatModelResource,
     questions: Sequence[GoldQuestion],
 ) -> pa.Table | None:
     """Return what a language model answers, and how good that is; None without one."""
     if settings.llm.provider == "offline" or not questions:
         return None
+    from lightrag_dagster.evaluation.answering import judge_all
+    from lightrag_dagster.evaluation.evaluation import prepare_answers
+
     prepared = prepare_answers(knowledge, questions, settings)
     account = account_of(context, settings)
 

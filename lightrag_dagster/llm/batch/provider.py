@@ -20,6 +20,7 @@ NO_ROOM = "token_limit_exceeded"
 
 _NAME = "lightrag_batch"
 _FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
+_NO_SUCH_API = frozenset({404, 405, 501})
 _TRANSFER_SECONDS = 600.0
 _PAGE = 100
 
@@ -59,7 +60,13 @@ class BatchProvider:
         """Upload a file of requests and return the provider's id of it."""
 
         async def send(client: AsyncOpenAI) -> str:
-            file = await client.files.create(file=path, purpose="batch")
+            try:
+                file = await client.files.create(file=path, purpose="batch")
+            except openai.APIStatusError as error:
+                if error.status_code not in _NO_SUCH_API:
+                    raise
+                message = f"{self.target.host} has no Batch API (HTTP {error.status_code}); set llm.mode to realtime"
+                raise FailedCallError(ProviderAccessError(message), retry=False) from None
             if not isinstance(getattr(file, "id", None), str):
                 raise unusable(self.target, "it does not name the uploaded file")
             return file.id

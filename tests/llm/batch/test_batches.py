@@ -384,6 +384,12 @@ def test_faults_of_the_provider_are_passed_over(loopback: Loopback, home: Home, 
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
+def test_a_server_without_batches_is_named(loopback: Loopback, home: Home) -> None:
+    loopback.fault = lambda received: Reply.error(404)
+    with pytest.raises(ProviderAccessError, match=r"has no Batch API \(HTTP 404\); set llm.mode to realtime"):
+        asyncio.run(step(home, llm()))
+
+
 def test_the_key_stays_out_of_all_that_is_kept(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     assert asyncio.run(step(home, llm(max_requests=4, enqueued_tokens=1_000))) is None
