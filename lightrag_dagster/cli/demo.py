@@ -48,7 +48,10 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
             "sources": examples / "sources",
             "named_sources": {},
             "questions": examples / "questions.yaml",
-            "evaluation": EvaluationSettings(questions=examples / "evaluation.yaml"),
+            # Four of the modes tell enough, and the demo stays short.
+            "evaluation": EvaluationSettings(
+                questions=examples / "evaluation.yaml", modes=("bm25", "naive", "mix", "ppr")
+            ),
             "llm": LLMSettings(),
             "embedding": EmbeddingSettings(),
         }
