@@ -15,7 +15,6 @@ import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 from benchmarks.passages import generate, write_sources
 from benchmarks.pipeline import Meter
@@ -28,32 +27,18 @@ SHARES = (0.0, 0.001, 0.01, 0.1, 1.0)
 SOURCES = 2
 SEED = 1
 LONGEST_STEPS = 4
+_COUNTERS = Path("/proc/self/io")
 
 
-class Totals(NamedTuple):
-    """What was done in a home so far."""
-
-    extractions: int
-    summaries: int
-    texts: int
-    megabytes: float
-
-
-def totals(home: Home) -> Totals:
-    """Return what was done in a home, and written by this process, so far."""
-    if not home.vectors.exists():
-        return Totals(0, 0, 0, _written())
-    bought = Ledger(home.ledger).by_purpose()
-    with closing(sqlite3.connect(home.vectors)) as connection:
-        texts = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
-    calls = [bought[purpose].calls if purpose in bought else 0 for purpose in ("extract", "summarise")]
-    return Totals(*calls, texts, _written())
-
-
-def _written() -> float:
-    """Return what this process gave to write calls. Megabytes."""
-    counters = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
-    return int(counters["wchar"]) / 1e6
+def totals(home: Home) -> Counter[str]:
+    """Return what was done in a home, and how many bytes this process gave to write calls, so far."""
+    done = Counter(written=int(dict(line.split(": ") for line in _COUNTERS.read_text().splitlines())["wchar"]))
+    for purpose, entry in Ledger(home.ledger).by_purpose().items():
+        done[purpose] = entry.calls
+    if home.vectors.exists():
+        with closing(sqlite3.connect(home.vectors)) as connection:
+            done["texts"] = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    return done
 
 
 def show(what: str, settings: Settings) -> None:
@@ -61,14 +46,14 @@ def show(what: str, settings: Settings) -> None:
     before, meter, started = totals(Home(settings.home)), Meter(), time.perf_counter()
     bring_up_to_date(settings, [], meter)
     seconds = time.perf_counter() - started
-    spent = Totals(*(now - then for now, then in zip(totals(Home(settings.home)), before, strict=True)))
+    spent = totals(Home(settings.home)) - before
     milliseconds: Counter[str] = Counter()
     for step, took, _ in meter.table() if meter.started else []:
         milliseconds[step] += int(took * 1000)
     longest = ", ".join(f"{step} {took / 1000:.1f}" for step, took in milliseconds.most_common(LONGEST_STEPS))
     print(
-        f"{what:>8} {seconds:8.1f} {spent.extractions:11} {spent.summaries:9} {spent.texts:8} {spent.megabytes:8.0f}"
-        f"   {longest}",
+        f"{what:>8} {seconds:8.1f} {spent['extract']:11} {spent['summarise']:9} {spent['texts']:8} "
+        f"{spent['written'] / 1e6:8.0f}   {longest}",
         flush=True,
     )
 
