@@ -9,6 +9,7 @@ from assets.metadata import LLM_POOL, OWNERS, account_of, stopwatch, table_metad
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.documents.sources import find_sources
+from lightrag_dagster.identity import table_version
 from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
@@ -85,7 +86,7 @@ def merged(
         table = generation.read_table(name)
         yield dg.MaterializeResult(
             asset_key=name,
-            data_version=dg.DataVersion(generation.version(name)),
+            data_version=dg.DataVersion(table_version(table)),
             metadata=table_metadata(
                 table,
                 seconds=watch.seconds,

@@ -49,23 +49,29 @@ def with_the_rest(
 ) -> dict[str, pa.Table]:
     """Return the merged tables: the fresh rows, and those of the last merge that nothing touches."""
     reranked = fetch(connection, read_statement("rerank_relations"), RELATIONS)
+    changed_chunks = _ids(connection, "changed_chunk")
+    replaced = {
+        "entities": ("entity_id", _ids(connection, "touched_entity")),
+        "relations": (
+            "relation_id",
+            pa.chunked_array(
+                [*_ids(connection, "touched_relation").chunks, *reranked["relation_id"].chunks], pa.string()
+            ),
+        ),
+        "entity_evidence": ("chunk_id", changed_chunks),
+        "relation_evidence": ("chunk_id", changed_chunks),
+    }
     fresh = fresh | {"relations": pa.concat_tables([fresh["relations"], reranked])}
-    touched = {
-        "entities": _ids(connection, "touched_entity"),
-        "relations": pa.concat_arrays([_ids(connection, "touched_relation"), reranked["relation_id"].combine_chunks()]),
-        "entity_evidence": (changed := _ids(connection, "changed_chunk")),
-        "relation_evidence": changed,
-    }
     return {
-        table: pa.concat_tables([_without(previous.tables[table], key, touched[table]).cast(rows.schema), rows])
-        for (table, rows), key in zip(fresh.items(), ("entity_id", "relation_id", "chunk_id", "chunk_id"), strict=True)
+        table: pa.concat_tables([_without(previous.tables[table], *replaced[table]).cast(rows.schema), rows])
+        for table, rows in fresh.items()
     }
 
 
-def _ids(connection: duckdb.DuckDBPyConnection, table: str) -> pa.Array:
-    return connection.sql(f"FROM {table}").to_arrow_table().column(0).combine_chunks()
+def _ids(connection: duckdb.DuckDBPyConnection, table: str) -> pa.ChunkedArray:
+    return connection.sql(f"FROM {table}").to_arrow_table().column(0)
 
 
-def _without(path: Path, key: str, ids: pa.Array) -> pa.Table:
+def _without(path: Path, key: str, ids: pa.ChunkedArray) -> pa.Table:
     rows = files.read_parquet(path)
     return rows.filter(pc.invert(pc.is_in(rows[key], value_set=ids)))

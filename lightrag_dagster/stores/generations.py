@@ -55,10 +55,6 @@ class Generation:
         """Say whether the step that yields this merged table, file or folder is finished."""
         return self.path(f"{name}.parquet" if name in MERGED_TABLES else name).exists()
 
-    def version(self, table: str) -> str:
-        """Return the hash of a merged table's rows; raises StoreError when it is missing or damaged."""
-        return identity.table_version(self.read_table(table))
-
     def inputs(self) -> GenerationInputs:
         """Return what the merge read; raises StoreError when the record is missing or damaged."""
         return self.read_record(INPUTS, GenerationInputs)

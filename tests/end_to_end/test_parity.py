@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.llm.offline import OfflineChatModel
 from lightrag_dagster.llm.protocol import ChatRequest, Message
+from lightrag_dagster.merging import incremental
 from lightrag_dagster.settings import Settings, load_settings
 from tests.loopback import Loopback, Received, Reply
 from tests.support import run, snapshot_contents, write_source
@@ -182,6 +183,12 @@ class Histories(RuleBasedStateMachine):
             llm={"provider": "openai", "model": self.options["model"], "max_retries": 0},
             merging={"summary_min_descriptions": 3},
         )
+
+
+@pytest.fixture(autouse=True)
+def _merge_only_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few chunks would all be merged again after any change."""
+    monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
 
 
 def _histories(count: int, steps: int, folder: Callable[[], Path], server: Loopback) -> None:
