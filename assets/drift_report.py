@@ -31,7 +31,7 @@ def drift_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult:
     with stopwatch() as watch:
         states = source_states(settings)
         plan = backfill_plan(settings, states)
-    lines = {one.source: one.state for one in states if one.state != PUBLISHED}
+    pending = {one.source: one.state for one in states if one.state != PUBLISHED}
     metadata: Metadata = {
         "sources": dg.MetadataValue.md(_table(states, plan)),
         "drifted": sum(bool(one.drifted) for one in states),
@@ -45,7 +45,7 @@ def drift_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult:
         metadata=metadata,
         check_results=[
             dg.AssetCheckResult(
-                check_name="all_published", passed=not lines, severity=dg.AssetCheckSeverity.WARN, metadata=lines
+                check_name="all_published", passed=not pending, severity=dg.AssetCheckSeverity.WARN, metadata=pending
             )
         ],
     )

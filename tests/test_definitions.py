@@ -84,6 +84,8 @@ def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: P
         name: {node.name for node in job.all_node_defs if isinstance(node, dg.OpDefinition) and node.pool == "llm"}
         for name, job in jobs.items()
     }
+    writing = {node.name for node in jobs["publish"].all_node_defs if getattr(node, "pool", None) == "writer"}
+    assert writing == {"chunk_vectors", "entity_vectors", "relation_vectors", "knowledge_graph", "knowledge_base"}
     assert asking == {
         "ingest": {"extractions"},
         "publish": {"merge"},

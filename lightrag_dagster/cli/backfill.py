@@ -10,7 +10,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.cost.planning import make_plan
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.states import source_states
+from lightrag_dagster.states import backfill_plan, source_states
 
 
 def run_backfill(console: Console, names: Sequence[str], *, everything: bool, max_cost: float | None) -> int:
@@ -20,11 +20,14 @@ def run_backfill(console: Console, names: Sequence[str], *, everything: bool, ma
     that was interrupted goes on where it stopped. Returns the exit code: 0, or 1 when a source failed.
     """
     settings = load_settings()
-    chosen = list(names) or [one.source for one in source_states(settings) if one.drifted]
+    states = source_states(settings)
+    chosen = list(names) or [one.source for one in states if one.drifted]
     if not chosen:
         console.print("Every source was made with the prompts, models and settings of today.")
         return 0
-    print_plan(console, make_plan(settings, chosen, backfill=True))
+    plan = make_plan(settings, chosen, backfill=True) if names else backfill_plan(settings, states)
+    if plan is not None:
+        print_plan(console, plan)
     if not names and not everything:
         console.print(f"Nothing was started. These have drifted: {', '.join(chosen)}; add --all or --source.")
         return 0

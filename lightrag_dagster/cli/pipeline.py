@@ -21,7 +21,7 @@ from lightrag_dagster.evaluation.questions import read_gold
 from lightrag_dagster.llm.batch.ledger import sources_that_wait
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.staleness import first_stale
+from lightrag_dagster.staleness import drifted, first_stale
 from lightrag_dagster.stores.acceptance import wanted_inputs
 from lightrag_dagster.stores.history import held
 from lightrag_dagster.stores.home import Home
@@ -39,10 +39,15 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 @dataclass
 class Outcome:
-    """What a run did; `waiting` are the sources that wait for batches at the provider."""
+    """What a run did.
+
+    `waiting` are the sources that wait for batches at the provider, `drifted` those that were left as older prompts,
+    models or settings made them.
+    """
 
     ingested: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
+    drifted: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     published: Manifest | None = None
     manifest: Manifest | None = None
@@ -91,6 +96,8 @@ def bring_up_to_date(
         outcome.published = runner.publish()
         runner.ask()
         outcome.manifest = current_manifest(home)
+        tables, versions = SourceTables(home), Versions.of(settings)
+        outcome.drifted = [source.name for source in sources if drifted(tables, source.name, versions)]
         outcome.cost_usd = Ledger(home.ledger).spent(runner.command)
     return outcome
 

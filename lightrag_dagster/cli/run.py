@@ -48,6 +48,12 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"Published {outcome.published.snapshot_id}.")
     elif outcome.manifest is not None:
         console.print(f"Nothing changed; {outcome.manifest.snapshot_id} stays published.")
+    if outcome.drifted:
+        console.print(
+            f"Made with other prompts, models or settings, and left so: {', '.join(outcome.drifted)}; "
+            "`lightrag-dagster backfill` shows what making them anew would cost.",
+            soft_wrap=True,
+        )
     if outcome.cost_usd:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
     return 1 if outcome.failed else 0

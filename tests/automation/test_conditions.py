@@ -4,6 +4,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from lightrag_dagster.automation.values import MORNING_DEADLINE, MORNING_SLACK
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.settings import Settings
 
@@ -33,6 +34,13 @@ def test_answers_follow_the_snapshot(settings: Settings, instance: dg.DagsterIns
     assert requested() == 0
     made(instance, "knowledge_base", "gen-2")
     assert requested() == 1
+
+
+def test_a_morning_without_a_report_shows(settings: Settings) -> None:
+    specs = {spec.key.to_user_string(): spec for spec in build_definitions(settings).resolve_all_asset_specs()}
+    policies = {name: spec.freshness_policy for name, spec in specs.items() if spec.freshness_policy}
+    assert list(policies) == ["drift_report"]
+    assert policies["drift_report"] == dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)
 
 
 def test_nothing_else_is_made_by_a_condition(settings: Settings) -> None:

@@ -21,6 +21,9 @@ def test_a_backfill_from_edit_to_published(
 
     monkeypatch.setenv("LIGHTRAG_EXTRACTION__LANGUAGE", "German")
 
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert code == 0
+    assert "left so: notes; `lightrag-dagster backfill` shows" in output
     code, output, _ = command(capfd, monkeypatch, "status")
     assert code == 0
     assert "extractions" in output
@@ -35,6 +38,7 @@ def test_a_backfill_from_edit_to_published(
     code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
 
     assert code == 0
+    assert "left so" not in output
     assert output.index("input tokens") < output.index("notes extractions") < output.index("Published gen-")
     code, output, _ = command(capfd, monkeypatch, "status")
     assert "drifted was made" not in output
