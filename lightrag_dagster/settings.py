@@ -196,7 +196,16 @@ class ExtractionSettings(Section):
 
 
 class MergingSettings(Section):
-    """When descriptions of one entity or relation are summarised."""
+    """What the row of an entity or relation is made from, and when its descriptions are summarised.
+
+    The evidence tables hold every mention, whatever the limits.
+    """
+
+    max_chunks_per_entity: int = Field(default=200, gt=0, description="Chunks that an entity's row is made from.")
+    max_chunks_per_relation: int = Field(default=200, gt=0, description="Chunks that a relation's row is made from.")
+    chunk_limit_method: Literal["KEEP", "FIFO"] = Field(
+        default="KEEP", description="Which of more chunks: the first or the last, in order of source, path and place."
+    )
 
     summary_min_descriptions: int = Field(default=8, gt=1, description="This many distinct ones: summarise.")
     summary_min_tokens: int = Field(default=1200, gt=0, description="This many tokens in all: summarise.")

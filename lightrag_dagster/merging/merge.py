@@ -76,6 +76,9 @@ async def merge(
         "summary_descriptions": settings.summary_min_descriptions,
         "summary_tokens": settings.summary_min_tokens,
         "embedder": embedder_identity,
+        "entity_chunks": settings.max_chunks_per_entity,
+        "relation_chunks": settings.max_chunks_per_relation,
+        "chunk_order": 1 if settings.chunk_limit_method == "KEEP" else -1,
     }
 
     async def merged(previous: Previous | None) -> Merged:

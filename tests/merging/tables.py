@@ -100,7 +100,11 @@ def write(
 
 
 def merged_from(
-    inputs: Sequence[MergeInput], folder: Path, model: Summariser, previous: Previous | None = None, at_least: int = 8
+    inputs: Sequence[MergeInput],
+    folder: Path,
+    model: Summariser,
+    previous: Previous | None = None,
+    **settings: int | str,
 ) -> Merged:
     """Merge, with the rows of every table in order."""
     merged = asyncio.run(
@@ -112,7 +116,7 @@ def merged_from(
             embedder_identity="embedder",
             model=model,
             prompts=load_prompts(None),
-            settings=MergingSettings(summary_min_descriptions=at_least),
+            settings=MergingSettings.model_validate(settings),
             count_tokens=lambda texts: [len(text.split()) for text in texts],
             max_concurrency=4,
         )

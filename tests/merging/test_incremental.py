@@ -108,16 +108,23 @@ def stored(folder: Path, inputs: Sequence[MergeInput], merged: Merged) -> Previo
     return Previous(inputs, tables)
 
 
-def check(folder: Path, first: State, history: Sequence[tuple[State, int]], fails: Sequence[bool]) -> None:
+def check(
+    folder: Path,
+    first: State,
+    history: Sequence[tuple[State, int]],
+    fails: Sequence[bool],
+    limits: dict[str, Any],
+) -> None:
     inputs, state = inputs_of(folder, first), first
-    merged = merged_from(inputs, folder, Exact(fails[0]), at_least=2)
+    limits = limits | {"summary_min_descriptions": 2}
+    merged = merged_from(inputs, folder, Exact(fails[0]), **limits)
     for change, failing in zip(history, fails[1:], strict=True):
         previous = stored(folder, inputs, merged)
         state = changed(state, change)
         inputs = inputs_of(folder, state)
-        merged = merged_from(inputs, folder, Exact(failing), previous, at_least=2)
+        merged = merged_from(inputs, folder, Exact(failing), previous, **limits)
         assert merged.changed_chunks is not None or not inputs
-    everything = merged_from(inputs, folder, Exact(), at_least=2)
+    everything = merged_from(inputs, folder, Exact(), **limits)
     for name in schemas.MERGED_TABLES:
         assert getattr(merged, name).to_pylist() == getattr(everything, name).to_pylist()
         assert getattr(merged, name).equals(getattr(everything, name), check_metadata=True)
@@ -127,26 +134,43 @@ histories = given(
     first=st.builds(State, positions, mentions, mentions),
     history=st.lists(changes, min_size=1, max_size=2),
     fails=st.tuples(st.booleans(), st.booleans()),
+    limits=st.fixed_dictionaries(
+        {
+            "max_chunks_per_entity": st.sampled_from((1, 2, 200)),
+            "max_chunks_per_relation": st.sampled_from((1, 200)),
+            "chunk_limit_method": st.sampled_from(("KEEP", "FIFO")),
+        }
+    ),
 )
 
 
 @histories
 @bounds(max_examples=12, derandomize=True, **BOUNDS)
 def test_it_equals_a_merge_of_everything(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, first: State, history: Any, fails: Any
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    first: State,
+    history: Any,
+    fails: Any,
+    limits: Any,
 ) -> None:
     monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
-    check(tmp_path_factory.mktemp("merge"), first, history, [*fails[: len(history)], False])
+    check(tmp_path_factory.mktemp("merge"), first, history, [*fails[: len(history)], False], limits)
 
 
 @pytest.mark.long
 @histories
 @bounds(max_examples=200, **BOUNDS)
 def test_it_always_equals_a_merge_of_everything(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, first: State, history: Any, fails: Any
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    first: State,
+    history: Any,
+    fails: Any,
+    limits: Any,
 ) -> None:
     monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
-    check(tmp_path_factory.mktemp("merge"), first, history, [*fails[: len(history)], False])
+    check(tmp_path_factory.mktemp("merge"), first, history, [*fails[: len(history)], False], limits)
 
 
 BEFORE = [("c1", "Marta"), ("c1", "Bergen"), ("c2", "Marta"), ("c2", "Bergen"), ("c3", "Öre")]
@@ -168,10 +192,12 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_groups_with_other_descriptions_are_summarised_again(tmp_path: Path, followed: None) -> None:
     inputs = simple(tmp_path, BEFORE)
     first = Exact()
-    previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, first, at_least=2))
+    previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, first, summary_min_descriptions=2))
     # The new chunk touches Bergen too, since it is an end of a relation in it, but describes it no further.
     second = Exact()
-    merged = merged_from(simple(tmp_path, [*BEFORE, ("c4", "Marta")]), tmp_path, second, previous, at_least=2)
+    merged = merged_from(
+        simple(tmp_path, [*BEFORE, ("c4", "Marta")]), tmp_path, second, previous, summary_min_descriptions=2
+    )
     assert merged.changed_chunks == 1
     assert sorted(map(subject_of, first.requests)) == ["Bergen", "Bergen — Marta", "Marta"]
     assert sorted(map(subject_of, second.requests)) == ["Bergen — Marta", "Marta"]
@@ -183,9 +209,9 @@ def subject_of(request: ChatRequest) -> str:
 
 def test_a_summary_that_failed_is_tried_again(tmp_path: Path, followed: None) -> None:
     inputs = simple(tmp_path, BEFORE)
-    previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, Exact(fails=True), at_least=2))
+    previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, Exact(fails=True), summary_min_descriptions=2))
     model = Exact()
-    merged_from(simple(tmp_path, [*BEFORE, ("c4", "Öre")]), tmp_path, model, previous, at_least=2)
+    merged_from(simple(tmp_path, [*BEFORE, ("c4", "Öre")]), tmp_path, model, previous, summary_min_descriptions=2)
     assert "Marta" in map(subject_of, model.requests)
 
 

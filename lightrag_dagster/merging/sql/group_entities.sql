@@ -12,6 +12,9 @@ UNION ALL
 SELECT entity_id, name, 'unknown', strip(description), chunk_id, place, false
 FROM endpoint SEMI JOIN touched_entity USING (entity_id) ANTI JOIN entity_evidence USING (entity_id);
 
+DELETE FROM entity_statement
+WHERE (entity_id, chunk_id) IN (SELECT (entity_id, chunk_id) FROM beyond_limit('entity_statement'));
+
 CREATE TABLE entity_spelling AS
 SELECT entity_id, name FROM (SELECT entity_id, name, count(*) AS votes FROM entity_statement GROUP BY ALL)
 QUALIFY row_number() OVER (PARTITION BY entity_id ORDER BY votes DESC, name) = 1;

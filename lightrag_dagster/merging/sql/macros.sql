@@ -1,6 +1,7 @@
 -- What several statements share. Their variables are set beforehand: `whitespace`, the characters that Python strips;
 -- `text_basis`, prompt, model and settings of summaries; `summary_descriptions` and `summary_tokens`, their thresholds;
--- `embedder`, the identity of the embedding model.
+-- `embedder`, the identity of the embedding model; `entity_chunks` and `relation_chunks`, how many chunks a row is made
+-- from at most; `chunk_order`, 1 to keep the first of them in canonical order, -1 to keep the last.
 CREATE MACRO strip(text) AS trim(text, getvariable('whitespace'));
 
 CREATE MACRO text_fingerprint(descriptions, failed) AS
@@ -18,3 +19,13 @@ CREATE MACRO may_be_long(number, bytes) AS
 CREATE MACRO is_unsettled(description, fingerprint) AS
     may_be_long(len(string_split(description, '<SEP>')), strlen(description))
     AND text_fingerprint(string_split(description, '<SEP>'), NULL) <> fingerprint;
+
+-- Which chunks of an entity are beyond the limit, of a table with entity_id, chunk_id and place.
+CREATE MACRO beyond_limit(statements) AS TABLE
+WITH crowded AS (
+    SELECT entity_id FROM query_table(statements) GROUP BY entity_id HAVING count(*) > getvariable('entity_chunks')
+)
+SELECT entity_id, chunk_id
+FROM (SELECT DISTINCT entity_id, chunk_id, place FROM query_table(statements) SEMI JOIN crowded USING (entity_id))
+QUALIFY row_number() OVER (PARTITION BY entity_id ORDER BY place * getvariable('chunk_order'))
+    > getvariable('entity_chunks');

@@ -24,7 +24,12 @@ JOIN position p USING (chunk_id);
 -- entity that only relations name, since it is made of them.
 CREATE TABLE touched_relation AS
 WITH name_now AS (
-    SELECT entity_id, name FROM (SELECT entity_id, name, count(*) AS votes FROM entity_evidence GROUP BY ALL)
+    SELECT entity_id, name
+    FROM (
+        SELECT entity_id, name, count(*) AS votes
+        FROM entity_evidence ANTI JOIN beyond_limit('entity_evidence') USING (entity_id, chunk_id)
+        GROUP BY ALL
+    )
     QUALIFY row_number() OVER (PARTITION BY entity_id ORDER BY votes DESC, name) = 1
 ),
 renamed AS (
