@@ -207,6 +207,28 @@ def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> N
     pin(Console(highlight=False, soft_wrap=True), name, None)
 
 
+cache_app = typer.Typer(help="What was paid for: answers and vectors.", no_args_is_help=True)
+app.add_typer(cache_app, name="cache")
+
+
+@cache_app.command("stats")
+def cache_stats() -> None:
+    """Show how many answers and vectors are stored, and what they cost."""
+    from lightrag_dagster.cli.cache import show_stats
+
+    show_stats(Console(highlight=False))
+
+
+@cache_app.command("prune")
+def cache_prune(
+    dry_run: Annotated[bool, typer.Option(help="Only say how much would be removed.")] = False,
+) -> None:
+    """Remove answers and vectors that neither today's settings nor a kept snapshot need."""
+    from lightrag_dagster.cli.cache import run_prune
+
+    run_prune(Console(highlight=False), dry_run=dry_run)
+
+
 batch_app = typer.Typer(help="Batches at the language model's provider.", no_args_is_help=True)
 app.add_typer(batch_app, name="batch")
 

@@ -11,6 +11,7 @@ from lightrag_dagster.embedding.batches import batches
 from lightrag_dagster.identity import digest
 from lightrag_dagster.llm.protocol import Embedder, Vectors
 from lightrag_dagster.progress import report
+from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.stores import files, generations, manifest
 from lightrag_dagster.stores.generations import Generation
@@ -136,6 +137,22 @@ async def _all(calls: Sequence[Coroutine[None, None, Vectors]]) -> list[Vectors]
     else:
         return [task.result() for task in tasks]
     raise failure
+
+
+def embedded_fingerprints(generation: Generation, embedder: str) -> set[str]:
+    """Return under which keys the vector store keeps what a generation embeds, as far as its tables are made.
+
+    `embedder` is the identity of the one that is used while the generation has no record of its own; raises StoreError.
+    """
+    if generation.has(generations.VECTORS):
+        embedder = generation.read_record(generations.VECTORS, manifest.Vectors).identity
+    if not all(generation.has(table) for table in MERGED_TABLES):
+        return set()
+    with duckdb.connect() as connection:
+        create_views(connection, generation)
+        connection.execute("SET VARIABLE identity = $1", [embedder])
+        rows = " UNION ALL ".join(f"SELECT embedding_fingerprint FROM ({one})" for one in _ROWS.values())
+        return {key for (key,) in connection.execute(rows).fetchall()}
 
 
 def save_corpus_state(generation: Generation, embedder: Embedder) -> None:

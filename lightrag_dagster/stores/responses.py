@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from lightrag_dagster.llm.protocol import ChatResponse
-from lightrag_dagster.stores.sqlite import KeyedTable
+from lightrag_dagster.stores.sqlite import KeyedTable, explained
 
 _COLUMNS = (
     "text TEXT NOT NULL",
@@ -17,6 +18,15 @@ _COLUMNS = (
     "cost_usd REAL NOT NULL",
 )
 _values = attrgetter(*(field.name for field in fields(ChatResponse)))
+
+
+class Totals(NamedTuple):
+    """What all stored answers together are: how many, tokens, US dollars."""
+
+    rows: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
 
 
 class ResponseStore(KeyedTable):
@@ -32,3 +42,10 @@ class ResponseStore(KeyedTable):
     def put_many(self, responses: Mapping[str, ChatResponse]) -> None:
         """Store answers by key; they are durable when this returns."""
         self._write((key, *_values(response)) for key, response in responses.items())
+
+    def totals(self) -> Totals:
+        """Return what all answers together are."""
+        statement = "SELECT count(*), total(input_tokens), total(output_tokens), total(cost_usd) FROM responses"
+        with explained(self._path), self._lock:
+            rows, input_tokens, output_tokens, cost = self._connection.execute(statement).fetchone()
+        return Totals(rows, int(input_tokens), int(output_tokens), cost)

@@ -71,6 +71,8 @@ class KeyedTable:
         """Open the file, creating it where needed; `columns` are SQL column definitions after the key."""
         self._path = path
         self._lock = threading.Lock()
+        self._keys = f"SELECT key FROM {table}"
+        self._delete = f"DELETE FROM {table} WHERE key IN (SELECT value FROM json_each(?))"
         self._select = f"SELECT * FROM {table} WHERE key IN (SELECT value FROM json_each(?))"
         self._insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * (len(columns) + 1))})"
         definitions = ", ".join(("key TEXT PRIMARY KEY", *columns))
@@ -87,6 +89,27 @@ class KeyedTable:
         """Store rows, key first, in one transaction; they are durable when this returns."""
         with explained(self._path), self._lock, self._connection:
             self._connection.executemany(self._insert, rows)
+
+    @property
+    def size(self) -> int:
+        """Length of the file and of its write-ahead log. Bytes."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        return sum(path.stat().st_size for path in (self._path, log) if path.exists())
+
+    def keys(self) -> set[str]:
+        """Return the keys of all rows."""
+        with explained(self._path), self._lock:
+            return {key for (key,) in self._connection.execute(self._keys)}
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove rows and give their room back, for which the disk must hold what is left once more."""
+        if not (unwanted := sorted(keys)):
+            return
+        with explained(self._path), self._lock:
+            with self._connection:
+                self._connection.execute(self._delete, (json.dumps(unwanted),))
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close the file."""

@@ -1,4 +1,4 @@
-"""`plan`, `snapshots`, `rollback`, `release` and `gc` as a person uses them."""
+"""`snapshots`, `rollback`, `release`, `gc` and `cache` as a person uses them."""
 
 import json
 from pathlib import Path
@@ -37,6 +37,10 @@ def test_back_and_forth_from_the_command_line(
     assert second in ask("release")
     assert f"kept: {first}" in ask("gc", "--dry-run")
     assert "removed: 0 snapshots" in ask("gc")
+    assert "responses" in ask("cache", "stats")
+    assert "would be removed: " in ask("cache", "prune", "--dry-run")
+    assert "removed: " in ask("cache", "prune")
+    assert "removed: 0 of " in ask("cache", "prune")
     ask("snapshots", "unpin", "audit")
     (source,) = json.loads(ask("plan", "--json"))["sources"]
     assert (source["chunks_new"], source["chunks_stored"]) == (0, 1)

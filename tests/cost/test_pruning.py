@@ -1,0 +1,80 @@
+"""What `cache prune` removes, and that a clean build misses none of it."""
+
+import shutil
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.cost.pruning import prune
+from lightrag_dagster.errors import BudgetExceededError
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.responses import ResponseStore
+from lightrag_dagster.stores.retention import collect_garbage
+from tests.llm.models import offline_answer
+from tests.loopback import Loopback
+from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_source
+
+
+@pytest.fixture
+def settings(settings: Settings, loopback: Loopback) -> Settings:
+    loopback.chat = offline_answer
+    return load_settings(
+        home=settings.home,
+        sources=settings.sources,
+        llm={"provider": "openai"},
+        embedding={"provider": "openai", "dimensions": loopback.dimensions},
+        merging={"summary_min_descriptions": 2},
+    )
+
+
+def test_a_clean_build_after_pruning_asks_for_nothing(settings: Settings, loopback: Loopback) -> None:
+    home, clean = Home(settings.home), settings.model_copy(update={"home": settings.home.parent / "clean"})
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    write_source(settings, "office", {"office.txt": OFFICE})
+    run(settings)
+    write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
+    run(settings)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        knowledge.retrieve("Who maintains the gauge at Halden Weir?", mode="naive")
+
+    planned = prune(settings, dry_run=True)
+    assert planned.vectors < planned.vectors_before
+    collect_garbage(home, 1, dry_run=False)
+    done = prune(settings, dry_run=False)
+
+    # The text before the edit and its gleaning, the summaries it made, and the vector of the question.
+    assert done.responses == planned.responses >= 3
+    assert done.vectors > planned.vectors > 0  # a snapshot that gc removed no longer kept its own
+    again = prune(settings, dry_run=False)
+    assert (again.responses, again.vectors) == (0, 0)
+    clean.home.mkdir()
+    for path in (home.responses, home.vectors):
+        shutil.copy(path, clean.home)
+    loopback.requests.clear()
+    run(clean)
+    assert loopback.requests == []
+    assert snapshot_contents(clean) == snapshot_contents(settings)
+
+
+def test_answers_of_a_run_that_was_stopped_stay(settings: Settings, loopback: Loopback) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    hurried = settings.model_copy(update={"llm": settings.llm.model_copy(update={"max_cost_usd": 0.0})})
+    run(settings.model_copy(update={"home": settings.home.parent / "other"}))
+    home = Home(settings.home)
+    settings.home.mkdir(exist_ok=True)
+    shutil.copy(Home(settings.home.parent / "other").responses, home.responses)
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "new.txt": OFFICE})
+    with pytest.raises(BudgetExceededError):
+        run(hurried)
+    with ResponseStore(home.responses) as store:
+        before = store.totals().rows
+
+    pruned = prune(settings, dry_run=False)
+
+    # Chunks were cut but never extracted: what is stored for them is kept, but not the summaries of no merge.
+    assert 0 < pruned.responses < before
+    loopback.requests.clear()
+    run(settings)
+    extracted = [one for one in loopback.requests if "Halden Weir. Orrin" in str(one.body)]
+    assert [one for one in extracted if "Description" not in str(one.body) and "input" not in one.body] == []
