@@ -51,7 +51,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
     return Scene(folder, snapshot_contents(settings), sum(map(_is_of_batches, _server.requests)))
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
 def test_nothing_is_submitted_twice(
     scene: Scene, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -170,13 +170,23 @@ class BatchLedger:
         }
 
     def learnt_room(self, host: str, model: str) -> int | None:
-        """Return how many tokens may be under way by what the provider refused within a day, or None."""
-        rows = self._all(
-            "SELECT room FROM batches WHERE host = ? AND model = ? AND room IS NOT NULL AND ended_at > ?"
-            " ORDER BY ended_at DESC LIMIT 1",
-            (host, model, time.time() - _DAY),
+        """Return how many tokens may be under way by what the provider refused within a day, or None.
+
+        What it has accepted since is added, so that a queue which was full of others' batches is not avoided for long.
+        """
+        refusal = (
+            "SELECT room, ended_at FROM batches WHERE host = ? AND model = ? AND room IS NOT NULL AND ended_at > ?"
+            " ORDER BY ended_at DESC LIMIT 1"
         )
-        return rows[0][0] if rows else None
+        rows = self._all(refusal, (host, model, time.time() - _DAY))
+        if not rows:
+            return None
+        room, refused_at = rows[0]
+        accepted = (
+            "SELECT coalesce(sum(tokens), 0) FROM batches WHERE host = ? AND model = ? AND prepared_at >= ?"
+            " AND status IN ('in_progress', 'finalizing', 'completed', 'expired')"
+        )
+        return int(room + self._all(accepted, (host, model, refused_at))[0][0])
 
     def close(self) -> None:
         """Close the file."""

@@ -23,6 +23,7 @@ _FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 _NO_SUCH_API = frozenset({404, 405, 501})
 _TRANSFER_SECONDS = 600.0
 _PAGE = 100
+_PAGE_RETRIES = 5
 
 
 class Report(NamedTuple):
@@ -158,7 +159,8 @@ class BatchProvider:
 
     async def _find(self, client: AsyncOpenAI, name: str) -> Report | None:
         try:
-            async for batch in client.batches.list(limit=_PAGE):
+            # Each page is tried again by itself: all of them together might never go well at a stretch.
+            async for batch in client.with_options(max_retries=_PAGE_RETRIES).batches.list(limit=_PAGE):
                 if (batch.metadata or {}).get(_NAME) == name:
                     return self._report(batch)
         except MALFORMED:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,16 @@ def llm(**batch: Any) -> LLMSettings:
     )
 
 
-async def step(home: Home, settings: LLMSettings, gleaning: int = 0, source: str = "s") -> pa.Table | None:
+async def step(
+    home: Home, settings: LLMSettings, gleaning: int = 0, source: str = "s", contents: Sequence[str] = CONTENTS
+) -> pa.Table | None:
     """Run the extraction once; return its rows when nothing is awaited any more."""
     account = Account("run", source, settings.max_cost_usd)
     opened = open_batched_chat_model if settings.mode == "batch" else _real_time
     async with opened(settings, home, account) as model:
         rows = await extract(
             source,
-            chunks(*CONTENTS),
+            chunks(*contents),
             model,
             load_prompts(None),
             ExtractionSettings(gleaning=gleaning),

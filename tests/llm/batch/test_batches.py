@@ -21,11 +21,6 @@ from tests.loopback import Answer, Loopback, Received, Reply
 from tests.loopback_batches import Fate, SubmittedBatch
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "home")
-
-
 def text_of(body: dict[str, Any]) -> str:
     """Return the chunk that a request is about."""
     return last_fenced(body["messages"][1]["content"]) or ""

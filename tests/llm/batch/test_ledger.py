@@ -1,3 +1,5 @@
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,22 @@ def test_what_became_of_requests_survives_the_process(tmp_path: Path, kind: type
         ledger.finish("s")
         assert ledger.item("failed") is None
         assert ledger.items(batch("two")) == {"again": 1}
+
+
+def test_room_is_learnt_from_a_refusal_and_grows_with_what_is_accepted(tmp_path: Path) -> None:
+    now = time.time()
+    with BatchLedger(tmp_path / "batches.sqlite") as ledger:
+        assert ledger.learnt_room("host", "m") is None
+        refused = replace(batch("refused", state=ENDED), status="failed", ended_at=now - 60)
+        ledger.add(refused, [])
+        ledger.collected(refused, {}, room=1000)
+        assert ledger.learnt_room("host", "m") == 1000
+        assert ledger.learnt_room("host", "another") is None
+        ledger.add(replace(batch("earlier"), status="completed", prepared_at=now - 120), [])
+        ledger.add(replace(batch("unsure"), status="validating", prepared_at=now), [])
+        assert ledger.learnt_room("host", "m") == 1000
+        ledger.add(replace(batch("accepted"), status="in_progress", prepared_at=now), [])
+        assert ledger.learnt_room("host", "m") == 1100
 
 
 def test_an_update_loses_against_somebody_who_moved_the_batch_on(tmp_path: Path) -> None:
