@@ -120,7 +120,10 @@ def _judged(
 def _shown(summary: pa.Table, k: int) -> Metadata:
     if not summary.num_rows:
         return {}
+    recalls = (row for row in summary.to_pylist() if row["metric"] == "recall")
     return {
         "modes": dg.MetadataValue.md(markdown(cells(summary, k))),
-        "recall": dg.MetadataValue.md(image(summary, "recall", k)),
+        "chart": dg.MetadataValue.md(image(summary, "recall", k)),
+        # Numbers, which Dagster draws over time.
+        **{f"recall/{row['mode']}": row["mean"] for row in recalls},
     }

@@ -54,7 +54,8 @@ def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, ins
     assert metadata["questions"] == 8
     assert metadata["missing_gold"] == []
     assert "| naive | 1.000 [1.000, 1.000] |" in metadata["modes"]
-    assert "data:image/svg+xml" in metadata["recall"]
+    assert "data:image/svg+xml" in metadata["chart"]
+    assert metadata["recall/naive"] == 1
 
     gone = list(FACTS)[:4]
     for path in gone:
