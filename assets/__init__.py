@@ -9,7 +9,7 @@ from assets.graph import knowledge_graph
 from assets.knowledge_base import integrity, knowledge_base
 from assets.mentions import mentions
 from assets.merged import merged
-from assets.retrieval_evaluation import no_mode_dropped, retrieval_evaluation
+from assets.retrieval_evaluation import retrieval_evaluation
 from assets.vectors import chunk_vectors, entity_vectors, relation_vectors
 
 INGESTION = [raw_documents, chunks, extractions, mentions]
@@ -20,6 +20,6 @@ PUBLICATION = [merged, chunk_vectors, entity_vectors, relation_vectors, knowledg
 
 ASSETS = [*INGESTION, *PUBLICATION, answers, retrieval_evaluation, drift_report]
 
-CHECKS = [integrity, no_mode_dropped]
+CHECKS = [integrity]
 
 __all__ = ["ASSETS", "CHECKS", "INGESTION", "PUBLICATION"]

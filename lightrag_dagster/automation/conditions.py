@@ -29,9 +29,10 @@ downstream = dg.AutomationConditionSensorDefinition(
 
 
 def conditions(settings: Settings) -> dict[str, dg.AutomationCondition[Any]]:
-    """Return asset → when to make it by itself. Without questions there is nothing to answer.
+    """Return asset → when to make it by itself. Without questions there is nothing to ask.
 
     Ingestion and publication have none: they follow manifests, by the schedule `nightly` and the sensors `reconcile`
     and `publish_accepted`, since Dagster's event log knows neither removed partitions nor what was accepted.
     """
-    return {"answers": FOLLOWS_DATA} if settings.questions else {}
+    files = {"answers": settings.questions, "retrieval_evaluation": settings.evaluation.questions}
+    return {asset: FOLLOWS_DATA for asset, questions in files.items() if questions}

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.retrieval_evaluation import no_mode_dropped, retrieval_evaluation
+from assets.retrieval_evaluation import retrieval_evaluation
 from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.home import Home
@@ -41,12 +41,7 @@ def offline(tmp_path: Path) -> Settings:
 
 
 def evaluated(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
-    result = dg.materialize(
-        [retrieval_evaluation, no_mode_dropped],
-        instance=instance,
-        resources=build_resources(settings),
-        selection="retrieval_evaluation",
-    )
+    result = dg.materialize([retrieval_evaluation], instance=instance, resources=build_resources(settings))
     (event,) = result.asset_materializations_for_node("retrieval_evaluation")
     (check,) = result.get_asset_check_evaluations()
     return {name: value.value for name, value in event.metadata.items()}, check
@@ -55,11 +50,12 @@ def evaluated(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[st
 def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, instance: dg.DagsterInstance) -> None:
     metadata, check = evaluated(offline, instance)
     assert check.passed
-    assert "changes" not in metadata
+    assert "changes" not in check.metadata
     assert metadata["questions"] == 8
     assert metadata["missing_gold"] == []
     assert "| naive | 1.000 [1.000, 1.000] |" in metadata["modes"]
-    assert "data:image/svg+xml" in metadata["recall"]
+    assert "data:image/svg+xml" in metadata["chart"]
+    assert metadata["recall/naive"] == 1
 
     gone = list(FACTS)[:4]
     for path in gone:
@@ -70,7 +66,7 @@ def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, ins
     assert check.severity is dg.AssetCheckSeverity.WARN
     assert "naive recall" in str(check.metadata["dropped"].value)
     assert metadata["missing_gold"] == [f"notes/{path}" for path in gone]
-    assert "| naive | recall@1 | 1.000 | 0.500 | -0.500 [" in metadata["changes"]
+    assert "| naive | recall@1 | 1.000 | 0.500 | -0.500 [" in str(check.metadata["changes"].value)
     history = SourceTables(Home(offline.home)).read("retrieval_evaluation", ALL_SOURCES)
     assert set(history["sequence"].to_pylist()) == {1, 2}
 

@@ -3,18 +3,24 @@
 from pathlib import Path
 
 import dagster as dg
+import pytest
 
 from lightrag_dagster.automation.values import MORNING_DEADLINE, MORNING_SLACK
 from lightrag_dagster.definitions import build_definitions
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import EvaluationSettings, Settings
 
 
 def made(instance: dg.DagsterInstance, asset: str, version: str) -> None:
     instance.report_runless_asset_event(dg.AssetMaterialization(asset, tags={"dagster/data_version": version}))
 
 
-def test_answers_follow_the_snapshot(settings: Settings, instance: dg.DagsterInstance, tmp_path: Path) -> None:
-    definitions = build_definitions(settings.model_copy(update={"questions": tmp_path / "questions.yaml"}))
+@pytest.mark.parametrize("asset", ["answers", "retrieval_evaluation"])
+def test_who_asks_questions_follows_the_snapshot(
+    settings: Settings, instance: dg.DagsterInstance, tmp_path: Path, asset: str
+) -> None:
+    file = tmp_path / "questions.yaml"
+    update = {"questions": file} if asset == "answers" else {"evaluation": EvaluationSettings(questions=file)}
+    definitions = build_definitions(settings.model_copy(update=update))
     cursor: dg.AssetDaemonCursor | None = None
 
     def requested() -> int:
@@ -28,7 +34,7 @@ def test_answers_follow_the_snapshot(settings: Settings, instance: dg.DagsterIns
     assert requested() == 0
     made(instance, "knowledge_base", "gen-1")
     assert requested() == 1
-    made(instance, "answers", "a")
+    made(instance, asset, "a")
     assert requested() == 0
     made(instance, "knowledge_base", "gen-1")
     assert requested() == 0
