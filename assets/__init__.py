@@ -3,11 +3,13 @@
 from assets.answers import answers
 from assets.chunks import chunks
 from assets.documents import raw_documents
+from assets.drift_report import drift_report
 from assets.extractions import extractions
 from assets.graph import knowledge_graph
 from assets.knowledge_base import integrity, knowledge_base
 from assets.mentions import mentions
 from assets.merged import merged
+from assets.retrieval_evaluation import no_mode_dropped, retrieval_evaluation
 from assets.vectors import chunk_vectors, entity_vectors, relation_vectors
 
 INGESTION = [raw_documents, chunks, extractions, mentions]
@@ -16,8 +18,8 @@ INGESTION = [raw_documents, chunks, extractions, mentions]
 PUBLICATION = [merged, chunk_vectors, entity_vectors, relation_vectors, knowledge_graph, knowledge_base]
 """Assets over all sources, up to the published snapshot."""
 
-ASSETS = [*INGESTION, *PUBLICATION, answers]
+ASSETS = [*INGESTION, *PUBLICATION, answers, retrieval_evaluation, drift_report]
 
-CHECKS = [integrity]
+CHECKS = [integrity, no_mode_dropped]
 
 __all__ = ["ASSETS", "CHECKS", "INGESTION", "PUBLICATION"]

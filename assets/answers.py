@@ -4,7 +4,6 @@ import dagster as dg
 
 from assets.metadata import LLM_POOL, OWNERS, stopwatch, table_metadata
 from lightrag_dagster import KnowledgeBaseResource
-from lightrag_dagster.query.answers import answer_all
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.tables import ALL_SOURCES
@@ -24,6 +23,8 @@ def answers(
     settings: dg.ResourceParam[Settings], tables: TablesResource, knowledge_base: KnowledgeBaseResource
 ) -> dg.MaterializeResult:
     """Ask the questions whose context changed."""
+    from lightrag_dagster.query.answers import answer_all
+
     stored = tables.open()
     with stopwatch() as watch, knowledge_base.open() as opened:
         questions = read_questions(settings.questions)

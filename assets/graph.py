@@ -2,10 +2,8 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, stopwatch
-from lightrag_dagster.stores.adjacency import build_adjacency
+from assets.metadata import OWNERS, WRITER_POOL, stopwatch
 from lightrag_dagster.stores.generations import ADJACENCY
-from lightrag_dagster.stores.graph import build_graph
 from resources import GenerationsResource
 
 
@@ -18,12 +16,16 @@ from resources import GenerationsResource
         "entity_evidence",
     ],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"kuzu"},
     owners=OWNERS,
     description="Document → Chunk → Entity and Entity — Entity, written once and verified; and the same as arrays.",
 )
 def knowledge_graph(generations: GenerationsResource) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""
+    from lightrag_dagster.stores.adjacency import build_adjacency
+    from lightrag_dagster.stores.graph import build_graph
+
     with stopwatch() as watch, generations.building():
         generation = generations.newest()
         counts = build_graph(generation)

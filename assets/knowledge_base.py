@@ -2,11 +2,9 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, stopwatch
+from assets.metadata import OWNERS, WRITER_POOL, stopwatch
 from lightrag_dagster.errors import IntegrityError
-from lightrag_dagster.stores.integrity import findings
 from lightrag_dagster.stores.publication import publish
-from lightrag_dagster.stores.views import build_views
 from resources import GenerationsResource
 
 
@@ -22,12 +20,15 @@ from resources import GenerationsResource
         "knowledge_graph",
     ],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"parquet", "duckdb"},
     owners=OWNERS,
     description="The manifest that pins one version of every table and store; readers see it whole or not at all.",
 )
 def knowledge_base(generations: GenerationsResource) -> dg.MaterializeResult:
     """Check the newest generation and make it the published snapshot."""
+    from lightrag_dagster.stores.views import build_views
+
     with stopwatch() as watch, generations.building() as home:
         generation = generations.newest()
         build_views(generation)
@@ -51,6 +52,8 @@ def knowledge_base(generations: GenerationsResource) -> dg.MaterializeResult:
 )
 def integrity(generations: GenerationsResource) -> dg.AssetCheckResult:
     """Report what breaks I5 in the newest generation."""
+    from lightrag_dagster.stores.integrity import findings
+
     try:
         problems = findings(generations.newest())
     except IntegrityError as error:

@@ -1,6 +1,7 @@
 """`entities`, `relations` and their evidence: the merge over all accepted sources."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -10,8 +11,6 @@ from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.identity import table_version
 from lightrag_dagster.llm.protocol import Usage
-from lightrag_dagster.merging.inputs import find_previous, merge_inputs
-from lightrag_dagster.merging.merge import Merged, merge
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.acceptance import wanted_inputs
@@ -19,6 +18,9 @@ from lightrag_dagster.stores.generations import Generation, set_newest, start
 from lightrag_dagster.stores.manifest import GenerationInputs
 from lightrag_dagster.versions import Versions
 from resources import ChatModelResource, GenerationsResource
+
+if TYPE_CHECKING:
+    from lightrag_dagster.merging.merge import Merged
 
 _DESCRIPTIONS = {
     "entities": "One row an entity: the merge of its mentions in every source.",
@@ -48,9 +50,12 @@ def merged(
     chat_model: ChatModelResource,
 ) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
+    from lightrag_dagster.merging.inputs import find_previous, merge_inputs
+    from lightrag_dagster.merging.merge import merge
+
     versions = Versions.of(settings)
 
-    async def run(generation: Generation, inputs: GenerationInputs) -> tuple[Merged, Usage]:
+    async def run(generation: Generation, inputs: GenerationInputs) -> "tuple[Merged, Usage]":
         async with chat_model.open("summarise", account_of(context, settings)) as model:
             result = await merge(
                 merge_inputs(generation.home, inputs),

@@ -15,9 +15,16 @@ from lightrag_dagster.settings import Settings
 COMMAND_TAG = "lightrag/command"
 """Run tag: what several runs that one command started have in common."""
 
+KEEP_DRIFTED = {"lightrag/drift": "keep"}
+"""Run tags of what follows changed files by itself: rows that today's prompts or settings would make otherwise stay.
+
+A run without them, as a person starts it in the UI or by `dg launch`, brings its partition up to date."""
+
 OWNERS = ["team:data-platform"]
 # One run at a time asks a language model, so that the limits of a run are those of the home.
 LLM_POOL = "llm"
+# One run at a time writes the stores; the builder's lock would make the others wait too, but in a running process.
+WRITER_POOL = "writer"
 _PREVIEW_ROWS = 5
 _PREVIEW_CHARACTERS = 60
 
@@ -36,6 +43,16 @@ def account_of(context: dg.AssetExecutionContext, settings: Settings, source: st
     """Return on whose account a step makes its calls: the command's that started the run, else the run's own."""
     run = context.run.tags.get(COMMAND_TAG, context.run.run_id)
     return Account(run, source, settings.llm.max_cost_usd)
+
+
+def keeps_drifted(context: dg.AssetExecutionContext, settings: Settings) -> bool:
+    """Say whether this run leaves rows that have drifted as they are."""
+    return settings.backfill == "manual" and KEEP_DRIFTED.items() <= context.run.tags.items()
+
+
+def made_by(fingerprint: str) -> dict[str, str]:
+    """Return the event tags that tell Dagster how a table was made, which after keeping rows is not the newest way."""
+    return {"dagster/code_version": fingerprint}
 
 
 @contextmanager

@@ -4,9 +4,8 @@ from typing import Any
 
 import dagster as dg
 
-from assets.metadata import OWNERS, account_of, stopwatch
+from assets.metadata import OWNERS, WRITER_POOL, account_of, stopwatch
 from lightrag_dagster.blocking import wait_for
-from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
 from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.generations import Generation
@@ -21,6 +20,8 @@ def _vectors(
     embedder: EmbedderResource,
     name: str,
 ) -> dg.MaterializeResult:
+    from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
+
     async def build(generation: Generation) -> tuple[VectorTable, Usage]:
         async with embedder.open(account_of(context, settings)) as model:
             entry = await build_vectors(generation, name, model, settings.embedding)
@@ -51,6 +52,7 @@ def _vectors(
 @dg.asset(
     deps=[dg.AssetDep("chunks", partition_mapping=dg.AllPartitionMapping()), "entities"],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"lancedb"},
     owners=OWNERS,
     description="One vector a distinct chunk, of its text. Follows `entities`, which begins the generation.",
@@ -68,6 +70,7 @@ def chunk_vectors(
 @dg.asset(
     deps=["entities"],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"lancedb"},
     owners=OWNERS,
     description="One vector an entity, of its name and description.",
@@ -85,6 +88,7 @@ def entity_vectors(
 @dg.asset(
     deps=["relations"],
     group_name="knowledge_base",
+    pool=WRITER_POOL,
     kinds={"lancedb"},
     owners=OWNERS,
     description="One vector a relation, of its keywords, endpoints and description.",

@@ -1,11 +1,13 @@
 """Which mode finds the passages that answer multi-hop questions.
 
     python -m benchmarks.musique DATA
+    python -m benchmarks.musique DATA --embedder FOLDER
 
 DATA is a folder with `documents.jsonl` (id, title, text), `extractions.jsonl` (id, triples that a model found) and
 `questions.jsonl` (question, supporting ids). The passages go through the real pipeline: a server on 127.0.0.1 answers
-for the language model with the given triples, so that no model is needed; the embedder is the offline one. Prints
-recall@5 of every mode with a 95% bootstrap interval, the difference of `ppr` to each other mode with its paired
+for the language model with the given triples, so that no model is needed; the embedder is the offline one, or the
+sentence-transformers model in FOLDER (extra `rerank` brings that library), served by the same server. Prints recall@5
+of every mode and of BM25 with a 95% bootstrap interval, the difference of `ppr` to each other one with its paired
 interval, and what `ppr` loses when an ingredient is left out. Keywords of the other modes are found by the offline
 rules.
 """
@@ -14,25 +16,26 @@ import argparse
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from rich.console import Console
 
 from benchmarks.pipeline import Meter
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.cli.pipeline import bring_up_to_date
+from lightrag_dagster.evaluation.bootstrap import Values, estimates
+from lightrag_dagster.evaluation.evaluation import evaluate
+from lightrag_dagster.evaluation.questions import GoldQuestion
 from lightrag_dagster.llm.fencing import last_fenced
 from lightrag_dagster.llm.offline import OfflineChatModel
 from lightrag_dagster.llm.protocol import ChatRequest, Message
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
 from tests.loopback import serving
 
-MODES = ("naive", "local", "global", "hybrid", "mix", "ppr")
 ABLATIONS: Mapping[str, dict[str, Any]] = {
     "as it is": {},
     "no facts": {"facts": 0},
@@ -43,13 +46,15 @@ ABLATIONS: Mapping[str, dict[str, Any]] = {
     "longer walks": {"damping": 0.7},
 }
 K = 5
-SAMPLES = 10_000
+SOURCE = "musique"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    data = parser.parse_args().data
+    parser.add_argument("--embedder", type=Path, help="folder of a sentence-transformers model")
+    given = parser.parse_args()
+    data = given.data
     documents, extractions, questions = (
         [json.loads(line) for line in (data / f"{name}.jsonl").read_text().splitlines()]
         for name in ("documents", "extractions", "questions")
@@ -69,29 +74,49 @@ def main() -> None:
             return answers[_key(last_fenced(asked) or "")]
 
         server.chat = chat
+        embedding: dict[str, Any] = {}
+        if given.embedder:
+            server.embed, dimensions = sentence_embedder(given.embedder)
+            embedding = {"provider": "openai", "model": given.embedder.name, "dimensions": dimensions}
         folder = Path(scratch)
-        (folder / "sources" / "musique").mkdir(parents=True)
+        (folder / "sources" / SOURCE).mkdir(parents=True)
         for document in documents:
             text = f"{document['title']}\n{document['text']}"
-            (folder / "sources" / "musique" / f"{document['id']}.txt").write_text(text)
+            (folder / "sources" / SOURCE / f"{document['id']}.txt").write_text(text)
         settings = load_settings(
             home=folder / "home",
             sources=folder / "sources",
             llm={"provider": "openai", "model": "recorded"},
+            embedding=embedding,
             extraction={"gleaning": 0},
         )
         bring_up_to_date(settings, [], Meter())
         asking = settings.model_copy(update={"llm": load_settings().llm})
-        console = Console()
-        found = {mode: _recall(asking, questions, mode, {}) for mode in MODES}
+        gold = [
+            GoldQuestion(question=one["question"], documents=[f"{SOURCE}/{name}.txt" for name in one["supporting"]])
+            for one in questions
+        ]
+        console = Console(highlight=False)
+        found = _recall(asking, gold, EvaluationSettings().modes, {})
         for mode, values in found.items():
-            console.print(f"{mode:8} recall@{K} {_shown(values)}", highlight=False)
-        for mode in MODES[:-1]:
-            difference = found["ppr"] - found[mode]
-            console.print(f"ppr over {mode:8} {_shown(difference)}", highlight=False)
+            console.print(f"{mode:8} recall@{K} {_shown(values)}")
+        for mode in [mode for mode in found if mode != "ppr"]:
+            console.print(f"ppr over {mode:8} {_shown(found['ppr'] - found[mode])}")
         for name, options in ABLATIONS.items():
-            values = _recall(asking, questions, "ppr", options)
-            console.print(f"ppr, {name:24} {_shown(values)}", highlight=False)
+            console.print(f"ppr, {name:24} {_shown(_recall(asking, gold, ('ppr',), options)['ppr'])}")
+
+
+def sentence_embedder(folder: Path) -> tuple[Callable[[str, int], list[float]], int]:
+    """Return what gives a text's vector, and the length of the vectors."""
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(folder), device="cpu")
+
+    def embed(text: str, _: int) -> list[float]:
+        vector: list[float] = model.encode(text, normalize_embeddings=True, show_progress_bar=False).tolist()
+        return vector
+
+    return embed, len(embed("", 0))
 
 
 def _key(passage: str) -> str:
@@ -112,27 +137,23 @@ def _rows(triples: Sequence[Sequence[str]]) -> str:
 
 
 def _recall(
-    settings: Settings, questions: Sequence[dict[str, Any]], mode: str, options: dict[str, Any]
-) -> npt.NDArray[np.float64]:
-    """Return the share of its supporting passages that each question's first chunks hold."""
-    ppr = settings.query.ppr.model_copy(update=options)
-    query = settings.query.model_copy(update={"ppr": ppr})
-    values = []
-    with KnowledgeBase.open(settings=settings.model_copy(update={"query": query})) as knowledge:
-        for question in questions:
-            chunks = knowledge.retrieve(question["question"], mode=mode).chunks[:K]
-            ids = {Path(chunk.path).stem for chunk in chunks}
-            values.append(len(ids & set(question["supporting"])) / len(question["supporting"]))
-    return np.array(values)
+    settings: Settings, questions: Sequence[GoldQuestion], modes: Sequence[str], options: dict[str, Any]
+) -> dict[str, Values]:
+    """Return, for each mode, the share of its supporting passages that each question's first chunks hold."""
+    query = settings.query.model_copy(update={"ppr": settings.query.ppr.model_copy(update=options)})
+    evaluation = EvaluationSettings(modes=tuple(modes), k=K)  # type: ignore[arg-type]  # pydantic checks the names
+    chosen = settings.model_copy(update={"query": query, "evaluation": evaluation})
+    with KnowledgeBase.open(settings=chosen) as knowledge:
+        rows = evaluate(knowledge, questions, chosen, len, None).to_pylist()
+    recall = {(row["mode"], row["question"]): row["recall"] for row in rows}
+    return {mode: np.array([recall[mode, one.question] for one in questions]) for mode in modes}
 
 
-def _shown(values: npt.NDArray[np.float64]) -> str:
+def _shown(values: Values) -> str:
     """Return the mean of all questions with its interval, and of the even and the odd ones. Percent."""
-    chance = np.random.default_rng(0)
-    means = chance.choice(values, size=(SAMPLES, len(values))).mean(axis=1)
-    low, high = np.percentile(100 * means, [2.5, 97.5])
+    (one,) = estimates(100 * values[:, None])
     even, odd = (100 * values[start::2].mean() for start in (0, 1))
-    return f"{100 * values.mean():5.1f} [{low:.1f}, {high:.1f}]; even {even:.1f}, odd {odd:.1f}"
+    return f"{one.mean:5.1f} [{one.low:.1f}, {one.high:.1f}]; even {even:.1f}, odd {odd:.1f}"
 
 
 if __name__ == "__main__":

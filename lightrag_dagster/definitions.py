@@ -6,7 +6,8 @@ Reading settings and prompt files is all that happens at load.
 import dagster as dg
 
 from assets import ASSETS, CHECKS, INGESTION, PUBLICATION
-from lightrag_dagster.automation import SCHEDULES, SENSORS
+from lightrag_dagster.automation import FRESHNESS, SENSORS, conditions, schedules
+from lightrag_dagster.memory import give_memory_back
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.versions import Versions
 from resources import build_resources
@@ -18,18 +19,33 @@ PUBLISH = dg.define_asset_job(
     "publish", selection=PUBLICATION, description="Merge all accepted sources, build the stores, check and publish."
 )
 ASK = dg.define_asset_job("ask", selection=["answers"], description="Ask the published snapshot every question.")
+EVALUATE = dg.define_asset_job(
+    "evaluate",
+    selection=["retrieval_evaluation"],
+    description="Measure how well each mode finds what answers the filed questions.",
+)
+
+REPORT = dg.define_asset_job("report", selection=["drift_report"], description="Report what is pending or has drifted.")
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
     """Return the code location under given settings."""
-    versions = Versions.of(settings).by_asset()
+    give_memory_back()
+    versions, following = Versions.of(settings).by_asset(), conditions(settings)
+
+    def complete(spec: dg.AssetSpec) -> dg.AssetSpec:
+        name = spec.key.to_user_string()
+        return spec.replace_attributes(
+            code_version=versions[name],
+            automation_condition=following.get(name),
+            freshness_policy=FRESHNESS.get(name),
+        )
+
     return dg.Definitions(
-        assets=dg.map_asset_specs(
-            lambda spec: spec.replace_attributes(code_version=versions[spec.key.to_user_string()]), ASSETS
-        ),
+        assets=dg.map_asset_specs(complete, ASSETS),
         asset_checks=CHECKS,
-        jobs=[INGEST, PUBLISH, ASK],
-        schedules=SCHEDULES,
+        jobs=[INGEST, PUBLISH, ASK, EVALUATE, REPORT],
+        schedules=schedules(settings),
         sensors=SENSORS,
         resources=build_resources(settings),
         executor=dg.in_process_executor,

@@ -3,15 +3,17 @@
 import asyncio
 import threading
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from lightrag_dagster.query.knowledge_base import KnowledgeBase
-from lightrag_dagster.query.options import QueryOptions
 from lightrag_dagster.query.types import Answer, Retrieval
 from lightrag_dagster.settings import load_settings
+
+if TYPE_CHECKING:
+    from lightrag_dagster.query.knowledge_base import KnowledgeBase
+    from lightrag_dagster.query.options import QueryOptions
 
 
 class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -34,30 +36,32 @@ class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         default={}, description="Settings, such as `llm`, in place of those in LIGHTRAG_… variables and lightrag.yaml."
     )
 
-    _opened: KnowledgeBase | None = PrivateAttr(default=None)
+    _opened: "KnowledgeBase | None" = PrivateAttr(default=None)
     _opening: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
-    def open(self) -> KnowledgeBase:
+    def open(self) -> "KnowledgeBase":
         """Open the snapshot for a `with` block of its own; raises as `KnowledgeBase.open`."""
+        from lightrag_dagster.query.knowledge_base import KnowledgeBase
+
         return KnowledgeBase.open(snapshot_id=self.snapshot_id, settings=load_settings(home=self.home, **self.options))
 
-    def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
+    def retrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
         """Return what the run's snapshot holds on the question; see `KnowledgeBase.retrieve`."""
         return self._knowledge().retrieve(query, **options)
 
-    def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
+    def query(self, query: str, **options: "Unpack[QueryOptions]") -> Answer:
         """Return an answer from the run's snapshot; see `KnowledgeBase.query`."""
         return self._knowledge().query(query, **options)
 
-    def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
+    def query_batch(self, queries: Sequence[str], **options: "Unpack[QueryOptions]") -> list[Answer]:
         """Return the answers to several questions, asked at once; see `KnowledgeBase.query_batch`."""
         return self._knowledge().query_batch(queries, **options)
 
-    async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
+    async def aretrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
         """Do as `retrieve`, in an event loop."""
         return await (await asyncio.to_thread(self._knowledge)).aretrieve(query, **options)
 
-    async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
+    async def aquery(self, query: str, **options: "Unpack[QueryOptions]") -> Answer:
         """Do as `query`, in an event loop."""
         return await (await asyncio.to_thread(self._knowledge)).aquery(query, **options)
 
@@ -67,7 +71,7 @@ class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             self._opened.close()
             self._opened = None
 
-    def _knowledge(self) -> KnowledgeBase:
+    def _knowledge(self) -> "KnowledgeBase":
         with self._opening:
             if self._opened is None:
                 self._opened = self.open()

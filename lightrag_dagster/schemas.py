@@ -189,6 +189,49 @@ ANSWERS = pa.schema(
     ]
 )
 
+_EVALUATED = [
+    _field("sequence", pa.int32(), "Number of the snapshot, 1 for the first of the home."),
+    _field("snapshot_id", pa.string(), "The snapshot that was asked."),
+    _field("mode", pa.string(), "Retrieval mode, or the control bm25."),
+]
+
+EVALUATED_QUESTIONS = pa.schema(
+    [
+        *_EVALUATED,
+        _field("question", pa.string(), "The question as filed."),
+        _field("question_key", pa.string(), "Hash of the question, what should be found for it, and k."),
+        _field("recall", pa.float64(), "Share of what should be found among the first k chunks."),
+        _field("precision", pa.float64(), "Share of the first k chunks that hold something of it."),
+        _field("mrr", pa.float64(), "One over the rank of the first such chunk; 0 without any."),
+        _field("ndcg", pa.float64(), "What was found, discounted by rank, over the ideal."),
+        _field("context_tokens", pa.int64(), "Length of the context that a model would see. Tokens."),
+        _field("milliseconds", pa.float64(), "How long retrieval took, embedding included, keywords apart."),
+        _field("answer", pa.string(), "The answer, in modes whose answers are judged.", nullable=True),
+        _field("exact_match", pa.float64(), "1 if it is the known answer, else 0.", nullable=True),
+        _field("f1", pa.float64(), "Overlap of its words with those of the known answer.", nullable=True),
+        _field("faithfulness", pa.float64(), "How far the context supports it, says a model; 0 to 1.", nullable=True),
+        _field("relevance", pa.float64(), "How far it answers the question, says a model; 0 to 1.", nullable=True),
+    ]
+)
+
+RETRIEVAL_EVALUATION = pa.schema(
+    [
+        *_EVALUATED,
+        _field("metric", pa.string(), "A numeric column of evaluated_questions."),
+        _field("mean", pa.float64(), "Mean over the questions."),
+        _field("low", pa.float64(), "Lower end of its 95% bootstrap interval."),
+        _field("high", pa.float64(), "Upper end."),
+        _field("questions", pa.int64(), "Questions that have a value."),
+    ]
+)
+
+UNPARTITIONED_TABLES: dict[str, pa.Schema] = {
+    "answers": ANSWERS,
+    "evaluated_questions": EVALUATED_QUESTIONS,
+    "retrieval_evaluation": RETRIEVAL_EVALUATION,
+}
+"""Tables over all sources that are made by asking the published snapshot."""
+
 SOURCE_TABLES: dict[str, pa.Schema] = {
     "raw_documents": RAW_DOCUMENTS,
     "chunks": CHUNKS,
@@ -217,6 +260,8 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
     "entity_evidence": ("entity_id", "chunk_id", "mention_index"),
     "relation_evidence": ("relation_id", "chunk_id", "mention_index"),
     "answers": ("question", "mode"),
+    "evaluated_questions": ("sequence", "mode", "question"),
+    "retrieval_evaluation": ("sequence", "mode", "metric"),
 }
 """The order of rows in each table."""
 

@@ -23,7 +23,8 @@ CONFIG_FILE = "lightrag.yaml"
 
 Provider = Literal["offline", "openai"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
-Role = Literal["extract", "summarise", "keywords", "answer"]
+Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
+RetrievalMode = Literal["naive", "local", "global", "hybrid", "mix", "ppr"]
 
 
 class Section(BaseModel):
@@ -96,6 +97,21 @@ class EndpointSettings(Section):
     prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the package's list.")
 
 
+class BatchSettings(Section):
+    """Extraction by the provider's Batch API."""
+
+    max_requests: int = Field(default=50_000, gt=0, description="In one batch.")
+    max_bytes: int = Field(default=200_000_000, gt=0, description="In one batch. Bytes.")
+    enqueued_tokens: int | None = Field(
+        default=None,
+        gt=0,
+        description="Input under way in all batches at once; unset, it is found by trying. Tokens, 3 bytes for one.",
+    )
+    max_attempts: int = Field(default=3, gt=0, description="A request is submitted so often, then its chunk fails.")
+    longest_poll: float = Field(default=300.0, gt=0, description="Pause between two looks at the batches. Seconds.")
+    endpoint: str = Field(default="/v1/chat/completions", description="What the provider calls it in a batch.")
+
+
 class RoleSettings(Section):
     """What one role of the language model has of its own; None is the general setting."""
 
@@ -107,7 +123,7 @@ class RoleSettings(Section):
 
 
 class LLMSettings(EndpointSettings):
-    """The language model that extracts, summarises, finds keywords and answers."""
+    """The language model that extracts, summarises, finds keywords, answers and judges."""
 
     provider: Provider = "offline"
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
@@ -124,7 +140,18 @@ class LLMSettings(EndpointSettings):
         default=None, ge=0, description="What one run may spend, embeddings included. US dollars."
     )
     retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
-    roles: dict[Role, RoleSettings] = Field(default={}, description="extract, summarise, keywords, answer: exceptions.")
+    mode: Literal["realtime", "batch"] = Field(
+        default="realtime", description="How extraction is asked for: at once, or at half the price within a day."
+    )
+    batch: BatchSettings = BatchSettings()
+    roles: dict[Role, RoleSettings] = Field(
+        default={}, description="Exceptions, by role: extract, summarise, keywords, answer, judge."
+    )
+
+    @property
+    def by_batch(self) -> bool:
+        """Whether extraction goes by the Batch API; the offline provider has none."""
+        return self.mode == "batch" and self.provider != "offline"
 
     @property
     def longer_outputs(self) -> tuple[int, ...]:
@@ -224,6 +251,28 @@ class RerankSettings(Section):
     max_retries: int = Field(default=2, ge=0, description="Further attempts after a transient failure.")
 
 
+class EvaluationSettings(Section):
+    """What the `retrieval_evaluation` asset measures."""
+
+    questions: Path | None = Field(
+        default=None, description="YAML or JSONL file: question, documents or chunks that hold its answer, answer."
+    )
+    modes: tuple[RetrievalMode | Literal["bm25"], ...] = Field(
+        default=("bm25", "naive", "local", "global", "hybrid", "mix", "ppr"),
+        description="What is compared; bm25 and naive are the controls.",
+    )
+    k: int = Field(default=5, gt=0, description="How many chunks count for recall@k, precision@k and nDCG@k.")
+    answer_modes: tuple[RetrievalMode, ...] = Field(
+        default=("mix",),
+        description="Modes whose answers are judged as well, unless llm.provider is offline; each costs two calls a "
+        "question.",
+    )
+    response_type: str = Field(
+        default="A short phrase: a name, a number or a date where one will do",
+        description="Form and length of the answers that are judged; short ones can be compared with the known answer.",
+    )
+
+
 class RetentionSettings(Section):
     """What `gc` keeps."""
 
@@ -247,8 +296,19 @@ class Settings(BaseSettings):
     query: QuerySettings = QuerySettings()
     retention: RetentionSettings = RetentionSettings()
     rerank: RerankSettings = RerankSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
     prompts: Path | None = Field(
         default=None, description="Folder whose files replace the package's prompts of the same name."
+    )
+    backfill: Literal["manual", "automatic"] = Field(
+        default="manual",
+        description="manual: what edited prompts, models or settings would make otherwise waits for `lightrag-dagster "
+        "backfill`; new and changed text alone is asked about the new way. automatic: every run makes it anew.",
+    )
+    nightly: str = Field(
+        default="0 2 * * *",
+        description="When the schedule `nightly` ingests: cron, UTC. By default at two in the morning, after the day's "
+        "last edits and early enough to be mended before anybody reads.",
     )
     questions: Path | None = Field(
         default=None, description="YAML file with the questions that the `answers` asset asks."

@@ -19,7 +19,8 @@ _REVISIONS = {
     "extractions": 2,
     "mentions": 1,
     "merge": 2,
-    "stores": 2,
+    "stores": 3,
+    "report": 1,
 }
 
 
@@ -96,6 +97,16 @@ class Versions:
             chat_identity(self.settings.llm.of("answer")),
         )
 
+    @cached_property
+    def retrieval_evaluation(self) -> str:
+        """Of measuring: what is measured, and how it is asked and judged."""
+        return digest(
+            self.answers,
+            self.settings.evaluation.model_dump(exclude={"questions"}),
+            self.prompts.fingerprint("judge"),
+            chat_identity(self.settings.llm.of("judge")),
+        )
+
     def by_asset(self) -> dict[str, str]:
         """Return the code version of every asset."""
         return {
@@ -114,4 +125,6 @@ class Versions:
             "knowledge_graph": self.generation,
             "knowledge_base": self.generation,
             "answers": self.answers,
+            "drift_report": digest(_REVISIONS["report"]),
+            "retrieval_evaluation": self.retrieval_evaluation,
         }

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from pydantic import Field
@@ -11,6 +11,9 @@ from lightrag_dagster.llm.providers import Account, open_chat_model, open_embedd
 from lightrag_dagster.llm.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
 from lightrag_dagster.stores.home import Home
+
+if TYPE_CHECKING:
+    from lightrag_dagster.llm.batch.model import BatchedChatModel
 
 
 class ChatModelResource(dg.ConfigurableResource):
@@ -28,6 +31,17 @@ class ChatModelResource(dg.ConfigurableResource):
     def open(self, role: Role, account: Account) -> AbstractAsyncContextManager[StoredChatModel]:
         """Open the model for one block, for calls of one role."""
         return open_chat_model(LLMSettings(**self.options), Home(Path(self.home)), role, account)
+
+    def open_for_extraction(
+        self, account: Account
+    ) -> AbstractAsyncContextManager[StoredChatModel] | AbstractAsyncContextManager["BatchedChatModel"]:
+        """Open it for extraction, in the mode of `llm.mode`."""
+        llm = LLMSettings(**self.options)
+        if not llm.by_batch:
+            return self.open("extract", account)
+        from lightrag_dagster.llm.batch.model import open_batched_chat_model
+
+        return open_batched_chat_model(llm, Home(Path(self.home)), account)
 
 
 class EmbedderResource(dg.ConfigurableResource):

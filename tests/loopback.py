@@ -23,6 +23,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from tests.loopback_batches import BatchServer
+
 END_MARK = "<|COMPLETE|>"
 
 
@@ -114,18 +116,20 @@ class Loopback:
         self.url = f"http://127.0.0.1:{port}/v1"
         self.host = f"127.0.0.1:{port}"
         self.open = 0
+        self.batches = BatchServer(lambda body: self._completion(body))
         self.application = Starlette(
             routes=[
                 Route("/v1/chat/completions", self._served(self._chat), methods=["POST"]),
                 Route("/v1/embeddings", self._served(self._embeddings), methods=["POST"]),
                 Route("/v1/models", self._served(self._models), methods=["GET"]),
+                *self.batches.routes(self._served_raw),
             ]
         )
-
         self.reset()
 
     def reset(self) -> None:
         """Forget requests and behaviour."""
+        self.batches.reset()
         self.requests: list[Received] = []
         self.chat: Callable[[dict[str, Any]], str | Answer] = _complete
         self.embed: Callable[[str, int], list[float]] = _embed
@@ -137,12 +141,17 @@ class Loopback:
         self.busy = 0.0
 
     def _served(self, answer: Callable[[dict[str, Any]], Response]) -> Callable[[Request], Any]:
+        """Do as `_served_raw`, for a request whose body is JSON."""
+        return self._served_raw(lambda request, data: answer(json.loads(data) if data else {}))
+
+    def _served_raw(self, answer: Callable[[Request, bytes], Response]) -> Callable[[Request], Any]:
         """Record the request, then reply by script, fault or `answer`, whichever comes first."""
 
         async def endpoint(request: Request) -> Response:
             data = await request.body()
+            readable = data and request.headers.get("content-type") == "application/json"
             received = Received(
-                request.url.path, json.loads(data) if data else {}, dict(request.headers), time.monotonic()
+                request.url.path, json.loads(data) if readable else {}, dict(request.headers), time.monotonic()
             )
             self.requests.append(received)
             self.open += 1
@@ -150,7 +159,7 @@ class Loopback:
             try:
                 reply = self.script.popleft() if self.script else self.fault(received)
                 await asyncio.sleep(reply.delay if reply else self.delay)
-                return reply.response() if reply else answer(received.body)
+                return reply.response() if reply else answer(request, data)
             finally:
                 self.open -= 1
                 self.busy += time.monotonic() - received.arrived
@@ -158,14 +167,16 @@ class Loopback:
         return endpoint
 
     def _chat(self, body: dict[str, Any]) -> Response:
-        made = self.chat(body)
-        answer = made if isinstance(made, Answer) else Answer(made)
-        head = {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
         if body.get("stream"):
-            return StreamingResponse(_pieces(head, answer, body), media_type="text/event-stream")
+            pieces = _pieces(_head(body), _answer(self.chat(body)), body)
+            return StreamingResponse(pieces, media_type="text/event-stream")
+        return Reply(body=self._completion(body)).response()
+
+    def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
+        answer = _answer(self.chat(body))
         message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
         choice = {"index": 0, "finish_reason": answer.finish_reason, "message": message, "logprobs": None}
-        return Reply(body=head | {"object": "chat.completion", "choices": [choice], "usage": answer.usage}).response()
+        return _head(body) | {"object": "chat.completion", "choices": [choice], "usage": answer.usage}
 
     def _embeddings(self, body: dict[str, Any]) -> Response:
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
@@ -182,6 +193,14 @@ class Loopback:
     def _models(self, body: dict[str, Any]) -> Response:
         model = {"id": "test-model", "object": "model", "created": 1, "owned_by": "tests"}
         return JSONResponse({"object": "list", "data": [model]})
+
+
+def _answer(made: str | Answer) -> Answer:
+    return made if isinstance(made, Answer) else Answer(made)
+
+
+def _head(body: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
 
 
 async def _pieces(head: dict[str, Any], answer: Answer, body: dict[str, Any]) -> AsyncIterator[str]:

@@ -46,10 +46,10 @@ def write_source(settings: Settings, source: str, files: Mapping[str, str | byte
     return folder
 
 
-def run(settings: Settings, *names: str) -> Outcome:
+def run(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
     """Bring the knowledge base up to date, without a terminal."""
     with display(Console(quiet=True)) as shown:
-        return bring_up_to_date(settings, names, shown)
+        return bring_up_to_date(settings, names, shown, backfill=backfill)
 
 
 def published(settings: Settings) -> Manifest:

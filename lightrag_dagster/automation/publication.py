@@ -4,6 +4,7 @@ import time
 
 import dagster as dg
 
+from lightrag_dagster.automation.runs import UNDER_WAY, end_orphans
 from lightrag_dagster.automation.values import PUBLICATION_CHECK_SECONDS, PUBLICATION_RETRY_SECONDS
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.settings import Settings
@@ -13,13 +14,6 @@ from lightrag_dagster.stores.history import held
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.publication import current_manifest, snapshots
 from lightrag_dagster.versions import Versions
-
-_UNDER_WAY = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-]
 
 
 @dg.sensor(
@@ -34,10 +28,11 @@ def publish_accepted(
     context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
 ) -> dg.RunRequest | dg.SkipReason:
     """Compare manifests, never the event log; a source that is gone counts as a change."""
-    jobs = [dg.RunsFilter(job_name=job, statuses=_UNDER_WAY) for job in ("ingest", "publish")]
+    home = Home(settings.home)
+    end_orphans(context.instance, home)
+    jobs = [dg.RunsFilter(job_name=job, statuses=UNDER_WAY) for job in ("ingest", "publish")]
     if any(context.instance.get_runs_count(job) for job in jobs):
         return dg.SkipReason("waiting for the runs under way")
-    home = Home(settings.home)
     wanted = wanted_inputs(home, list(find_sources(settings)), Versions.of(settings).generation)
     newest = snapshots(home)[-1] if held(home) else current_manifest(home)
     if not wanted.sources:

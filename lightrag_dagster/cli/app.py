@@ -53,6 +53,7 @@ def run(
     accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
     max_cost: Annotated[float | None, typer.Option(help="Stop before more than this is spent. US dollars.")] = None,
+    wait: Annotated[bool, typer.Option(help="Stay until batches under way are done, and go on with them.")] = False,
 ) -> None:
     """Bring the knowledge base up to date and publish it; 0 if all went well, 1 if a source failed."""
     from lightrag_dagster.cli.run import run_pipeline
@@ -62,18 +63,32 @@ def run(
         overrides["documents"] = {"accept_deletes": True}
     llm = {"retry_failed": True} if retry_failed else {}
     overrides["llm"] = llm | ({"max_cost_usd": max_cost} if max_cost is not None else {})
-    raise typer.Exit(run_pipeline(Console(highlight=False), source or [], overrides))
+    raise typer.Exit(run_pipeline(Console(highlight=False), source or [], overrides, wait=wait))
 
 
 @app.command()
 def plan(
     source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Show what `run` would do and cost; no model is asked."""
     from lightrag_dagster.cli.plan import show_plan
 
-    show_plan(Console(highlight=False), source or [], as_json=as_json)
+    show_plan(Console(highlight=False), source or [], backfill=backfill, as_json=as_json)
+
+
+@app.command()
+def backfill(
+    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every source that has drifted.")] = False,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before more than this is spent. US dollars.")] = None,
+) -> None:
+    """Make anew what edited prompts, models or settings would make otherwise; without options, show the price."""
+    from lightrag_dagster.cli.backfill import run_backfill
+
+    console = Console(highlight=False)
+    raise typer.Exit(run_backfill(console, source or [], everything=everything, max_cost=max_cost))
 
 
 @app.command()
@@ -114,6 +129,19 @@ def query(
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
     ask(Console(highlight=False, soft_wrap=True), question, options, output)
+
+
+@app.command()
+def evaluate(
+    questions: Annotated[
+        Path | None, typer.Option(help="YAML or JSONL; else the setting evaluation.questions.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print means, intervals and drops as JSON.")] = False,
+) -> None:
+    """Measure how well each mode finds; 0 if none dropped since the last snapshot, 1 if one did."""
+    from lightrag_dagster.cli.evaluate import evaluate as measure
+
+    raise typer.Exit(measure(Console(highlight=False), questions, as_json=as_json))
 
 
 @app.command()
@@ -177,6 +205,31 @@ def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> N
     from lightrag_dagster.cli.snapshots import pin
 
     pin(Console(highlight=False, soft_wrap=True), name, None)
+
+
+batch_app = typer.Typer(help="Batches at the language model's provider.", no_args_is_help=True)
+app.add_typer(batch_app, name="batch")
+
+
+@batch_app.command("list")
+def batch_list(
+    every: Annotated[bool, typer.Option("--all", help="Also those whose answers are stored.")] = False,
+) -> None:
+    """Show the batches that were submitted, and how far each is."""
+    from lightrag_dagster.cli.batch import list_batches
+
+    list_batches(Console(highlight=False), every=every)
+
+
+@batch_app.command("cancel")
+def batch_cancel(
+    batch: Annotated[list[str] | None, typer.Argument(help="Names of batches, or how they begin.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are under way.")] = False,
+) -> None:
+    """Cancel batches; what they have answered is stored, and no source waits for them any more."""
+    from lightrag_dagster.cli.batch import cancel_batches
+
+    cancel_batches(Console(highlight=False, soft_wrap=True), batch or [], every=every)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.pipeline import bring_up_to_date
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Settings, load_settings
+from lightrag_dagster.settings import EmbeddingSettings, EvaluationSettings, LLMSettings, Settings, load_settings
 from lightrag_dagster.stores.manifest import Manifest
 
 QUESTION = "What does the duty officer do at an amber alarm?"
@@ -42,12 +42,16 @@ def run_demo(console: Console) -> None:
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:
-    """Return `settings` with the sample sources and questions and the offline provider."""
+    """Return `settings` with the sample sources, both question files and the offline provider."""
     return settings.model_copy(
         update={
             "sources": examples / "sources",
             "named_sources": {},
             "questions": examples / "questions.yaml",
+            # Four of the modes tell enough, and the demo stays short.
+            "evaluation": EvaluationSettings(
+                questions=examples / "evaluation.yaml", modes=("bm25", "naive", "mix", "ppr")
+            ),
             "llm": LLMSettings(),
             "embedding": EmbeddingSettings(),
         }
@@ -77,6 +81,7 @@ def _next_commands(home: Path) -> str:
             "Try next:",
             f'  {command} query "What happened at Station 14?" --mode local',
             f'  {command} sql "select name, type, degree from entities order by degree desc, name limit 10"',
+            f"  {command} evaluate --questions {_EXAMPLES / 'evaluation.yaml'}",
             "  make ui      # lineage, runs and tables in the Dagster UI",
         )
     )

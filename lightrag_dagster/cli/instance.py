@@ -13,6 +13,8 @@ telemetry:
   enabled: false
 nux:
   enabled: false
+run_monitoring:
+  enabled: true
 concurrency:
   pools:
     granularity: run

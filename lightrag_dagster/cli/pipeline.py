@@ -1,23 +1,27 @@
 """Bringing a knowledge base up to date through the real Dagster jobs, only where something changed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
 import dagster as dg
+from pydantic import BaseModel
 
-from assets.metadata import COMMAND_TAG
+from assets.metadata import COMMAND_TAG, KEEP_DRIFTED
 from assets.partitions import SOURCES
+from lightrag_dagster.automation.runs import end_orphans, terms_of
 from lightrag_dagster.cli.instance import open_instance
 from lightrag_dagster.cli.progress import Display
 from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources, find_sources
-from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
+from lightrag_dagster.evaluation.questions import read_gold
+from lightrag_dagster.llm.batch.ledger import sources_that_wait
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.staleness import first_stale
+from lightrag_dagster.staleness import drifted, first_stale
 from lightrag_dagster.stores.acceptance import wanted_inputs
 from lightrag_dagster.stores.history import held
 from lightrag_dagster.stores.home import Home
@@ -35,22 +39,37 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 @dataclass
 class Outcome:
-    """What a run did."""
+    """What a run did.
+
+    `waiting` are the sources that wait for batches at the provider, `drifted` those that were left as older prompts,
+    models or settings made them.
+    """
 
     ingested: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    drifted: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     published: Manifest | None = None
     manifest: Manifest | None = None
     cost_usd: float = 0.0
 
 
-def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display) -> Outcome:
+def bring_up_to_date(
+    settings: Settings,
+    names: Sequence[str],
+    display: Display,
+    *,
+    backfill: bool = False,
+    command: str | None = None,
+) -> Outcome:
     """Ingest the sources that changed, then merge and publish when the result would differ.
 
     Args:
         settings: Settings of this run.
         names: Sources to look at; all when empty.
         display: Where progress is shown.
+        backfill: Make anew what prompts, models, settings or code of today would make otherwise.
+        command: What the runs have in common that it starts; given to go on with what another call began.
 
     Raises:
         SourceError: no source is configured, or a name is not one.
@@ -61,7 +80,8 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
     home = Home(settings.home)
     sources = chosen_sources(settings, names)
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
-        runner = _Runner(settings, instance, display)
+        end_orphans(instance, home)
+        runner = _Runner(settings, instance, display, command or str(uuid4()), backfill=backfill)
         runner.sync_partitions(list(find_sources(settings)))
         outcome = Outcome()
         for source in sources:
@@ -72,24 +92,51 @@ def bring_up_to_date(settings: Settings, names: Sequence[str], display: Display)
                 raise
             except LightRAGError as error:
                 outcome.failed[source.name] = str(error)
+        outcome.waiting = runner.waiting(sources)
         outcome.published = runner.publish()
         runner.ask()
         outcome.manifest = current_manifest(home)
+        tables, versions = SourceTables(home), Versions.of(settings)
+        outcome.drifted = [source.name for source in sources if drifted(tables, source.name, versions)]
         outcome.cost_usd = Ledger(home.ledger).spent(runner.command)
     return outcome
+
+
+def evaluate_modes(settings: Settings, display: Display) -> str:
+    """Evaluate the published snapshot, whether or not it was before; return its id.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        LightRAGError: a question cannot be asked, or a model gave no usable answer.
+    """
+    home = Home(settings.home)
+    if (manifest := current_manifest(home)) is None:
+        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+    with building(home, LOCK_SECONDS), open_instance(home) as instance:
+        _Runner(settings, instance, display, str(uuid4())).evaluate()
+    return manifest.snapshot_id
 
 
 class _Runner:
     """Runs Dagster jobs in this process against the home's instance."""
 
-    def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        instance: dg.DagsterInstance,
+        display: Display,
+        command: str,
+        *,
+        backfill: bool = False,
+    ) -> None:
         self._settings = settings
         self._home = Home(settings.home)
         self._instance = instance
         self._display = display
+        self._backfill = backfill
         self._versions = Versions.of(settings)
         self._definitions = build_definitions(settings)
-        self.command = str(uuid4())
+        self.command = command
 
     def sync_partitions(self, names: Sequence[str]) -> None:
         """Make Dagster's partitions the configured sources."""
@@ -104,32 +151,52 @@ class _Runner:
         """Run the ingestion job for one source when something of it is stale; say whether it ran."""
         signature = listing_signature(list_files(source))
         tables = SourceTables(self._home)
-        if first_stale(tables, source.name, signature, self._versions) is None:
+        backfill = self._backfill or self._goes_on_with_backfill(source)
+        if first_stale(tables, source.name, signature, self._versions, backfill=backfill) is None:
             return False
-        self._execute("ingest", source.name)
+        self._execute("ingest", source.name, {} if backfill else KEEP_DRIFTED)
         return True
+
+    def _goes_on_with_backfill(self, source: Source) -> bool:
+        command = sources_that_wait(self._settings.llm, self._home).get(source.name)
+        return command is not None and KEEP_DRIFTED.items().isdisjoint(
+            terms_of(self._instance, command, source.name).items()
+        )
+
+    def waiting(self, sources: Sequence[Source]) -> list[str]:
+        """Return which of some sources wait for batches."""
+        waiting = sources_that_wait(self._settings.llm, self._home)
+        return [source.name for source in sources if source.name in waiting]
 
     def publish(self) -> Manifest | None:
         """Run the merge and publication job when its result would differ from what is published."""
         current = snapshots(self._home)[-1] if held(self._home) else current_manifest(self._home)
         wanted = wanted_inputs(self._home, list(find_sources(self._settings)), self._versions.generation)
-        if current is not None and current.inputs == wanted:
+        if current.inputs == wanted if current is not None else not wanted.sources:
             return None
-        self._execute("publish", None)
+        self._execute("publish")
         return current_manifest(self._home)
 
     def ask(self) -> None:
-        """Run the job that asks the questions, when there are some and they, or the snapshot, are new."""
+        """Run the jobs that ask questions, where there are some and they, or the snapshot, are new."""
+        self._ask("ask", "answers", read_questions(self._settings.questions), self._versions.answers)
+        gold = read_gold(self._settings.evaluation.questions)
+        self._ask("evaluate", "retrieval_evaluation", gold, self._versions.retrieval_evaluation)
+
+    def evaluate(self) -> None:
+        """Run the job that measures the modes."""
+        self._execute("evaluate")
+
+    def _ask(self, job: str, table: str, questions: Sequence[BaseModel], fingerprint: str) -> None:
         manifest = current_manifest(self._home)
-        questions = read_questions(self._settings.questions)
         if manifest is None or not questions:
             return
-        current = SourceTables(self._home).current("answers", ALL_SOURCES)
+        current = SourceTables(self._home).current(table, ALL_SOURCES)
         inputs = answer_inputs(manifest.snapshot_id, questions)
-        if current is None or current.inputs != inputs or current.fingerprint != self._versions.answers:
-            self._execute("ask", None)
+        if current is None or current.inputs != inputs or current.fingerprint != fingerprint:
+            self._execute(job)
 
-    def _execute(self, job: str, partition: str | None) -> None:
+    def _execute(self, job: str, partition: str | None = None, tags: Mapping[str, str] | None = None) -> None:
         self._display.run(partition or "all sources")
         run_id = str(uuid4())
         self._instance.add_event_listener(run_id, self._show)
@@ -138,7 +205,7 @@ class _Runner:
             partition_key=partition,
             run_config=_QUIET,
             run_id=run_id,
-            tags={COMMAND_TAG: self.command},
+            tags={COMMAND_TAG: self.command} | dict(tags or {}),
         )
 
     def _show(self, entry: dg.EventLogEntry) -> None:

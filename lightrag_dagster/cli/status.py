@@ -1,23 +1,20 @@
 """`status`: what is published, and what of each source is pending or failed."""
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
+from lightrag_dagster.cli.plan import dollars
 from lightrag_dagster.cost.ledger import Ledger
-from lightrag_dagster.documents.listing import list_files, listing_signature
-from lightrag_dagster.documents.sources import Source, find_sources
-from lightrag_dagster.errors import SourceError
-from lightrag_dagster.settings import load_settings
-from lightrag_dagster.staleness import first_stale
-from lightrag_dagster.stores.acceptance import accepted
+from lightrag_dagster.llm.batch.ledger import OPEN, BatchLedger
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.states import SourceState, backfill_plan, source_states
 from lightrag_dagster.stores.history import held
 from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.manifest import Manifest
 from lightrag_dagster.stores.publication import current_manifest
 from lightrag_dagster.stores.tables import SourceTables
-from lightrag_dagster.versions import Versions
 
 
 def show_status(console: Console) -> None:
@@ -42,11 +39,14 @@ def show_status(console: Console) -> None:
             f"{rows['relations']} relations"
         )
     _print_cost(console, Ledger(home.ledger))
-    table = Table("source", "state", "documents", "failed chunks")
-    versions, tables = Versions.of(settings), SourceTables(home)
-    for name, source in find_sources(settings).items():
-        table.add_row(name, _state(tables, source, versions, home, manifest), *_counts(tables, name))
+    waiting = _print_batches(console, home)
+    table = Table("source", "state", "documents", "failed chunks", "drifted")
+    tables, states = SourceTables(home), source_states(settings)
+    for one in states:
+        state = "waits for batches" if one.source in waiting else one.state
+        table.add_row(one.source, state, *_counts(tables, one.source), ", ".join(one.drifted))
     console.print(table)
+    _print_drift(console, settings, states)
 
 
 def _print_cost(console: Console, ledger: Ledger) -> None:
@@ -56,18 +56,27 @@ def _print_cost(console: Console, ledger: Ledger) -> None:
         console.print(f"Spent: ${ever:.4f} so far, ${ledger.spent(run):.4f} of it by the last run that asked a model.")
 
 
-def _state(tables: SourceTables, source: Source, versions: Versions, home: Home, manifest: Manifest | None) -> str:
-    try:
-        stale = first_stale(tables, source.name, listing_signature(list_files(source)), versions)
-    except SourceError as error:
-        return f"cannot be listed: {error}"
-    if stale is not None:
-        return f"pending: {stale.table}, {stale.reason}"
-    record = accepted(home, source.name)
-    if record is None:
-        return "not accepted: too many failures"
-    published = manifest.inputs.sources.get(source.name) if manifest else None
-    return "published" if published == record.tables else "pending: merge"
+def _print_drift(console: Console, settings: Settings, states: Sequence[SourceState]) -> None:
+    plan = backfill_plan(settings, states)
+    if plan is not None:
+        chunks = sum(source.chunks_new for source in plan.sources)
+        console.print(
+            "What has drifted was made with other prompts, models or settings. `lightrag-dagster backfill --all` would "
+            f"ask about {chunks} chunks, for {dollars(plan.total)}."
+        )
+
+
+def _print_batches(console: Console, home: Home) -> Collection[str]:
+    """Print how many batches are under way, and return the sources that wait for them."""
+    if not home.batches.exists():
+        return ()
+    with BatchLedger(home.batches) as ledger:
+        batches, waiting = ledger.batches(*OPEN), ledger.waiting()
+    if batches:
+        done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
+        counted = f"{len(batches)} under way, {done} of {requests} requests done when somebody last looked"
+        console.print(f"Batches: {counted}; see `lightrag-dagster batch list`.")
+    return waiting
 
 
 def _counts(tables: SourceTables, source: str) -> tuple[str, str]:

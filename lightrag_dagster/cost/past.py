@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.cost.ledger import Ledger
+from lightrag_dagster.cost.prices import Price
 from lightrag_dagster.llm.protocol import ChatRequest
 from lightrag_dagster.prompts import Prompts
 from lightrag_dagster.prompts.requests import extraction_request
@@ -74,6 +75,7 @@ def past_of(
     prompts: Prompts,
     settings: ExtractionSettings,
     count_tokens: CountTokens,
+    price: Price,
 ) -> Past:
     """Return the ratios of what was extracted before, from a sample of it.
 
@@ -84,6 +86,7 @@ def past_of(
         prompts: the prompts in force.
         settings: language and number of rounds.
         count_tokens: the tokenizer.
+        price: of extraction in real time, since some of it may have been bought by batch.
     """
     asked = extractions.filter(
         pc.and_(pc.equal(extractions["status"], "ok"), pc.greater(extractions["input_tokens"], 0))
@@ -102,6 +105,7 @@ def past_of(
         )
         for text in (texts[row["chunk_id"]] for row in sample)
     )
+    in_real_time = price.of(bought.input_tokens, bought.output_tokens, bought.cached_input_tokens)
     summaries = totals["summarise"].cost_usd if "summarise" in totals else 0.0
     embedded = totals["embed"].input_tokens if "embed" in totals else 0
     calls = sum(row["rounds"] for row in sample) / len(sample)
@@ -110,7 +114,7 @@ def past_of(
         _about(calls),
         _about(sum(row["input_tokens"] for row in sample) / questions),
         _about(sum(row["output_tokens"] for row in sample) / questions),
-        _about(summaries / bought.cost_usd if bought.cost_usd else 0.0),
+        _about(summaries / in_real_time if in_real_time else 0.0),
         _about(embedded * calls / bought.calls),
     )
 

@@ -121,6 +121,8 @@ async def rehearse(
     fingerprint: str,
     previous: pa.Table | None,
     count_tokens: Callable[[str], int],
+    *,
+    keep_drifted: bool,
 ) -> SourcePlan:
     """Run the extraction of one source's chunks (CHUNKS) against the response store and say what it would buy."""
     llm = settings.llm.of("extract")
@@ -137,6 +139,7 @@ async def rehearse(
         count_tokens=count_tokens,
         longer_outputs=llm.longer_outputs,
         retry_failed=llm.retry_failed,
+        keep_drifted=keep_drifted,
     )
     missing = rows.filter(pc.equal(rows["error"], "not stored"))
     new = missing.filter(pc.equal(missing["status"], "failed"))["chunk_id"]

@@ -41,14 +41,15 @@ async def extract(
     count_tokens: Callable[[str], int],
     longer_outputs: Sequence[int] = (),
     retry_failed: bool = False,
+    keep_drifted: bool = False,
 ) -> pa.Table:
     """Return EXTRACTIONS: one row for each distinct chunk of CHUNKS, sorted by `chunk_id`.
 
     Rows of `previous` with the same extraction key are kept without asking, but those that failed for a passing
-    reason, and with `retry_failed` all that failed. The other chunks are asked about in canonical order (path, chunk
-    index), `max_concurrency` at a time, each going through its rounds by itself. A chunk that the model cannot answer
-    becomes a row with status `failed`; the response store holds no failures. A round that fails after the first leaves
-    the rounds before it as they are, and says so in `error`.
+    reason, and with `retry_failed` all that failed; with `keep_drifted` those with other keys too. The other chunks are
+    asked about in canonical order (path, chunk index), `max_concurrency` at a time, each going through its rounds by
+    itself. A chunk that the model cannot answer becomes a row with status `failed`; the response store holds no
+    failures. A round that fails after the first leaves the rounds before it as they are, and says so in `error`.
 
     An answer that was cut off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`.
 
@@ -57,7 +58,7 @@ async def extract(
         StoreError: the response store refuses.
     """
     rows_by_chunk = _distinct(chunks)
-    kept = _reusable(previous, rows_by_chunk, fingerprint, retry_failed)
+    kept = _reusable(previous, rows_by_chunk, fingerprint, retry_failed=retry_failed, keep_drifted=keep_drifted)
     answered = set(kept["chunk_id"].to_pylist())
     pending = [(chunk_id, row) for chunk_id, row in rows_by_chunk.items() if chunk_id not in answered]
     contents, headings = chunks["content"], chunks["heading"]
@@ -102,12 +103,23 @@ def needs_retry(extractions: pa.Table, *, retry_failed: bool) -> bool:
     return bool(len(kinds) if retry_failed else pc.any(pc.equal(kinds, "transient")).as_py())
 
 
-def _reusable(previous: pa.Table | None, chunk_ids: Iterable[str], fingerprint: str, retry_failed: bool) -> pa.Table:
-    """Return the rows of `previous` that answer a wanted chunk under the current key, or never will."""
+def made_otherwise(extractions: pa.Table, fingerprint: str) -> int:
+    """Count the rows (EXTRACTIONS's chunk_id and extraction_key) that were not made as `fingerprint` says."""
+    rows = zip(extractions["chunk_id"].to_pylist(), extractions["extraction_key"].to_pylist(), strict=True)
+    return sum(extraction_key(chunk_id, fingerprint) != key for chunk_id, key in rows)
+
+
+def _reusable(
+    previous: pa.Table | None, chunk_ids: Iterable[str], fingerprint: str, *, retry_failed: bool, keep_drifted: bool
+) -> pa.Table:
+    """Return the rows of `previous` that answer a wanted chunk, or never will; under the current key, or any."""
     if previous is None or previous.schema.names != EXTRACTIONS.names:
         return EXTRACTIONS.empty_table()
-    keys = pa.array([extraction_key(chunk_id, fingerprint) for chunk_id in chunk_ids], pa.string())
-    current = pc.is_in(previous["extraction_key"], value_set=keys)
+    if keep_drifted:
+        current = pc.is_in(previous["chunk_id"], value_set=pa.array(chunk_ids, pa.string()))
+    else:
+        keys = pa.array([extraction_key(chunk_id, fingerprint) for chunk_id in chunk_ids], pa.string())
+        current = pc.is_in(previous["extraction_key"], value_set=keys)
     asked_again = pa.array(["transient", "permanent"] if retry_failed else ["transient"])
     settled = pc.invert(pc.is_in(previous["error_kind"], value_set=asked_again))
     return previous.filter(pc.and_(current, settled)).cast(EXTRACTIONS)

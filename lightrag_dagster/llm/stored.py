@@ -6,6 +6,7 @@ and whoever waited for it finds the answer in the store.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -24,6 +25,9 @@ from lightrag_dagster.stores.vectors import VectorStore
 
 class StoredChatModel:
     """A chat model that answers from the response store where it can, and counts in `usage` what it does."""
+
+    awaited: AbstractSet[str] = frozenset()
+    """Batches whose answers are still to come; none here, where every question is answered at once."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from typing import Literal
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.identity import digest
 
-Group = Literal["extraction", "summary", "keywords", "answer"]
+Group = Literal["extraction", "summary", "keywords", "answer", "judge"]
 
 _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "extraction": {
@@ -27,6 +27,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "summary": {"summary_system": frozenset({"language", "max_tokens"})},
     "keywords": {"keywords_system": frozenset({"language"})},
     "answer": {"answer_system": frozenset({"response_type"})},
+    "judge": {"judge_system": frozenset()},
 }
 
 

@@ -102,6 +102,13 @@ def answer_request(
     return ChatRequest("answer", (Message("system", "\n\n".join(parts)), *history, Message("user", query)))
 
 
+def judge_request(prompts: Prompts, question: str, context: str, answer: str) -> ChatRequest:
+    """Ask how good an answer is, as JSON with `faithfulness` and `relevance`, 1 to 5."""
+    parts = {"Question": question, "Context": context, "Answer": answer}
+    user = "\n\n".join(f"{title}:\n\n{fence(part)}" for title, part in parts.items())
+    return ChatRequest("judge", (Message("system", prompts.render("judge_system")), Message("user", user)))
+
+
 def _section(heading: str) -> str:
     """Keep a heading path on one line and short: each level cut, then all but the first and the last left out."""
     levels = [_one_line(level)[:_LEVEL_CHARACTERS] for level in heading.split(" > ")]

@@ -21,6 +21,12 @@ class Checked(NamedTuple):
     invented: int
 
 
+def without_references(text: str) -> str:
+    """Return an answer without its last section headed References."""
+    headings = list(_HEADING.finditer(text))
+    return text[: headings[-1].start()].strip() if headings else text.strip()
+
+
 def checked(text: str, references: Sequence[Reference]) -> Checked:
     """Resolve every `[n]` of an answer, and every line of its last section headed References.
 

@@ -6,9 +6,14 @@ from lightrag_dagster.stores.adjacency import Adjacency, Rows
 
 
 def relations_around(graph: Adjacency, entities: Rows) -> list[int]:
-    """Return the relations that end at any of the entities, by rank, then weight, descending; ties by id."""
-    relations = graph.entity_relations.of_any(entities)
-    return relations[np.argsort(graph.priority[relations])].tolist()  # type: ignore[no-any-return]
+    """Return the relations that end at any of the entities, by rank, then weight, descending.
+
+    Of equal ones those around the first entities come first, and around one entity the smallest ids.
+    """
+    around = np.concatenate([graph.entity_relations.values[:0], *map(graph.entity_relations.of, entities.tolist())])
+    _, first = np.unique(around, return_index=True)
+    relations = around[np.sort(first)]
+    return relations[np.argsort(graph.priority[relations], kind="stable")].tolist()  # type: ignore[no-any-return]
 
 
 def endpoints_of(graph: Adjacency, relations: Rows) -> list[int]:

@@ -4,11 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time
 from importlib.resources import files as package_files
+from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.errors import QueryError
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Filters:
             object.__setattr__(self, one.name, settled)
 
 
-def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -> pa.Array:
+def allowed_documents(connection: "duckdb.DuckDBPyConnection", filters: Filters) -> pa.Array:
     """Return the ids of the documents that pass, from the views of a generation.
 
     Raises:

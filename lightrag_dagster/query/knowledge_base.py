@@ -18,7 +18,7 @@ from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.options import QueryOptions, question_of
 from lightrag_dagster.query.retriever import Retriever
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
-from lightrag_dagster.query.types import Answer, Retrieval, Step
+from lightrag_dagster.query.types import Answer, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.manifest import Manifest
@@ -49,8 +49,7 @@ class KnowledgeBase:
 
     def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
         """Use `open` instead."""
-        self._manifest = snapshot.manifest
-        self._lease = snapshot.lease
+        self.snapshot = snapshot
         self._settings = settings
         self._prompts = load_prompts(settings.prompts)
         self._models = Models(settings, snapshot.manifest.vectors)
@@ -76,12 +75,12 @@ class KnowledgeBase:
     @property
     def snapshot_id(self) -> str:
         """Id of the snapshot."""
-        return self._manifest.snapshot_id
+        return self.snapshot.manifest.snapshot_id
 
     @property
     def manifest(self) -> Manifest:
         """What the snapshot is made of."""
-        return self._manifest
+        return self.snapshot.manifest
 
     @property
     def chat_identity(self) -> str:
@@ -97,6 +96,10 @@ class KnowledgeBase:
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
         """
         return self._retriever.retrieve(question_of(query, options, self._settings.query))
+
+    def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
+        """Return the keywords that `retrieve` would go by; raises as it does."""
+        return self._retriever.keywords(question_of(query, options, self._settings.query))
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; raises as `retrieve`."""
@@ -166,8 +169,8 @@ class KnowledgeBase:
         self._threads.shutdown(cancel_futures=True)
         self._retriever.close()
         self._models.close()
-        if self._lease is not None:
-            self._lease.release()
+        if self.snapshot.lease is not None:
+            self.snapshot.lease.release()
 
     def __enter__(self) -> Self:
         return self

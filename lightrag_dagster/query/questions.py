@@ -1,12 +1,14 @@
-"""The question file: a YAML list of questions to ask of every snapshot."""
+"""Question files: a YAML list, or one JSON object a line."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.identity import digest
 
 
@@ -21,13 +23,21 @@ class FiledQuestion(BaseModel):
     answer: str | None = None
 
 
-def answer_inputs(snapshot_id: str, questions: Sequence[FiledQuestion]) -> dict[str, str]:
+Filed = TypeVar("Filed", bound=BaseModel)
+
+
+def answer_inputs(snapshot_id: str, questions: Sequence[BaseModel]) -> dict[str, str]:
     """Return what answers are made from: the snapshot and the questions."""
     return {"knowledge_base": snapshot_id, "questions": digest([one.model_dump() for one in questions])}
 
 
 def read_questions(path: Path | None) -> list[FiledQuestion]:
-    """Return the questions of a file, in its order; none when no file is configured.
+    """Return the questions to answer; see `read_filed`."""
+    return read_filed(path, FiledQuestion)
+
+
+def read_filed(path: Path | None, kind: type[Filed]) -> list[Filed]:
+    """Return the questions of a file (`.jsonl`, else YAML), in its order; none when no file is configured.
 
     Raises:
         SettingsError: the file cannot be read or is not a list of questions.
@@ -35,12 +45,19 @@ def read_questions(path: Path | None) -> list[FiledQuestion]:
     if path is None:
         return []
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return TypeAdapter(list[FiledQuestion]).validate_python(content or [])
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".jsonl":
+            content = [json.loads(line) for line in text.splitlines() if line.strip()]
+        else:
+            content = yaml.safe_load(text)
+        return TypeAdapter(list[kind]).validate_python(content or [])  # type: ignore[valid-type]
     except OSError as error:
-        raise SettingsError(f"question file {path} cannot be read: {error.strerror}; correct `questions`") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"question file {path} is not valid YAML: {' '.join(str(error).split())}") from error
+        raise SettingsError(f"question file {path} cannot be read: {error.strerror}; correct the setting") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"question file {path} is not UTF-8; save it as UTF-8") from error
+    except (yaml.YAMLError, json.JSONDecodeError) as error:
+        form = "JSON lines" if path.suffix == ".jsonl" else "YAML"
+        raise SettingsError(f"question file {path} is not valid {form}: {one_line(error)}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "top level"

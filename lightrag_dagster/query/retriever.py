@@ -52,7 +52,7 @@ class Retriever:
         keywords = Keywords()
         if mode.keywords:
             with trace.step("keywords") as notes:
-                keywords = self._keywords(question)
+                keywords = self.keywords(question)
                 notes |= asdict(keywords)
             if keywords == Keywords():
                 return self._nothing(question, trace)
@@ -64,6 +64,18 @@ class Retriever:
         rerank = self._models.rerank if self._models.reranks else None
         found = retrieve(search, self._tokenizer.count, self._reserved(question), rerank, trace)
         return replace(found, steps=trace.steps)
+
+    def keywords(self, question: Question) -> Keywords:
+        """Return what the question is about: the caller's keywords, else the model's, else the question itself.
+
+        Raises:
+            ProviderError: the model gave no usable answer.
+        """
+        given = cleaned(question.keywords or Keywords())
+        if given != Keywords():
+            return given
+        request = keyword_request(self._prompts, question.text, self._settings.extraction.language)
+        return or_question(parse_keywords(self._models.complete(request).text), question.text)
 
     def close(self) -> None:
         """Let go of what filters made."""
@@ -81,13 +93,6 @@ class Retriever:
 
     def _scope(self, filters: Filters) -> Snapshot:
         return self._snapshot if filters == Filters() else scoped(self._snapshot, filters)
-
-    def _keywords(self, question: Question) -> Keywords:
-        given = cleaned(question.keywords or Keywords())
-        if given != Keywords():
-            return given
-        request = keyword_request(self._prompts, question.text, self._settings.extraction.language)
-        return or_question(parse_keywords(self._models.complete(request).text), question.text)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return self._models.embed(texts, self._snapshot.corpus_state)

@@ -19,7 +19,7 @@ from lightrag_dagster.query.allowed_vectors import AllowedVectors
 from lightrag_dagster.query.evidence import Evidence, as_endpoint, joined, joined_keywords, merged_entity
 from lightrag_dagster.query.filters import Filters, allowed_documents
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.stores.adjacency import Adjacency, KeyedTable, Lists, Rows
+from lightrag_dagster.stores.adjacency import Adjacency, KeyedTable, Lists, Rows, priority_of
 from lightrag_dagster.stores.views import create_views
 
 Mask = npt.NDArray[np.bool_]
@@ -82,7 +82,7 @@ def _restricted(snapshot: Snapshot, connection: duckdb.DuckDBPyConnection, docum
         ),
         citations=whole.citations.filter(here),
         citation_offsets=_offsets(places_of_chunk),
-        priority=_priority(rank, weight),
+        priority=priority_of(rank, weight),
         entity_relations=entity_relations,
         entity_chunks=entity_chunks,
         relation_chunks=relation_chunks,
@@ -218,10 +218,3 @@ def _weights(relations: KeyedTable, evidence: Evidence) -> npt.NDArray[np.float6
     weights = np.zeros(len(relations.ids))
     weights[relations.rows_of(list(found))] = list(found.values())
     return weights
-
-
-def _priority(rank: npt.NDArray[np.int64], weight: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-    """Return the place of every relation by rank, then weight, descending, ties by row."""
-    priority = np.empty(len(rank), dtype=np.int32)
-    priority[np.lexsort([-weight, -rank])] = np.arange(len(rank))
-    return priority

@@ -13,7 +13,7 @@ from lightrag_dagster.stores.generations import ADJACENCY, CORPUS_STATE, Generat
 from lightrag_dagster.stores.history import named
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lance import open_vectors
-from lightrag_dagster.stores.leases import Lease
+from lightrag_dagster.stores.leases import Lease, door
 from lightrag_dagster.stores.manifest import Manifest
 from lightrag_dagster.stores.publication import current_manifest
 
@@ -49,10 +49,11 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
         NoSnapshotError: nothing has been published in the home.
         StoreError: there is no snapshot of that name, or a part of it is missing or damaged.
     """
-    pinned = current_manifest(home) if snapshot_id is None else named(home, snapshot_id)
-    if pinned is None:
-        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
-    lease = Lease(home, pinned.snapshot_id)
+    with door(home):
+        pinned = current_manifest(home) if snapshot_id is None else named(home, snapshot_id)
+        if pinned is None:
+            raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+        lease = Lease(home, pinned.snapshot_id)
     generation = Generation(home, pinned.snapshot_id)
     state = generation.path(CORPUS_STATE)
     try:

@@ -7,7 +7,7 @@ chunks.arrow                      one row a distinct chunk, sorted by id: chunk_
 citations.arrow                   where each chunk stands, in canonical order within a chunk
 <table>_ids.npy                   the ids of a table as fixed-width bytes, for binary search
 endpoints.npy                     int32[relations, 2]: the entity rows a relation joins
-priority.npy                      int32[relations]: 0 for the relation of highest (rank, weight), ties by id
+priority.npy                      int32[relations]: 0 for those of highest (rank, weight), equal for equal ones
 <lists>_offsets.npy, _values.npy  lists of rows: those of row r are values[offsets[r]:offsets[r + 1]]
 citation_offsets.npy              the same for citations, whose values would be 0, 1, 2, …
 """
@@ -144,6 +144,16 @@ class Adjacency:
         return self.citations.slice(first, end - first).to_pylist()  # type: ignore[no-any-return]
 
 
+def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
+    """Return the place of every relation by rank, then weight, descending; equal ones have the same place."""
+    best_first = np.lexsort((-weight, -rank))
+    ranks, weights = rank[best_first], weight[best_first]
+    changes = (ranks[1:] != ranks[:-1]) | (weights[1:] != weights[:-1])
+    priority = np.empty(len(best_first), dtype=np.int32)
+    priority[best_first] = np.concatenate([np.zeros(min(1, len(best_first)), dtype=np.int32), np.cumsum(changes)])
+    return priority
+
+
 def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunks: Sequence[Path]) -> None:
     """Write the arrays of one generation, so that `folder` holds all of them or does not exist.
 
@@ -202,11 +212,7 @@ def _write_relations(arrays: Path, relations: pa.Table, entity_ids: pa.Array) ->
     sides = [_rows_in(entity_ids, relations.column(side), "relations") for side in ("src_id", "tgt_id")]
     endpoints = np.stack(sides, axis=1).astype(np.int32)
     _write_array(arrays, "endpoints", endpoints)
-    keys = (relations.column(column).to_numpy() for column in ("weight", "rank"))
-    best_first = np.lexsort([-key for key in keys])
-    priority = np.empty(len(best_first), dtype=np.int32)
-    priority[best_first] = np.arange(len(best_first))
-    _write_array(arrays, "priority", priority)
+    _write_array(arrays, "priority", priority_of(*(relations.column(name).to_numpy() for name in ("rank", "weight"))))
     by_entity = np.argsort(endpoints.ravel(), kind="stable")
     degrees = np.bincount(endpoints.ravel(), minlength=len(entity_ids))
     _write_lists(arrays, "entity_relations", degrees, by_entity // 2)

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import duckdb
 from pydantic import Field
 
 from lightrag_dagster.errors import StoreError, one_line
@@ -101,6 +100,8 @@ def difference(home: Home, before: str, after: str) -> dict[str, Difference]:
     Raises:
         StoreError: there is no such snapshot, or a table of it is missing or damaged.
     """
+    import duckdb
+
     one, other = (Generation(home, named(home, name).snapshot_id) for name in (before, after))
     found = {}
     with duckdb.connect() as connection:

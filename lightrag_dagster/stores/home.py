@@ -5,7 +5,9 @@ CURRENT                               the published snapshot (one JSON file, rep
 NEWEST                                the newest built generation
 HELD, pins.json, leases/              what a rollback holds, names of snapshots, which ones are open in readers
 responses.sqlite, vectors.sqlite      what was paid for
+batches.sqlite, batches/, batches.lock  batches at the provider, and files on their way there and back
 ledger.sqlite                         what every run asked for, and what it cost
+failures.jsonl                        runs of the daemon that failed, one JSON object a line
 tables/<table>/<source>/              immutable Parquet versions and `current.json`
 accepted/<source>.json                the versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest
@@ -54,6 +56,11 @@ class Home:
         return self.root / "pins.json"
 
     @property
+    def failures(self) -> Path:
+        """Runs of the daemon that failed, one JSON object a line."""
+        return self.root / "failures.jsonl"
+
+    @property
     def leases(self) -> Path:
         """Folder with one locked file a reader."""
         return self.root / "leases"
@@ -72,6 +79,21 @@ class Home:
     def vectors(self) -> Path:
         """Vector store."""
         return self.root / "vectors.sqlite"
+
+    @property
+    def batches(self) -> Path:
+        """Ledger of batches at the provider."""
+        return self.root / "batches.sqlite"
+
+    @property
+    def batch_files(self) -> Path:
+        """Folder of files on their way to the provider and back."""
+        return self.root / "batches"
+
+    @property
+    def batches_lock(self) -> Path:
+        """File that whoever submits or collects batches locks."""
+        return self.root / "batches.lock"
 
     @property
     def ledger(self) -> Path:

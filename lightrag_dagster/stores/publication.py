@@ -7,7 +7,6 @@ from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stores import files, generations
 from lightrag_dagster.stores.generations import Generation
 from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.integrity import findings
 from lightrag_dagster.stores.manifest import Graph, Manifest, Pointer, Vectors, read_record
 
 _NAMED_FINDINGS = 3
@@ -23,6 +22,8 @@ def publish(home: Home, generation: Generation) -> Manifest:
         IntegrityError: I5 does not hold; what was published stays published.
         StoreError: a part of the generation, or the pointer, is missing or damaged, or the disk refuses.
     """
+    from lightrag_dagster.stores.integrity import findings
+
     holding = read_record(home.held, Pointer)
     latest = snapshots(home)[-1:] if holding else [one for one in [current_manifest(home)] if one]
     if latest and latest[0].snapshot_id == generation.id:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import lancedb
 
-from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.schemas import SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.stores import generations
 from lightrag_dagster.stores.acceptance import accepted
 from lightrag_dagster.stores.generations import Generation
 from lightrag_dagster.stores.history import held, pins
 from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.leases import leased
+from lightrag_dagster.stores.leases import door, leased
 from lightrag_dagster.stores.manifest import Pointer, Vectors, read_record
 from lightrag_dagster.stores.publication import current_manifest, snapshots
 from lightrag_dagster.stores.tables import SourceTables
@@ -43,18 +43,21 @@ def collect_garbage(home: Home, keep: int, *, dry_run: bool) -> Garbage:
     Raises:
         StoreError: a record is damaged, or the disk refuses.
     """
-    garbage = Garbage(retained=_retained(home, keep), bytes_before=_size(home))
-    garbage.generations = sorted(
-        path.name for path in home.generations.glob("gen-*") if path.name not in garbage.retained
-    )
+    with door(home):
+        garbage = Garbage(retained=_retained(home, keep), bytes_before=_size(home))
+        garbage.generations = sorted(
+            path.name for path in home.generations.glob("gen-*") if path.name not in garbage.retained
+        )
+        if not dry_run:
+            # What has no manifest is no snapshot: nobody can open it from here on, should this be interrupted too.
+            for name in garbage.generations:
+                (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
     versions = _unused_versions(home, garbage.retained)
     garbage.table_versions = len(versions)
     tags = _tags(home, garbage.retained)
     garbage.vector_tables = sorted(path.stem for path in home.lance.glob("*.lance") if path.stem not in tags)
     if not dry_run:
         for name in garbage.generations:
-            # The manifest first: what has none is no snapshot, should this be interrupted.
-            (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
             shutil.rmtree(home.generation(name))
         for path in versions:
             path.unlink()
@@ -85,7 +88,7 @@ def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
             used |= {tables.path(table, source, version) for table, version in versions.items()}
             sources.add(source)
     unused = []
-    for table in SOURCE_TABLES:
+    for table in (*SOURCE_TABLES, *UNPARTITIONED_TABLES):
         for folder in (home.root / "tables" / table).glob("*"):
             source = Home.source_of(folder)
             current, record = tables.current(table, source), accepted(home, source)

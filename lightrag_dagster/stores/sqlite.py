@@ -29,6 +29,38 @@ _NEXT_STEPS = {
 }
 
 
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite or the file system raises inside the block into a StoreError with the next step."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # Extended result codes keep the primary one in the low byte; errors of the module itself have none.
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        next_step = _NEXT_STEPS.get(code, f"cannot be used: {error}; move it away and run again")
+        raise StoreError(f"{path} {next_step}") from error
+    except OSError as error:
+        raise StoreError(f"{path} cannot be created: {error.strerror or error}") from error
+
+
+def open_database(path: Path, schema: str, *, synchronous: str = "NORMAL") -> sqlite3.Connection:
+    """Open a file in write-ahead mode, creating it and what `schema` says where needed; raises StoreError.
+
+    With `synchronous` FULL a commit survives a power cut too.
+    """
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA synchronous = {synchronous}")
+            connection.executescript(schema)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
 class KeyedTable:
     """Base of the stores: rows by key. A row that is there is never changed: the first to be put stays.
 
@@ -41,32 +73,24 @@ class KeyedTable:
         self._lock = threading.Lock()
         self._select = f"SELECT * FROM {table} WHERE key IN (SELECT value FROM json_each(?))"
         self._insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * (len(columns) + 1))})"
-        with self._explained():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = NORMAL")
-                definitions = ", ".join(("key TEXT PRIMARY KEY", *columns))
-                self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({definitions}) WITHOUT ROWID")
-            except BaseException:
-                self._connection.close()
-                raise
+        definitions = ", ".join(("key TEXT PRIMARY KEY", *columns))
+        schema = f"CREATE TABLE IF NOT EXISTS {table} ({definitions}) WITHOUT ROWID"
+        self._connection = open_database(path, schema)
 
     def _read(self, keys: Iterable[str]) -> dict[str, tuple[Any, ...]]:
         """Return the rows that are there, without their keys."""
-        with self._explained(), self._lock:
+        with explained(self._path), self._lock:
             rows = self._connection.execute(self._select, (json.dumps(list(keys)),)).fetchall()
         return {row[0]: row[1:] for row in rows}
 
     def _write(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Store rows, key first, in one transaction; they are durable when this returns."""
-        with self._explained(), self._lock, self._connection:
+        with explained(self._path), self._lock, self._connection:
             self._connection.executemany(self._insert, rows)
 
     def close(self) -> None:
         """Close the file."""
-        with self._explained(), self._lock:
+        with explained(self._path), self._lock:
             self._connection.close()
 
     def __enter__(self) -> Self:
@@ -76,15 +100,3 @@ class KeyedTable:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            # Extended result codes keep the primary one in the low byte; errors of the module itself have none.
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            next_step = _NEXT_STEPS.get(code, f"cannot be used: {error}; move it away and run again")
-            raise StoreError(f"{self._path} {next_step}") from error
-        except OSError as error:
-            raise StoreError(f"{self._path} cannot be created: {error.strerror or error}") from error

@@ -8,14 +8,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lightrag_dagster import identity
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import ANSWERS, SORT_KEYS, SOURCE_TABLES
+from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.stores import files
 from lightrag_dagster.stores.home import Home
 
 ALL_SOURCES = "all"
 """Where a table that is not partitioned by source keeps its versions."""
 
-_SCHEMAS = SOURCE_TABLES | {"answers": ANSWERS}
+_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES
 
 
 class TableVersion(BaseModel):

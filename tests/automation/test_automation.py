@@ -1,13 +1,16 @@
 """Schedules and sensors, evaluated as the daemon does, over a real home."""
 
 import shutil
+from pathlib import Path
 
 import dagster as dg
+import pytest
 
-from lightrag_dagster.automation.ingestion import stale_sources
+from lightrag_dagster.automation.ingestion import nightly_schedule, stale_sources
 from lightrag_dagster.automation.publication import publish_accepted
 from lightrag_dagster.automation.sources import source_partitions
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings import Settings, SourceSettings
 from tests.support import FLOOD, RIVER, run, write_source
 
 
@@ -55,6 +58,28 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
     assert publishes(instance, settings)
     run(settings)
     assert not publishes(instance, settings)
+
+    # A source that comes back is merged again at once, as it was accepted last.
+    write_source(settings, "office", {"flood.md": FLOOD})
+    synchronise(instance, settings)
+    assert "office" in instance.get_dynamic_partitions("source")
+    assert publishes(instance, settings)
+
+
+def test_a_source_that_cannot_be_listed_holds_up_no_other(
+    instance: dg.DagsterInstance, settings: Settings, tmp_path: Path
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    missing = settings.model_copy(update={"named_sources": {"absent": SourceSettings(uri=str(tmp_path / "absent"))}})
+    synchronise(instance, missing)
+    assert set(instance.get_dynamic_partitions("source")) == {"absent", "notes"}
+    assert stale_sources(missing, {"absent", "notes"}) == ["notes"]
+
+
+def test_the_night_begins_when_the_setting_says() -> None:
+    assert nightly_schedule("30 3 * * *").cron_schedule == "30 3 * * *"
+    with pytest.raises(SettingsError, match="nightly: 'at three' is no cron line"):
+        nightly_schedule("at three")
 
 
 def test_partitions_follow_the_sources(instance: dg.DagsterInstance, settings: Settings) -> None:

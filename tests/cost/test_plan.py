@@ -8,9 +8,9 @@ import pytest
 
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.cli.plan import make_plan
 from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.cost.plan import Documents, compare
+from lightrag_dagster.cost.planning import make_plan
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.llm.offline import OfflineChatModel
 from lightrag_dagster.llm.protocol import ChatRequest, Message
@@ -82,6 +82,30 @@ def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
     middle = (plan.total.low + plan.total.high) / 2
     assert outcome.cost_usd == pytest.approx(middle, rel=0.15)
     assert plan.total_by_batch.high < plan.total.high
+
+
+def test_by_batch_the_whole_run_costs_what_the_plan_said_too(paid: Settings) -> None:
+    llm = paid.llm.model_copy(update={"mode": "batch"})
+    merging = paid.merging.model_copy(update={"summary_min_descriptions": 2})
+    batched = paid.model_copy(update={"llm": llm, "merging": merging})
+    write_source(batched, "notes", texts(0, 12))
+    run_all(batched)
+    write_source(batched, "notes", texts(0, 24))
+
+    plan = make_plan(batched)
+
+    assert plan.history
+    assert plan.summaries.low > 0
+    assert run_all(batched) == pytest.approx((plan.total_by_batch.low + plan.total_by_batch.high) / 2, rel=0.15)
+
+
+def run_all(settings: Settings) -> float:
+    """Run until nothing waits for a batch; return what that cost."""
+    ledger = Ledger(Home(settings.home).ledger)
+    before = sum(entry.cost_usd for entry in ledger.by_purpose().values())
+    while run(settings).waiting:
+        pass
+    return sum(entry.cost_usd for entry in ledger.by_purpose().values()) - before
 
 
 def test_a_price_that_nobody_knows_is_said_to_be_unknown(paid: Settings) -> None:

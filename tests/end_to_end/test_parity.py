@@ -131,11 +131,15 @@ class Histories(RuleBasedStateMachine):
     def run_one(self, data: st.DataObject) -> None:
         self._run(data.draw(st.sampled_from(sorted(self.files))))
 
+    @rule(data=st.data())
+    def backfill_one(self, data: st.DataObject) -> None:
+        self._run(data.draw(st.sampled_from(sorted(self.files))), backfill=True)
+
     def teardown(self) -> None:
         if not self.files:
             return
         self.model.failing = None
-        self._run()
+        self._run(backfill=True)
         clean = self._settings("clean")
         run(clean)
         assert snapshot_contents(self._settings()) == snapshot_contents(clean)
@@ -159,8 +163,8 @@ class Histories(RuleBasedStateMachine):
             below.rmdir()
         folder.rmdir()
 
-    def _run(self, *names: str) -> None:
-        outcome = run(self._settings(), *names)
+    def _run(self, *names: str, backfill: bool = False) -> None:
+        outcome = run(self._settings(), *names, backfill=backfill)
         assert outcome.failed == {}
 
     def _settings(self, home: str = "home") -> Settings:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from lightrag_dagster.evaluation.questions import read_gold
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SOURCES = EXAMPLES / "sources"
 ORIGINAL = "incidents/2022/corley-bridge.md"
@@ -171,6 +173,14 @@ def test_questions_are_well_formed() -> None:
 def test_every_gold_document_is_a_good_document(item: dict[str, Any]) -> None:
     assert item["documents"]
     assert set(item["documents"]) <= set(GOOD)
+
+
+def test_every_evaluated_question_names_good_documents_and_an_answer() -> None:
+    questions = read_gold(EXAMPLES / "evaluation.yaml")
+    assert len(questions) >= 12
+    for one in questions:
+        assert set(one.documents) <= set(GOOD), one
+        assert one.answer
 
 
 def test_most_questions_join_two_sources() -> None:

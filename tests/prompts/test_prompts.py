@@ -5,7 +5,7 @@ import pytest
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.prompts import Group, load_prompts
 
-GROUPS: list[Group] = ["extraction", "summary", "keywords", "answer"]
+GROUPS: list[Group] = ["extraction", "summary", "keywords", "answer", "judge"]
 
 REPLACEMENTS = [
     ("extraction_system", "Rules in $language for $entity_types", "extraction"),
@@ -15,6 +15,7 @@ REPLACEMENTS = [
     ("summary_system", "Short: $max_tokens, $language", "summary"),
     ("keywords_system", "Keywords in $language", "keywords"),
     ("answer_system", "As $response_type", "answer"),
+    ("judge_system", "Be fair", "judge"),
 ]
 
 

@@ -32,11 +32,13 @@ def pairs(graph: Adjacency, rows: list[int]) -> list[str]:
     return ["".join(sorted(row["src"] + row["tgt"])) for row in graph.relations.take(np.array(rows, dtype=np.int32))]
 
 
-def test_relations_by_rank_then_weight_then_id(graph: Adjacency) -> None:
-    found = relations_around(graph, graph.entities.rows_of([entity_id("b"), entity_id("a")]))
-    assert pairs(graph, found[:2]) == ["ac", "bc"]
-    assert found[2:] == sorted(found[2:])
-    assert set(pairs(graph, found[2:])) == {"ab", "bd"}
+@pytest.mark.parametrize(("found", "expected"), [("ba", "ac bc | ab bd"), ("ab", "ac bc ab bd"), ("da", "de ac bd ab")])
+def test_relations_by_rank_then_weight_then_entity(graph: Adjacency, found: str, expected: str) -> None:
+    around = pairs(graph, relations_around(graph, graph.entities.rows_of([entity_id(name) for name in found])))
+    certain, _, by_id = expected.partition(" | ")
+    assert around[: len(certain.split())] == certain.split()
+    # Both are around b, and equal: the smaller id comes first.
+    assert set(around[len(certain.split()) :]) == set(by_id.split())
 
 
 def test_nothing_leads_nowhere(graph: Adjacency) -> None:

@@ -4,16 +4,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.schemas import ANSWERS
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores import history
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.leases import Lease, leased
 from lightrag_dagster.stores.publication import current_manifest, snapshots
 from lightrag_dagster.stores.retention import collect_garbage
+from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
 from tests.support import FLOOD, RIVER, published, run, snapshot_contents, write_source
 
 READER = """
@@ -114,6 +117,17 @@ def test_garbage_is_what_nobody_needs(settings: Settings) -> None:
     assert collect_garbage(home, 2, dry_run=False).table_versions == 0
     build(settings, 2001)
     assert snapshot_contents(settings)["entities"] != before["entities"]
+
+
+def test_answers_and_evaluations_that_were_replaced_are_garbage(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    tables = SourceTables(home)
+    row = {field.name: [] if pa.types.is_list(field.type) else "" for field in ANSWERS}
+    for answer in ("first", "second"):
+        rows = pa.Table.from_pylist([row | {"answer": answer}], ANSWERS)
+        tables.write("answers", ALL_SOURCES, rows, inputs={}, fingerprint="")
+    assert collect_garbage(home, 1, dry_run=False).table_versions == 1
+    assert tables.read("answers", ALL_SOURCES)["answer"].to_pylist() == ["second"]
 
 
 def test_a_reader_keeps_its_snapshot(settings: Settings) -> None:

@@ -1,0 +1,61 @@
+"""`evaluate`: measure on a question file how well each mode finds."""
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.cli.pipeline import evaluate_modes
+from lightrag_dagster.cli.progress import display
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.evaluation.questions import read_gold
+from lightrag_dagster.evaluation.report import cells, change_cells
+from lightrag_dagster.evaluation.retrieving import missing_gold
+from lightrag_dagster.evaluation.summary import changes, of_snapshot
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
+
+
+def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
+    """Measure, print, and return 1 when a mode dropped since the snapshot evaluated before, else 0.
+
+    Raises:
+        SettingsError: there is no question file, or it cannot be used.
+        NoSnapshotError: nothing is published yet.
+    """
+    settings = load_settings()
+    if questions is not None:
+        chosen = settings.evaluation.model_copy(update={"questions": questions})
+        settings = settings.model_copy(update={"evaluation": chosen})
+    gold = read_gold(settings.evaluation.questions)
+    if not gold:
+        raise SettingsError("there are no questions to evaluate by; give --questions or set evaluation.questions")
+    with display(Console(stderr=True)) as shown:
+        snapshot_id = evaluate_modes(settings, shown)
+    tables, k = SourceTables(Home(settings.home)), settings.evaluation.k
+    summary = of_snapshot(tables.read("retrieval_evaluation", ALL_SOURCES), snapshot_id)
+    changed = changes(tables.read("evaluated_questions", ALL_SOURCES), snapshot_id)
+    dropped = [one for one in changed if one.dropped]
+    if as_json:
+        fallen = [{"mode": one.mode, "metric": one.metric, **one.difference._asdict()} for one in dropped]
+        console.print_json(json.dumps({"snapshot_id": snapshot_id, "modes": summary.to_pylist(), "dropped": fallen}))
+    else:
+        console.print(_table(f"{snapshot_id}, 95% intervals", cells(summary, k, ["recall"])))
+        with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
+            missing = missing_gold(knowledge, gold)
+        if missing:
+            console.print(f"not in the snapshot: {', '.join(missing)}", markup=False, soft_wrap=True)
+        if changed:
+            console.print(_table("since the snapshot evaluated before", change_cells(changed, k)))
+    return 1 if dropped else 0
+
+
+def _table(title: str, rows: list[list[str]]) -> Table:
+    heading, *lines = rows
+    table = Table(*heading, title=title, title_justify="left")
+    for line in lines:
+        table.add_row(*line)
+    return table

@@ -1,0 +1,95 @@
+"""The plan of a home: its sources as they are now, its tables as they were made last, and its past."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from lightrag_dagster.blocking import wait_for
+from lightrag_dagster.chunking.chunks import chunk_documents
+from lightrag_dagster.chunking.keeping import keep_drifted_chunks
+from lightrag_dagster.chunking.tokenizer import load_tokenizer
+from lightrag_dagster.cost.ledger import Ledger
+from lightrag_dagster.cost.past import past_of
+from lightrag_dagster.cost.plan import Plan, Rehearsal, compare, estimate, rehearse
+from lightrag_dagster.cost.prices import price_of
+from lightrag_dagster.documents.listing import list_files, listing_signature
+from lightrag_dagster.documents.sources import Source, chosen_sources
+from lightrag_dagster.documents.table import read_documents
+from lightrag_dagster.llm.providers import chat_identity
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.staleness import first_stale
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.responses import ResponseStore
+from lightrag_dagster.stores.tables import SourceTables
+from lightrag_dagster.versions import Versions
+
+
+def make_plan(settings: Settings, names: Sequence[str] = (), *, backfill: bool = False) -> Plan:
+    """Return what a run, or a backfill, of some sources or of all would do and cost; no model is asked.
+
+    Nothing is written but an empty response store where none is.
+
+    Raises:
+        SourceError: there is no such source, or one cannot be listed.
+        StoreError: the home is damaged.
+    """
+    home, versions = Home(settings.home), Versions.of(settings)
+    keep = settings.backfill == "manual" and not backfill
+    tables, tokenizer = SourceTables(home), load_tokenizer(settings.chunking.encoding)
+    plans, old_chunks, old_rows = [], [CHUNKS.empty_table()], [EXTRACTIONS.empty_table()]
+    with ResponseStore(home.responses) as store:
+        model = Rehearsal(chat_identity(settings.llm.of("extract")), store, tokenizer.counts)
+        for source in chosen_sources(settings, names):
+            before = _current(tables, "raw_documents", source.name)
+            documents = _documents(tables, source, before, versions, backfill=backfill)
+            kept, left = CHUNKS.empty_table(), documents
+            if keep:
+                kept, left = keep_drifted_chunks(tables, source.name, documents, versions.chunks)
+            chunks = pa.concat_tables([kept, chunk_documents(left, settings.chunking)])
+            rows = _current(tables, "extractions", source.name)
+            if rows is not None and rows.schema.names == EXTRACTIONS.names:
+                old_rows.append(rows.cast(EXTRACTIONS))
+                old_chunks.append(tables.read("chunks", source.name).cast(CHUNKS))
+            plans.append(
+                wait_for(
+                    rehearse(
+                        source.name,
+                        compare(before, documents),
+                        chunks,
+                        model,
+                        versions.prompts,
+                        settings,
+                        versions.extractions,
+                        rows,
+                        tokenizer.count,
+                        keep_drifted=keep,
+                    )
+                )
+            )
+    llm = settings.llm.of("extract")
+    past = past_of(
+        pa.concat_tables(old_chunks),
+        pa.concat_tables(old_rows),
+        Ledger(home.ledger),
+        versions.prompts,
+        settings.extraction,
+        tokenizer.counts,
+        price_of(llm.provider, llm.model, llm.prices),
+    )
+    return estimate(plans, model.later_rounds, past, settings)
+
+
+def _documents(
+    tables: SourceTables, source: Source, before: pa.Table | None, versions: Versions, *, backfill: bool
+) -> pa.Table:
+    """Return the documents that the run would go on with: read, if it would read them."""
+    files = list_files(source)
+    stale = first_stale(tables, source.name, listing_signature(files), versions, backfill=backfill)
+    if before is None or (stale is not None and stale.table == "raw_documents"):
+        return read_documents(source.name, files, before, versions.settings.documents)
+    return before
+
+
+def _current(tables: SourceTables, table: str, source: str) -> pa.Table | None:
+    return tables.read(table, source) if tables.current(table, source) else None

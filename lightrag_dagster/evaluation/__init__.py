@@ -1,0 +1,1 @@
+"""How well the modes find what answers a set of questions, measured on the published snapshot."""

@@ -1,0 +1,33 @@
+"""Retrieval metrics: recall@k, precision@k, mean reciprocal rank and nDCG@k, of chunks in the order of the context."""
+
+from importlib.resources import files
+
+import duckdb
+import pyarrow as pa
+
+HITS = pa.schema([("mode", pa.string()), ("question", pa.string()), ("rank", pa.int32()), ("item", pa.string())])
+"""What was found: the chunk at `rank` (from 1) by its id, and again for each document (source/path) it stands in."""
+
+GOLD = pa.schema([("question", pa.string()), ("item", pa.string())])
+"""What should have been found."""
+
+
+def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table:
+    """Return mode, question, recall, precision, mrr, ndcg for every row of `asked`, sorted. All lie in 0..1.
+
+    recall is the share of the gold items among the first k chunks, precision the share of the first k chunks that hold
+    a gold item, mrr one over the rank of the first that does, at any rank. ndcg discounts each gold item by the
+    logarithm of its rank, over what the ideal order would give (Järvelin and Kekäläinen, 2002), with gains of 0 and 1.
+
+    Args:
+        asked: mode, question.
+        hits: as HITS.
+        gold: as GOLD, without repetition.
+        k: how many chunks count.
+    """
+    statement = (files("lightrag_dagster.evaluation") / "metrics.sql").read_text("utf-8")
+    # One thread, so that sums are the same to the last bit.
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for name, table in (("asked", asked), ("hits", hits), ("gold", gold)):
+            connection.register(name, table)
+        return connection.sql(statement, params={"k": k}).to_arrow_table()

@@ -1,0 +1,100 @@
+"""From questions to modes: means with intervals, and what changed since the snapshot before."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.evaluation.bootstrap import Estimate, Values, differences, estimates
+from lightrag_dagster.schemas import EVALUATED_QUESTIONS, RETRIEVAL_EVALUATION
+
+METRICS = [field.name for field in EVALUATED_QUESTIONS if pa.types.is_floating(field.type)] + ["context_tokens"]
+"""Columns of EVALUATED_QUESTIONS that a mean is taken of."""
+
+COMPARED = ["recall", "ndcg"]
+"""Those by which a mode gets better or worse: what is found, and whether it comes first."""
+
+_KEPT_SNAPSHOTS = 10
+
+
+class Change(NamedTuple):
+    """How a metric of a mode changed since the snapshot before; `paired` where the questions are the same."""
+
+    mode: str
+    metric: str
+    before: float
+    after: float
+    difference: Estimate
+    paired: bool
+
+    @property
+    def dropped(self) -> bool:
+        """Whether it fell by more than chance among the questions explains."""
+        return self.difference.high < 0
+
+
+def summarise(rows: pa.Table) -> pa.Table:
+    """Return RETRIEVAL_EVALUATION for the rows of one snapshot, which are EVALUATED_QUESTIONS."""
+    summary = []
+    for mode in _distinct(rows, "mode"):
+        of_mode = rows.filter(pc.equal(rows["mode"], mode))
+        common = of_mode.select(["sequence", "snapshot_id", "mode"]).slice(0, 1).to_pylist()[0]
+        for metric, one in zip(METRICS, estimates(_values(of_mode, METRICS)), strict=True):
+            if one.questions:
+                summary.append(common | {"metric": metric} | one._asdict())
+    return pa.Table.from_pylist(summary, RETRIEVAL_EVALUATION)
+
+
+def of_snapshot(rows: pa.Table, snapshot_id: str) -> pa.Table:
+    """Return the rows of one snapshot."""
+    return rows.filter(pc.equal(rows["snapshot_id"], snapshot_id))
+
+
+def with_history(previous: pa.Table | None, new: pa.Table) -> pa.Table:
+    """Return new rows with those of the snapshots before; of other snapshots, the latest few."""
+    if previous is None or not new.num_rows:
+        return new
+    (snapshot,) = _distinct(new, "snapshot_id")
+    others = previous.filter(pc.not_equal(previous["snapshot_id"], snapshot))
+    latest = sorted(_distinct(others, "sequence"))[1 - _KEPT_SNAPSHOTS :]
+    return pa.concat_tables([others.filter(pc.is_in(others["sequence"], pa.array(latest, pa.int32()))), new])
+
+
+def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
+    """Compare a snapshot with the last one before it that was evaluated; nothing when there is none.
+
+    Questions are paired where both have them. Where fewer than half of the present ones were asked before, all of both
+    are compared as two samples.
+
+    Args:
+        rows: EVALUATED_QUESTIONS of several snapshots.
+        snapshot_id: the snapshot to judge.
+    """
+    after = of_snapshot(rows, snapshot_id)
+    earlier = rows.filter(pc.less(rows["sequence"], pc.min(after["sequence"])))
+    if not earlier.num_rows:
+        return []
+    before = earlier.filter(pc.equal(earlier["sequence"], pc.max(earlier["sequence"])))
+    found: list[Change] = []
+    for mode in sorted(set(_distinct(before, "mode")) & set(_distinct(after, "mode"))):
+        old, new = (one.filter(pc.equal(one["mode"], mode)).sort_by("question_key") for one in (before, after))
+        common = new.filter(pc.is_in(new["question_key"], old["question_key"].combine_chunks()))
+        paired = common.num_rows * 2 >= new.num_rows
+        if paired:
+            old, new = old.filter(pc.is_in(old["question_key"], common["question_key"].combine_chunks())), common
+        first, second = _values(old, COMPARED), _values(new, COMPARED)
+        compared = estimates(second - first) if paired else differences(first, second)
+        means = zip(COMPARED, first.mean(axis=0), second.mean(axis=0), compared, strict=True)
+        found += [Change(mode, metric, float(was), float(now), one, paired) for metric, was, now, one in means]
+    return found
+
+
+def _values(rows: pa.Table, metrics: list[str]) -> Values:
+    """Return some columns, shape (rows, metrics); null is NaN."""
+    columns = [rows[metric].cast(pa.float64()).to_numpy(zero_copy_only=False) for metric in metrics]
+    return np.stack(columns, axis=1).astype(np.float64)
+
+
+def _distinct(rows: pa.Table, column: str) -> list[str]:
+    return sorted(pc.unique(rows[column]).to_pylist())

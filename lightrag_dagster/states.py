@@ -1,0 +1,70 @@
+"""What of each source is published, pending, failed or drifted: what `status` and the drift report show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lightrag_dagster.cost.plan import Plan
+from lightrag_dagster.cost.planning import make_plan
+from lightrag_dagster.documents.listing import list_files, listing_signature
+from lightrag_dagster.documents.sources import Source, find_sources
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.staleness import drifted, first_stale
+from lightrag_dagster.stores.acceptance import accepted
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.publication import current_manifest
+from lightrag_dagster.stores.tables import SourceTables
+from lightrag_dagster.versions import Versions
+
+PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """`state` is `published` or says what is missing; `drifted` names the tables that would be made otherwise now."""
+
+    source: str
+    state: str
+    drifted: list[str]
+
+
+def source_states(settings: Settings) -> list[SourceState]:
+    """Return the state of every configured source, in order of name.
+
+    Raises:
+        SourceError: the sources cannot be listed.
+        StoreError: the home is damaged.
+    """
+    tables, versions = SourceTables(Home(settings.home)), Versions.of(settings)
+    return [
+        SourceState(name, _state(tables, source, versions), drifted(tables, name, versions))
+        for name, source in find_sources(settings).items()
+    ]
+
+
+def backfill_plan(settings: Settings, states: Sequence[SourceState]) -> Plan | None:
+    """Return what a backfill of all that has drifted would cost, or None when nothing has, or it cannot be listed."""
+    names = []
+    for name, source in find_sources(settings).items():
+        if any(one.source == name and one.drifted for one in states):
+            try:
+                list_files(source)
+            except SourceError:
+                continue
+            names.append(name)
+    return make_plan(settings, names, backfill=True) if names else None
+
+
+def _state(tables: SourceTables, source: Source, versions: Versions) -> str:
+    home = Home(versions.settings.home)
+    try:
+        stale = first_stale(tables, source.name, listing_signature(list_files(source)), versions)
+    except SourceError as error:
+        return f"cannot be listed: {error}"
+    if stale is not None:
+        return f"pending: {stale.table}, {stale.reason}"
+    record, manifest = accepted(home, source.name), current_manifest(home)
+    if record is None:
+        return "not accepted: too many failures"
+    published = manifest.inputs.sources.get(source.name) if manifest else None
+    return PUBLISHED if published == record.tables else "pending: merge"

@@ -1,0 +1,115 @@
+"""`retrieval_evaluation` and its check, materialised on small snapshots."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets.retrieval_evaluation import no_mode_dropped, retrieval_evaluation
+from lightrag_dagster.cost.ledger import Ledger
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
+from resources import build_resources
+from tests.loopback import Loopback
+from tests.query.published import publish_sources
+
+FACTS = {f"{name.lower()}.md": f"{name} repaired the clock in {town}." for name, town in zip(
+    ("Ada", "Bruno", "Clara", "Dario", "Edith", "Fritz", "Greta", "Hugo"),
+    ("Arles", "Bergen", "Corley", "Dunsrow", "Evora", "Ferrol", "Genoa", "Halden"),
+    strict=True,
+)}  # fmt: skip
+QUESTIONS = "\n".join(
+    f"- {{question: 'Who repaired the clock in {words[-1][:-1]}?', documents: [notes/{path}], answer: {words[0]}}}"
+    for path, words in ((path, text.split()) for path, text in FACTS.items())
+)
+
+
+@pytest.fixture
+def offline(tmp_path: Path) -> Settings:
+    (tmp_path / "evaluation.yaml").write_text(QUESTIONS)
+    evaluation = {
+        "questions": tmp_path / "evaluation.yaml",
+        "modes": ["bm25", "naive"],
+        "answer_modes": ["naive"],
+        "k": 1,
+    }
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", evaluation=evaluation)
+    publish_sources(settings, {"notes": FACTS})
+    return settings
+
+
+def evaluated(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
+    result = dg.materialize(
+        [retrieval_evaluation, no_mode_dropped],
+        instance=instance,
+        resources=build_resources(settings),
+        selection="retrieval_evaluation",
+    )
+    (event,) = result.asset_materializations_for_node("retrieval_evaluation")
+    (check,) = result.get_asset_check_evaluations()
+    return {name: value.value for name, value in event.metadata.items()}, check
+
+
+def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, instance: dg.DagsterInstance) -> None:
+    metadata, check = evaluated(offline, instance)
+    assert check.passed
+    assert "changes" not in metadata
+    assert metadata["questions"] == 8
+    assert metadata["missing_gold"] == []
+    assert "| naive | 1.000 [1.000, 1.000] |" in metadata["modes"]
+    assert "data:image/svg+xml" in metadata["recall"]
+
+    gone = list(FACTS)[:4]
+    for path in gone:
+        (offline.sources / "notes" / path).unlink()
+    publish_sources(offline, {"notes": {"other.md": "Nobody repaired anything."}})
+    metadata, check = evaluated(offline, instance)
+    assert not check.passed
+    assert check.severity is dg.AssetCheckSeverity.WARN
+    assert "naive recall" in str(check.metadata["dropped"].value)
+    assert metadata["missing_gold"] == [f"notes/{path}" for path in gone]
+    assert "| naive | recall@1 | 1.000 | 0.500 | -0.500 [" in metadata["changes"]
+    history = SourceTables(Home(offline.home)).read("retrieval_evaluation", ALL_SOURCES)
+    assert set(history["sequence"].to_pylist()) == {1, 2}
+
+
+def test_the_same_again_is_the_same_data_version(offline: Settings, instance: dg.DagsterInstance) -> None:
+    for _ in range(2):
+        evaluated(offline, instance)
+    records = instance.fetch_materializations(dg.AssetKey("retrieval_evaluation"), limit=2).records
+    assert len({dict(one.asset_materialization.tags or {})["dagster/data_version"] for one in records}) == 1  # type: ignore[union-attr]
+
+
+def test_without_questions_there_are_no_rows(offline: Settings, instance: dg.DagsterInstance) -> None:
+    none = offline.model_copy(update={"evaluation": offline.evaluation.model_copy(update={"questions": None})})
+    metadata, check = evaluated(none, instance)
+    assert check.passed
+    assert metadata["dagster/row_count"] == 0
+
+
+def test_answers_are_judged_by_a_language_model_and_paid_once(
+    offline: Settings, instance: dg.DagsterInstance, loopback: Loopback
+) -> None:
+    def chat(body: dict[str, Any]) -> str:
+        if "You judge" in body["messages"][0]["content"]:
+            return '{"faithfulness": 5, "relevance": 4}'
+        return "Ada\n\n### References\n\n- [1] notes/ada.md"
+
+    loopback.chat = chat
+    asking = load_settings(**offline.model_dump() | {"llm": {"provider": "openai", "max_concurrency": 2}})
+    metadata, _ = evaluated(asking, instance)
+    assert "faithfulness" in metadata["modes"]
+    rows = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES).to_pylist()
+    judged = [row for row in rows if row["mode"] == "naive"]
+    assert {row["answer"] for row in judged} == {"Ada"}
+    assert sum(row["exact_match"] for row in judged) == 1
+    assert {(row["faithfulness"], row["relevance"]) for row in judged} == {(1, 0.75)}
+    assert {row["answer"] for row in rows if row["mode"] == "bm25"} == {None}
+
+    calls = {purpose: one.calls for purpose, one in Ledger(Home(offline.home).ledger).by_purpose().items()}
+    assert (calls["answer"], calls["judge"]) == (8, 8)
+    asked = len(loopback.requests)
+    evaluated(asking, instance)
+    assert len(loopback.requests) == asked

@@ -1,0 +1,44 @@
+"""`backfill` as a person meets it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import command
+from tests.support import FLOOD, RIVER
+
+
+def test_a_backfill_from_edit_to_published(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "sources" / "notes"
+    source.mkdir(parents=True)
+    (source / "river.md").write_text(RIVER)
+    (source / "flood.txt").write_text(FLOOD)
+    command(capfd, monkeypatch, "run")
+    code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
+    assert (code, output) == (0, "Every source was made with the prompts, models and settings of today.\n")
+
+    monkeypatch.setenv("LIGHTRAG_EXTRACTION__LANGUAGE", "German")
+
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert code == 0
+    assert "left so: notes; `lightrag-dagster backfill` shows" in output
+    code, output, _ = command(capfd, monkeypatch, "status")
+    assert code == 0
+    assert "extractions" in output
+    assert "would ask about 2 chunks" in " ".join(output.split())
+    code, output, _ = command(capfd, monkeypatch, "backfill")
+    assert code == 0
+    assert "Nothing was started. These have drifted: notes" in output
+    code, _, errors = command(capfd, monkeypatch, "backfill", "--source", "absent")
+    assert code == 2
+    assert "no such source: absent; there are notes" in errors
+
+    code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
+
+    assert code == 0
+    assert "left so" not in output
+    assert output.index("input tokens") < output.index("notes extractions") < output.index("Published gen-")
+    code, output, _ = command(capfd, monkeypatch, "status")
+    assert "drifted was made" not in output

@@ -1,0 +1,53 @@
+"""Extraction by batch from the command line: submit, look, cancel, wait."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.test_cli import command
+from tests.llm.models import offline_answer
+from tests.loopback import Loopback
+from tests.loopback_batches import Fate
+from tests.support import RIVER
+
+SETTINGS = {
+    "llm": {"provider": "openai", "mode": "batch", "batch": {"longest_poll": 0.01}},
+    "extraction": {"gleaning": 0},
+}
+
+
+def test_batches_from_the_command_line(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+) -> None:
+    fates = [Fate(looks=1000, answered=0)]
+    loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: fates.pop(0) if fates else Fate(looks=2)
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
+    source = tmp_path / "sources" / "notes"
+    source.mkdir(parents=True)
+    (source / "river.md").write_text(RIVER)
+    assert command(capfd, monkeypatch, "batch", "list")[1] == "No batches are under way.\n"
+
+    code, output, errors = command(capfd, monkeypatch, "run")
+    assert (code, errors) == (0, "")
+    assert "Waiting for batches: notes." in output
+    assert "Published" not in output
+
+    assert "Batches: 1 under way, 0 of 1 requests done" in command(capfd, monkeypatch, "status")[1]
+    assert "in_progress" in command(capfd, monkeypatch, "batch", "list")[1]
+
+    code, _, errors = command(capfd, monkeypatch, "batch", "cancel", "nosuch")
+    assert (code, "no batch nosuch is under way" in errors) == (2, True)
+    code, _, errors = command(capfd, monkeypatch, "batch", "cancel")
+    assert (code, "give --all" in errors) == (2, True)
+    assert "is being cancelled" in command(capfd, monkeypatch, "batch", "cancel", "--all")[1]
+
+    code, output, errors = command(capfd, monkeypatch, "run", "--wait")
+    assert (code, errors) == (0, "")
+    assert "Published" in output
+    assert "It cost $0.0000." in output
+    assert [batch.status for batch in loopback.batches.batches.values()] == ["cancelled", "completed"]
+    assert command(capfd, monkeypatch, "batch", "list")[1] == "No batches are under way.\n"
+    everything = command(capfd, monkeypatch, "batch", "list", "--all")[1]
+    assert "cancelled" in everything
+    assert "completed" in everything

@@ -1,0 +1,76 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.tables import ALL_SOURCES
+from tests.cli.test_cli import command
+from tests.query.published import publish_sources
+from tests.support import run, write_source
+
+FACTS = {f"{number}.md": f"The clock in tower {name} was repaired by nobody." for number, name in enumerate("abcdefgh")}
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    """A question file, beside the default home and sources of the working folder."""
+    lines = [
+        {"question": f"Who repaired the clock in tower {name}?", "documents": [f"notes/{number}.md"]}
+        for number, name in enumerate("abcdefgh")
+    ]
+    file = tmp_path / "evaluation.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in lines))
+    return file
+
+
+def test_modes_are_measured_and_a_drop_is_exit_code_1(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path
+) -> None:
+    settings = load_settings()
+    publish_sources(settings, {"notes": FACTS})
+    code, output, _ = command(capfd, monkeypatch, "evaluate", "--questions", str(questions))
+    assert code == 0
+    assert {"bm25", "naive", "mix", "ppr", "recall@5"} <= set(output.split())
+
+    for path in list(FACTS)[:5]:
+        (settings.sources / "notes" / path).unlink()
+    publish_sources(settings, {"notes": {"other.md": "The bell was rung by nobody."}})
+    code, output, _ = command(capfd, monkeypatch, "evaluate", "--questions", str(questions), "--json")
+    assert code == 1
+    found = json.loads(output)
+    assert ("bm25", "recall") in {(one["mode"], one["metric"]) for one in found["dropped"]}
+    assert {one["snapshot_id"] for one in found["modes"]} == {found["snapshot_id"]}
+
+
+def test_a_run_evaluates_what_is_new_and_nothing_twice(settings: Settings, questions: Path) -> None:
+    evaluation = EvaluationSettings(questions=questions, modes=("naive",))
+    chosen = settings.model_copy(update={"evaluation": evaluation})
+    write_source(chosen, "notes", FACTS)
+    current = Home(chosen.home).source_table("retrieval_evaluation", ALL_SOURCES) / "current.json"
+
+    run(chosen)
+    first = current.stat().st_mtime_ns
+    run(chosen)
+    assert current.stat().st_mtime_ns == first
+    more = chosen.model_copy(update={"evaluation": evaluation.model_copy(update={"k": 3})})
+    run(more)
+    assert current.stat().st_mtime_ns > first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "no questions"),
+        (["--questions", "absent.yaml"], "absent.yaml"),
+        (["--questions", "evaluation.jsonl"], "run"),
+    ],
+)
+def test_what_is_missing_is_one_line_and_exit_code_2(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path, arguments: list[str], says: str
+) -> None:
+    code, _, errors = command(capfd, monkeypatch, "evaluate", *arguments)
+    assert code == 2
+    assert says in errors
+    assert len(errors.strip().splitlines()) == 1

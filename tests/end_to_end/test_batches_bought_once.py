@@ -1,0 +1,112 @@
+"""Killed while batches are prepared, submitted, awaited or collected, and run again, nothing is submitted twice."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from lightrag_dagster.settings import Settings, load_settings
+from tests.conftest import API_KEY
+from tests.llm.models import offline_answer
+from tests.loopback import Loopback, Received
+from tests.loopback_batches import Fate
+from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_source
+
+ROOT = Path(__file__).parents[2]
+# Small chunks and batches make many calls.
+CONFIGURATION = {
+    "chunking": {"size": 24, "overlap": 4},
+    "llm": {"provider": "openai", "mode": "batch", "batch": {"max_requests": 3, "longest_poll": 0.02}},
+    "embedding": {"provider": "openai", "dimensions": 64},
+}
+
+
+class Scene(NamedTuple):
+    """What an undisturbed run leads to, and how many calls to files and batches it makes."""
+
+    folder: Path
+    contents: dict[str, Any]
+    calls: int
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
+    folder = tmp_path_factory.mktemp("batches-bought-once")
+    (folder / "lightrag.yaml").write_text(yaml.safe_dump(CONFIGURATION))
+    _server.reset()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
+        settings = _settings(monkeypatch, folder, folder / "undisturbed", _server)
+        write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
+        _finish(settings)
+    return Scene(folder, snapshot_contents(settings), sum(map(_is_of_batches, _server.requests)))
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
+def test_nothing_is_submitted_twice(
+    scene: Scene, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    settings = _settings(monkeypatch, scene.folder, tmp_path / "home", loopback)
+    _run_and_kill(settings, loopback, scene, random.Random(seed))
+
+    _finish(settings)
+
+    submitted = Counter(loopback.batches.asked())
+    assert [key for key, times in submitted.items() if times > 1] == []
+    assert not [one for one in loopback.requests if one.path.endswith("/chat/completions") and _extracts(one)]
+    assert snapshot_contents(settings) == scene.contents
+
+
+def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, home: Path, server: Loopback) -> Settings:
+    monkeypatch.setenv("LIGHTRAG_CONFIG", str(folder / "lightrag.yaml"))
+    server.chat, server.dimensions = offline_answer, 64
+    server.batches.spoil = lambda batch: Fate(looks=1)
+    return load_settings(home=home, sources=folder / "sources")
+
+
+def _finish(settings: Settings) -> None:
+    for _ in range(12):
+        outcome = run(settings)
+        assert outcome.failed == {}
+        if not outcome.waiting:
+            return
+    raise AssertionError(f"still waiting: {outcome.waiting}")
+
+
+def _run_and_kill(settings: Settings, server: Loopback, scene: Scene, chance: random.Random) -> None:
+    """Start `run --wait`, and kill it at or some milliseconds after a call to files or batches."""
+    number, later = chance.randint(1, scene.calls), chance.choice([0.0, 0.003, 0.01, 0.03])
+    options = ["--home", str(settings.home), "--sources", str(settings.sources)]
+    victim = subprocess.Popen(
+        [sys.executable, "-m", "lightrag_dagster", *options, "run", "--wait"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+
+    def strike(received: Received) -> None:
+        if _is_of_batches(received) and sum(map(_is_of_batches, server.requests)) == number:
+            threading.Timer(later, victim.kill).start()
+
+    server.fault = strike
+    _, errors = victim.communicate(timeout=120)
+    server.fault = lambda received: None
+    assert victim.returncode == -signal.SIGKILL, errors.decode()
+
+
+def _is_of_batches(received: Received) -> bool:
+    return received.path.startswith(("/v1/files", "/v1/batches"))
+
+
+def _extracts(received: Received) -> bool:
+    return "<|COMPLETE|>" in received.body["messages"][0]["content"]

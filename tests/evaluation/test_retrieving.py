@@ -1,0 +1,83 @@
+"""Against a real snapshot: `tests.query.published` says what is in it."""
+
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.evaluation.evaluation import evaluate
+from lightrag_dagster.evaluation.full_text import full_text
+from lightrag_dagster.evaluation.questions import GoldQuestion
+from lightrag_dagster.evaluation.report import cells, image, markdown
+from lightrag_dagster.evaluation.retrieving import missing_gold
+from lightrag_dagster.evaluation.summary import summarise
+from lightrag_dagster.settings import EvaluationSettings, load_settings
+
+MODES = ("bm25", "naive", "local", "global", "hybrid", "mix", "ppr")
+QUESTIONS = [
+    GoldQuestion(question="Who maintains the gauge at Halden Weir?", documents=["archive/weir.md"]),
+    GoldQuestion(question="Who leads the office in Bergen?", documents=["office/bergen/notes.txt"]),
+    # The chunk stands in two documents of two sources; either is found by it.
+    GoldQuestion(question="Who repaired the sensor at Station 14?", documents=["office/copy.md"]),
+]
+
+
+def test_every_mode_and_control_is_measured(published_home: Path) -> None:
+    settings = load_settings(home=published_home)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        rows = evaluate(knowledge, QUESTIONS, settings, len, None)
+        again = evaluate(knowledge, QUESTIONS, settings, len, None)
+    assert {(row["mode"], row["question"]) for row in rows.to_pylist()} == {
+        (mode, one.question) for mode in MODES for one in QUESTIONS
+    }
+    for row in rows.to_pylist():
+        assert row["recall"] == 1, row
+        assert row["context_tokens"] > 0
+        assert row["milliseconds"] > 0
+        assert row["answer"] is row["faithfulness"] is None
+    by_control = {row["question"]: row["mrr"] for row in rows.to_pylist() if row["mode"] == "bm25"}
+    assert by_control == {one.question: 1 for one in QUESTIONS}
+    keys = [("mode", "ascending"), ("question", "ascending")]
+    first, second = (table.drop_columns("milliseconds").sort_by(keys) for table in (rows, again))
+    assert first.equals(second)
+
+
+def test_chunks_can_be_the_gold(published_home: Path) -> None:
+    settings = load_settings(home=published_home, evaluation=EvaluationSettings(modes=("naive",), k=1))
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        (best, *_) = knowledge.retrieve("Who leads the office in Bergen?", mode="naive").chunks
+        gold = GoldQuestion(question="Who leads the office in Bergen?", chunks=[best.chunk_id, "chunk-absent"])
+        (row,) = evaluate(knowledge, [gold], settings, len, None).to_pylist()
+        assert missing_gold(knowledge, [gold, *QUESTIONS]) == ["chunk-absent"]
+    assert (row["recall"], row["precision"], row["ndcg"]) == (0.5, 1, 1)
+
+
+def test_no_question_is_no_row(published_home: Path) -> None:
+    settings = load_settings(home=published_home)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        assert evaluate(knowledge, [], settings, len, None).num_rows == 0
+
+
+@pytest.mark.parametrize("query", ["Bergen", 'Bergen "', "Bergen AND (", "bergen?"])
+def test_full_text_takes_any_question(published_home: Path, query: str) -> None:
+    with KnowledgeBase.open(settings=load_settings(home=published_home)) as knowledge:
+        graph = knowledge.snapshot.graph
+        with full_text(graph) as index:
+            found = index.search(query, 2)
+            nothing = index.search("zebra", 2)
+        (row,) = found
+        (chunk,) = [one["content"] for one in graph.chunks.rows.slice(row, 1).to_pylist()]
+    assert "Bergen" in chunk
+    assert nothing == {}
+
+
+def test_the_report_names_every_mode_and_draws_them(published_home: Path) -> None:
+    settings = load_settings(home=published_home)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        summary = summarise(evaluate(knowledge, QUESTIONS, settings, len, None))
+    heading, *rows = cells(summary, 5)
+    assert heading == ["mode", "recall@5", "precision@5", "MRR", "nDCG@5", "ms", "tokens"]
+    assert {row[0] for row in rows} == set(MODES)
+    assert rows[0][1] == "1.000 [1.000, 1.000]"
+    assert markdown([heading, *rows]).count("\n") == len(MODES) + 1
+    assert image(summary, "recall", 5).startswith("![recall@5, 3 questions, 95% intervals](data:image/svg+xml;base64,")

@@ -1,0 +1,92 @@
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pytest
+
+from lightrag_dagster.evaluation.summary import changes, of_snapshot, summarise, with_history
+from lightrag_dagster.schemas import EVALUATED_QUESTIONS
+
+
+def rows(sequence: int, recall: Mapping[str, Sequence[float]], first: int = 0) -> pa.Table:
+    """Rows of one snapshot: mode → recall of the questions, which are numbered from `first`."""
+    return pa.Table.from_pylist(
+        [
+            {"sequence": sequence, "snapshot_id": f"gen-{sequence}", "mode": mode, "question": f"q{number}"}
+            | {"question_key": f"key{number}", "precision": 0.2, "mrr": 1.0, "ndcg": 0.5, "recall": value}
+            | {"context_tokens": 100 * number, "milliseconds": 1.0}
+            for mode, values in recall.items()
+            for number, value in enumerate(values, start=first)
+        ],
+        EVALUATED_QUESTIONS,
+    )
+
+
+def test_a_mean_and_an_interval_for_every_metric_that_has_values() -> None:
+    summary = summarise(rows(3, {"mix": [1, 0, 1, 1], "naive": [0, 0, 0, 0]})).to_pylist()
+    assert {row["metric"] for row in summary} == {
+        "recall", "precision", "mrr", "ndcg", "milliseconds", "context_tokens",
+    }  # fmt: skip
+    mix = next(row for row in summary if (row["mode"], row["metric"]) == ("mix", "recall"))
+    assert (mix["mean"], mix["questions"], mix["sequence"], mix["snapshot_id"]) == (0.75, 4, 3, "gen-3")
+    assert mix["low"] < 0.75 < mix["high"] == 1
+    assert next(row["mean"] for row in summary if row["metric"] == "context_tokens") == 150
+
+
+def test_no_rows_are_no_summary() -> None:
+    assert summarise(EVALUATED_QUESTIONS.empty_table()).num_rows == 0
+
+
+def test_history_replaces_the_same_snapshot_and_keeps_the_latest() -> None:
+    history: pa.Table | None = None
+    for sequence in range(1, 13):
+        history = with_history(history, rows(sequence, {"mix": [1]}))
+    assert history is not None
+    assert sorted(history["sequence"].to_pylist()) == list(range(3, 13))
+    again = with_history(history, rows(12, {"mix": [0]}))
+    assert of_snapshot(again, "gen-12")["recall"].to_pylist() == [0]
+    assert again.num_rows == 10
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "dropped"),
+    [
+        ([1] * 10, [1] * 10, False),
+        ([1] * 10, [0] * 4 + [1] * 6, True),
+        # One of ten may be chance.
+        ([1] * 10, [0] + [1] * 9, False),
+        ([0] * 10, [1] * 10, False),
+        # As many rise as fall.
+        ([1, 0] * 5, [0, 1] * 5, False),
+    ],
+)
+def test_a_drop_is_more_than_its_interval(before: list[float], after: list[float], dropped: bool) -> None:
+    both = pa.concat_tables([rows(1, {"mix": before}), rows(2, {"mix": after})])
+    recall = next(one for one in changes(both, "gen-2") if one.metric == "recall")
+    assert recall.paired
+    assert recall.dropped == dropped
+    assert recall.difference.mean == pytest.approx(sum(after) / 10 - sum(before) / 10)
+
+
+def test_only_shared_questions_are_paired() -> None:
+    # Question 0 is gone and question 4 is new; of the three in both, none changed.
+    both = pa.concat_tables([rows(1, {"mix": [1, 0, 1, 0]}), rows(2, {"mix": [0, 1, 0, 0]}, first=1)])
+    recall = changes(both, "gen-2")[0]
+    assert recall.paired
+    assert (recall.before, recall.after, recall.difference.questions) == (1 / 3, 1 / 3, 3)
+
+
+def test_other_questions_are_two_samples() -> None:
+    both = pa.concat_tables([rows(1, {"mix": [1] * 20}), rows(2, {"mix": [0] * 20}, first=100)])
+    recall = changes(both, "gen-2")[0]
+    assert not recall.paired
+    assert recall.dropped
+    assert (recall.before, recall.after) == (1, 0)
+
+
+def test_the_one_before_is_the_last_that_was_evaluated_before() -> None:
+    history = pa.concat_tables([rows(1, {"mix": [0]}), rows(3, {"mix": [1]}), rows(4, {"mix": [0], "ppr": [1]})])
+    recall, ndcg = changes(history, "gen-4")
+    assert (recall.mode, recall.before, recall.after) == ("mix", 1, 0)
+    assert ndcg.metric == "ndcg"
+    # After a rollback to it, the first has none before it.
+    assert changes(history, "gen-1") == []
