@@ -30,7 +30,10 @@ def open_database(scratch: Path, variables: dict[str, str | int]) -> Iterator[du
         spill = tempfile.TemporaryDirectory(dir=scratch, prefix=".merge.")
     except OSError as error:
         raise StoreError(f"cannot write in {scratch}: {error.strerror or error}; nothing was changed") from error
-    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": spill.name}
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": MEMORY_LIMIT,
+        "temp_directory": spill.name,
+    }
     with spill, duckdb.connect(config=config) as connection:
         connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
         for name, value in ({"whitespace": WHITESPACE} | variables).items():
