@@ -30,7 +30,12 @@ def open_database(scratch: Path, variables: dict[str, str | int]) -> Iterator[du
         spill = tempfile.TemporaryDirectory(dir=scratch, prefix=".merge.")
     except OSError as error:
         raise StoreError(f"cannot write in {scratch}: {error.strerror or error}; nothing was changed") from error
-    with spill as folder, duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": folder}) as connection:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": MEMORY_LIMIT,
+        "temp_directory": spill.name,
+    }
+    with spill, duckdb.connect(config=config) as connection:
+        connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
         for name, value in ({"whitespace": WHITESPACE} | variables).items():
             connection.execute(f"SET VARIABLE {name} = $1", [value])
         connection.execute("CREATE TABLE entity_name (name VARCHAR, entity_id VARCHAR)")

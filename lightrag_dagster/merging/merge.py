@@ -149,7 +149,7 @@ def _group(connection: duckdb.DuckDBPyConnection, previous: Previous | None) -> 
     database.run(connection, "group_relations")
     if previous is not None:
         database.run(connection, "take_over")
-    database.run(connection, "count_degrees")
+    database.run(connection, "look_around")
     database.run(connection, "select_long_groups")
     connection.execute("CREATE TABLE summary (id VARCHAR, summary VARCHAR, failed VARCHAR)")
     if previous is not None:

@@ -6,12 +6,6 @@ SELECT chunk_id, source, doc_id, path, row_number() OVER (ORDER BY source, path,
 FROM chunk
 QUALIFY row_number() OVER (PARTITION BY chunk_id ORDER BY source, path, chunk_index) = 1;
 
-CREATE TABLE place_of AS
-SELECT chunk_id, list(DISTINCT doc_id ORDER BY doc_id) AS doc_ids,
-       list(DISTINCT source || '/' || path ORDER BY source || '/' || path) AS file_paths,
-       list(DISTINCT source ORDER BY source) AS sources
-FROM chunk GROUP BY chunk_id;
-
 CREATE TABLE chosen_key AS
 WITH labelled AS (
     SELECT source, chunk_id, extraction_key FROM entity_mention

@@ -17,7 +17,7 @@ CREATE MACRO may_be_long(number, bytes) AS
 -- Whether long descriptions stand joined in a row because their summary failed. A description that holds the separator
 -- looks the same; to merge it once more does no harm.
 CREATE MACRO is_unsettled(description, fingerprint) AS
-    may_be_long(len(string_split(description, '<SEP>')), strlen(description))
+    contains(description, '<SEP>') AND may_be_long(len(string_split(description, '<SEP>')), strlen(description))
     AND text_fingerprint(string_split(description, '<SEP>'), NULL) <> fingerprint;
 
 -- Which chunks of an entity are beyond the limit, of a table with entity_id, chunk_id and place.
