@@ -8,6 +8,7 @@ from lightrag_dagster.cost.planning import make_plan
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, find_sources
 from lightrag_dagster.errors import SourceError
+from lightrag_dagster.llm.batch.ledger import sources_that_wait
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import drifted, first_stale
 from lightrag_dagster.stores.acceptance import accepted
@@ -35,11 +36,13 @@ def source_states(settings: Settings) -> list[SourceState]:
         SourceError: the sources cannot be listed.
         StoreError: the home is damaged.
     """
-    tables, versions = SourceTables(Home(settings.home)), Versions.of(settings)
-    return [
-        SourceState(name, _state(tables, source, versions), drifted(tables, name, versions))
-        for name, source in find_sources(settings).items()
-    ]
+    home, versions = Home(settings.home), Versions.of(settings)
+    tables, waiting = SourceTables(home), sources_that_wait(settings.llm, home)
+    states = []
+    for name, source in find_sources(settings).items():
+        state = "waits for batches" if name in waiting else _state(tables, source, versions)
+        states.append(SourceState(name, state, drifted(tables, name, versions)))
+    return states
 
 
 def backfill_plan(settings: Settings, states: Sequence[SourceState]) -> Plan | None:

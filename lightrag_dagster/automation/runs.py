@@ -20,12 +20,13 @@ def end_orphans(instance: dg.DagsterInstance, home: Home) -> None:
     """Report as failed each run of a command that was killed.
 
     A command holds the builder's lock as long as it lives; what Dagster still believes to run without it would keep its
-    place in the queue for ever. The runs of the daemon are watched by the daemon.
+    place in the queue for ever. The runs of the daemon are watched by the daemon; they know from which code location
+    they were launched, and may have a command's tags when they go on with what it began.
     """
     try:
         with building(home, 0):
             for run in instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY)):
-                if COMMAND_TAG in run.tags:
+                if COMMAND_TAG in run.tags and run.remote_job_origin is None:
                     instance.report_run_failed(run, "the command that began this run was killed; its work is kept")
     except BuilderLockedError:
         return

@@ -1,7 +1,7 @@
 """`status`: what is published, and what of each source is pending or failed."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -39,12 +39,11 @@ def show_status(console: Console) -> None:
             f"{rows['relations']} relations"
         )
     _print_cost(console, Ledger(home.ledger))
-    waiting = _print_batches(console, home)
+    _print_batches(console, home)
     table = Table("source", "state", "documents", "failed chunks", "drifted")
     tables, states = SourceTables(home), source_states(settings)
     for one in states:
-        state = "waits for batches" if one.source in waiting else one.state
-        table.add_row(one.source, state, *_counts(tables, one.source), ", ".join(one.drifted))
+        table.add_row(one.source, one.state, *_counts(tables, one.source), ", ".join(one.drifted))
     console.print(table)
     _print_drift(console, settings, states)
 
@@ -66,17 +65,15 @@ def _print_drift(console: Console, settings: Settings, states: Sequence[SourceSt
         )
 
 
-def _print_batches(console: Console, home: Home) -> Collection[str]:
-    """Print how many batches are under way, and return the sources that wait for them."""
+def _print_batches(console: Console, home: Home) -> None:
     if not home.batches.exists():
-        return ()
+        return
     with BatchLedger(home.batches) as ledger:
-        batches, waiting = ledger.batches(*OPEN), ledger.waiting()
+        batches = ledger.batches(*OPEN)
     if batches:
         done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
         counted = f"{len(batches)} under way, {done} of {requests} requests done when somebody last looked"
         console.print(f"Batches: {counted}; see `lightrag-dagster batch list`.")
-    return waiting
 
 
 def _counts(tables: SourceTables, source: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
 from assets import INGESTION
 from assets.metadata import COMMAND_TAG
@@ -27,13 +28,17 @@ def ingest(settings: Settings, instance: dg.DagsterInstance, source: str, *asset
     ).success
 
 
-def pretend(instance: dg.DagsterInstance, status: dg.DagsterRunStatus, tags: dict[str, str]) -> str:
-    """Record a run of a status, which nobody executes."""
+def pretend(
+    instance: dg.DagsterInstance, status: dg.DagsterRunStatus, tags: dict[str, str], *, launched: bool = False
+) -> str:
+    """Record a run of a status, which nobody executes; `launched` as by the daemon."""
 
     @dg.job
     def nothing() -> None: ...
 
-    return instance.create_run_for_job(nothing, status=status, tags=tags).run_id
+    location = RegisteredCodeLocationOrigin("lightrag_dagster")
+    origin = RemoteJobOrigin(RemoteRepositoryOrigin(location, "__repository__"), "nothing") if launched else None
+    return instance.create_run_for_job(nothing, status=status, tags=tags, remote_job_origin=origin).run_id
 
 
 def test_a_source_whose_run_failed_half_way_is_finished(settings: Settings, instance: dg.DagsterInstance) -> None:
@@ -61,7 +66,7 @@ def test_a_source_whose_run_failed_half_way_is_finished(settings: Settings, inst
     ("status", "runs", "left"),
     [
         (dg.DagsterRunStatus.STARTED, 1, []),
-        (dg.DagsterRunStatus.STARTING, 1, []),
+        (dg.DagsterRunStatus.QUEUED, 1, []),
         (dg.DagsterRunStatus.FAILURE, MOST_FAILURES_A_DAY - 1, ["notes"]),
         (dg.DagsterRunStatus.FAILURE, MOST_FAILURES_A_DAY, []),
     ],
@@ -72,13 +77,14 @@ def test_a_source_under_way_or_hopeless_is_left_alone(
     write_source(settings, "notes", {"river.md": RIVER})
     ingest(settings, instance, "notes", "raw_documents")
     for _ in range(runs):
-        pretend(instance, status, {"dagster/partition": "notes"})
+        pretend(instance, status, {"dagster/partition": "notes"}, launched=True)
     assert left_behind(settings, instance) == left
 
 
 def test_runs_of_a_killed_command_end(instance: dg.DagsterInstance, tmp_path: Path) -> None:
     command = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "one"})
-    daemon = pretend(instance, dg.DagsterRunStatus.STARTED, {})
+    # The sensor `batches` goes on with what a command began, under its tags.
+    daemon = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "one"}, launched=True)
 
     def status(run_id: str) -> dg.DagsterRunStatus:
         run = instance.get_run_by_id(run_id)
