@@ -4,7 +4,6 @@ import shutil
 
 import pytest
 
-from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cost.pruning import prune
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.settings import Settings, load_settings
@@ -35,17 +34,14 @@ def test_a_clean_build_after_pruning_asks_for_nothing(settings: Settings, loopba
     run(settings)
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
     run(settings)
-    with KnowledgeBase.open(settings=settings) as knowledge:
-        knowledge.retrieve("Who maintains the gauge at Halden Weir?", mode="naive")
 
     planned = prune(settings, dry_run=True)
-    assert planned.vectors < planned.vectors_before
     collect_garbage(home, 1, dry_run=False)
     done = prune(settings, dry_run=False)
 
-    # The text before the edit and its gleaning, the summaries it made, and the vector of the question.
+    # The text before the edit with its gleaning, and the summaries it made.
     assert done.responses == planned.responses >= 3
-    assert done.vectors > planned.vectors > 0  # a snapshot that gc removed no longer kept its own
+    assert done.vectors > planned.vectors == 0  # a snapshot that gc removed no longer kept its own
     again = prune(settings, dry_run=False)
     assert (again.responses, again.vectors) == (0, 0)
     clean.home.mkdir()
