@@ -4,6 +4,7 @@ import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, stopwatch
 from lightrag_dagster.errors import IntegrityError
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.publication import publish
 from resources import GenerationsResource
 
@@ -25,14 +26,17 @@ from resources import GenerationsResource
     owners=OWNERS,
     description="The manifest that pins one version of every table and store; readers see it whole or not at all.",
 )
-def knowledge_base(generations: GenerationsResource) -> dg.MaterializeResult:
+def knowledge_base(settings: dg.ResourceParam[Settings], generations: GenerationsResource) -> dg.MaterializeResult:
     """Check the newest generation and make it the published snapshot."""
+    from lightrag_dagster.stores.retention import collect_garbage
     from lightrag_dagster.stores.views import build_views
 
     with stopwatch() as watch, generations.building() as home:
         generation = generations.newest()
         build_views(generation)
         manifest = publish(home, generation)
+        if settings.retention.automatic:
+            collect_garbage(home, settings.retention.snapshots, dry_run=False)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.snapshot_id),
         metadata={

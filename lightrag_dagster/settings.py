@@ -283,9 +283,10 @@ class EvaluationSettings(Section):
 
 
 class RetentionSettings(Section):
-    """What `gc` keeps."""
+    """What `gc` keeps, and whether it runs by itself."""
 
     snapshots: int = Field(default=2, gt=0, description="The newest so many, beside those that somebody uses.")
+    automatic: bool = Field(default=False, description="Whether each publication is followed by `gc`.")
 
 
 class Settings(BaseSettings):

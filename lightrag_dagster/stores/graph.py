@@ -125,8 +125,8 @@ def _require_room(generation: Generation, folder: Path) -> None:
     needed, free = _LEAST_ROOM + _ROOM_FOR_TABLES * tables, shutil.disk_usage(folder).free
     if free < needed:
         raise StoreError(
-            f"the graph of {generation.id} needs {needed / 1e6:.0f} MB, and {folder} has {free / 1e6:.0f} MB left; make "
-            "room on the disk and run again"
+            f"the graph of {generation.id} needs {needed / 1e6:.0f} MB, and {folder} has {free / 1e6:.0f} MB left; "
+            "make room on the disk and run again"
         )
 
 

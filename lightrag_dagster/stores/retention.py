@@ -1,6 +1,7 @@
 """Removing what nobody needs: generations, table versions and vector versions of no retained snapshot."""
 
 import shutil
+import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,9 @@ from lightrag_dagster.stores.leases import door, leased
 from lightrag_dagster.stores.manifest import Pointer, Vectors, read_record
 from lightrag_dagster.stores.publication import current_manifest, snapshots
 from lightrag_dagster.stores.tables import SourceTables
+
+SETTLED_SECONDS = 60.0
+"""A younger version of a table stays: the run that wrote it may not have said yet that it is the current one."""
 
 _CLOCK_MARGIN = timedelta(seconds=10)
 """How long LanceDB may take to begin a cleanup, during which its idea of old grows."""
@@ -94,6 +98,8 @@ def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
             current, record = tables.current(table, source), accepted(home, source)
             kept = {current.version if current else None, record.tables.get(table) if record else None}
             unused += [path for path in folder.glob("*.parquet") if path not in used and path.stem not in kept]
+    youngest = time.time() - SETTLED_SECONDS
+    unused = [path for path in unused if path.stat().st_mtime <= youngest]
     return sorted(unused)
 
 

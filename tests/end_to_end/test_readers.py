@@ -79,7 +79,7 @@ def publish_beside_a_reader(settings: Settings, publications: int) -> None:
 
 
 def test_a_reader_keeps_its_snapshot_through_publications(settings: Settings) -> None:
-    publish_beside_a_reader(settings, 3)
+    publish_beside_a_reader(settings, 2)
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import ANSWERS
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores import history
+from lightrag_dagster.stores import history, retention
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.leases import Lease, leased
 from lightrag_dagster.stores.publication import current_manifest, snapshots
@@ -28,6 +28,12 @@ with KnowledgeBase.open(sys.argv[1]) as knowledge:
     sys.stdin.readline()
     print(len(knowledge.retrieve("Who maintains the gauge at Halden Weir?", mode="mix").chunks), flush=True)
 """
+
+
+@pytest.fixture(autouse=True)
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No run is under way that could still want a version which it wrote a moment ago."""
+    monkeypatch.setattr(retention, "SETTLED_SECONDS", 0.0)
 
 
 def build(settings: Settings, year: int, **more: str | bytes) -> str:

@@ -1,0 +1,60 @@
+"""Many nights of small changes: the stores follow what is published, not what has been."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.passages import generate
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stores import retention
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.publication import snapshots
+from tests.support import run, snapshot_contents
+
+LEAST_CHANGED = 0.01
+
+
+def size(settings: Settings) -> int:
+    """Return what the live stores take, responses and vectors that were bought aside. Bytes."""
+    home = Home(settings.home)
+    folders = (home.root / "tables", home.generations, home.lance)
+    return sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
+
+
+def pass_nights(folder: Path, nights: int, documents: int) -> None:
+    settings = load_settings(
+        home=folder / "home", sources=folder / "sources", retention={"snapshots": 2, "automatic": True}
+    )
+    notes = settings.sources / "notes"
+    notes.mkdir(parents=True)
+    changed = max(1, round(LEAST_CHANGED * documents))
+    texts = iter(generate(documents + nights * changed, 1))
+    for number in range(documents):
+        (notes / f"{number}.txt").write_text(next(texts))
+    run(settings)
+    for night in range(nights):
+        for number in range(changed):
+            (notes / f"{(night * changed + number) % documents}.txt").write_text(next(texts))
+        run(settings)
+
+    clean = settings.model_copy(update={"home": folder / "clean"})
+    run(clean)
+
+    assert len(snapshots(Home(settings.home))) == 2
+    assert size(settings) <= 3 * size(clean)
+    assert snapshot_contents(settings) == snapshot_contents(clean)
+
+
+@pytest.fixture(autouse=True)
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A night is over in seconds here."""
+    monkeypatch.setattr(retention, "SETTLED_SECONDS", 0.0)
+
+
+def test_the_stores_stay_small_over_some_nights(tmp_path: Path) -> None:
+    pass_nights(tmp_path, 3, 20)
+
+
+@pytest.mark.long
+def test_the_stores_stay_small_over_thirty_nights(tmp_path: Path) -> None:
+    pass_nights(tmp_path, 30, 300)
