@@ -15,7 +15,6 @@ and writes the merged tables and merges nothing: no change can cost less.
 import argparse
 import asyncio
 import multiprocessing
-import resource
 import tempfile
 import time
 from collections.abc import Callable
@@ -174,7 +173,9 @@ def _measured(work: Callable[..., Previous], arguments: tuple[Any, ...]) -> tupl
     started, processor = time.perf_counter(), time.process_time()
     result = work(*arguments)
     seconds, processor = time.perf_counter() - started, time.process_time() - processor
-    return result, Cost(seconds, processor, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    # Not getrusage: its peak is at least what the parent held when it started this process.
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return result, Cost(seconds, processor, int(status["VmHWM"].split()[0]) / 1024)
 
 
 def main() -> None:

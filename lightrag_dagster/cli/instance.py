@@ -1,11 +1,14 @@
 """The Dagster instance of a home, so that what the command line runs shows in the UI."""
 
 import logging
-from pathlib import Path
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import dagster as dg
+from sqlalchemy.exc import SQLAlchemyError
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.stores.home import Home
 
 _CONFIG = """\
@@ -23,11 +26,12 @@ concurrency:
 # Runs wait in the queue, not steps: a step that was killed would hold its place for ever.
 
 
-def open_instance(home: Home) -> dg.DagsterInstance:
+@contextmanager
+def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """Open the home's Dagster instance; create it, without telemetry or sign-up dialog, when there is none.
 
     Raises:
-        StoreError: its folder cannot be written.
+        StoreError: its folder cannot be written, then or in the block.
     """
     folder = home.dagster
     config = folder / "dagster.yaml"
@@ -38,7 +42,15 @@ def open_instance(home: Home) -> dg.DagsterInstance:
     except OSError as error:
         raise StoreError(f"cannot write the Dagster instance in {folder}: {error.strerror}") from error
     quiet_logs()
-    return dg.DagsterInstance.from_config(str(Path(folder)))
+    try:
+        with dg.DagsterInstance.from_config(str(folder)) as instance:
+            yield instance
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        cause = one_line(getattr(error, "orig", None) or error)
+        raise StoreError(
+            f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder writable, and "
+            "run again"
+        ) from error
 
 
 def quiet_logs() -> None:

@@ -6,6 +6,7 @@ It is never changed in place: Kùzu 0.11.3, the last release, leaves edges behin
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import IntegrityError, QueryError, StoreError, one_line
 from lightrag_dagster.progress import report
+from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.stores import files
 from lightrag_dagster.stores.generations import GRAPH, GRAPH_COUNTS, Generation
 from lightrag_dagster.stores.manifest import Graph
@@ -42,6 +44,10 @@ RELATIONSHIPS = {
 # Kùzu's defaults are 80% of memory and 8 TiB of addresses, which containers refuse. Bytes; the second a power of 2.
 _BUFFER_POOL = 1 << 30
 _MAX_DATABASE = 1 << 35
+
+# The graph of 165,000 relations and what it is copied from took twice the Parquet files of its tables. Bytes.
+_ROOM_FOR_TABLES = 3
+_LEAST_ROOM = 16 << 20
 
 
 class GraphReader:
@@ -95,6 +101,7 @@ def build_graph(generation: Generation) -> Graph:
     if generation.has(GRAPH_COUNTS):
         return generation.read_record(GRAPH_COUNTS, Graph)
     target = generation.path(GRAPH)
+    _require_room(generation, target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{GRAPH}.") as scratch:
         built = Path(scratch) / GRAPH
         expected = _copy_tables(generation, built)
@@ -110,6 +117,17 @@ def build_graph(generation: Generation) -> Graph:
     )
     generation.write_record(GRAPH_COUNTS, counts)
     return counts
+
+
+def _require_room(generation: Generation, folder: Path) -> None:
+    """Refuse to begin where the graph would not fit: on a full disk Kùzu ends the whole process, without a word."""
+    tables = sum(path.stat().st_size for name in MERGED_TABLES for path in generation.table_files(name))
+    needed, free = _LEAST_ROOM + _ROOM_FOR_TABLES * tables, shutil.disk_usage(folder).free
+    if free < needed:
+        raise StoreError(
+            f"the graph of {generation.id} needs {needed / 1e6:.0f} MB, and {folder} has {free / 1e6:.0f} MB left; make "
+            "room on the disk and run again"
+        )
 
 
 def graph_tables(connection: duckdb.DuckDBPyConnection) -> None:

@@ -43,7 +43,8 @@ def daemon(settings: Settings, **environment: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    open_instance(Home(settings.home)).dispose()
+    with open_instance(Home(settings.home)):
+        pass
     log = settings.home / "dg.log"
     with log.open("wb") as output:
         server = subprocess.Popen(

@@ -1,0 +1,106 @@
+"""A disk that is full or cannot be written: one clear line, the old snapshot intact, and no step by hand afterwards."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import LightRAGError, one_line
+from lightrag_dagster.settings import Settings, load_settings
+from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
+
+QUESTION = "Who maintains the gauge at Halden Weir?"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder on a file system of its own, which `resize` makes larger."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = _mount(folder, "-t", "tmpfs", "-o", "size=128m", "tmpfs")
+    if mounted.returncode:
+        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path: Path) -> None:
+    settings = load_settings(home=small_disk / "home", sources=tmp_path / "sources")
+    write_source(settings, "notes", {"river.md": RIVER})
+    run(settings)
+    first = published(settings)
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
+    clean = settings.model_copy(update={"home": tmp_path / "clean"})
+    run(clean)
+
+    failures = []
+    for room in (16, 3000):  # kilobytes: Dagster, or the graph, finds it too little
+        with _filled(small_disk, room):
+            message = _failure(settings)
+            if message is None:
+                break
+            failures.append(message)
+            assert published(settings) == first
+            with KnowledgeBase.open(settings=settings) as knowledge:
+                assert knowledge.retrieve(QUESTION, mode="mix").entities
+
+    assert failures
+    assert all("\n" not in message for message in failures)
+    run(settings)
+    assert snapshot_contents(settings) == snapshot_contents(clean)
+
+
+def test_a_disk_that_cannot_be_written_is_named(small_disk: Path, tmp_path: Path) -> None:
+    settings = load_settings(home=small_disk / "home", sources=tmp_path / "sources")
+    write_source(settings, "notes", {"river.md": RIVER})
+    run(settings)
+    first = published(settings)
+    write_source(settings, "notes", {"river.md": FLOOD})
+    _mount(small_disk, "-o", "remount,ro").check_returncode()
+
+    with pytest.raises(LightRAGError, match=str(settings.home)):
+        run(settings)
+
+    assert published(settings) == first
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        assert knowledge.retrieve(QUESTION, mode="mix").entities
+    _mount(small_disk, "-o", "remount,rw").check_returncode()
+    run(settings)
+    assert published(settings) != first
+
+
+def _failure(settings: Settings) -> str | None:
+    """Run, and return in one line why that failed; None when it did not."""
+    try:
+        outcome = run(settings)
+    except LightRAGError as error:
+        return str(error)
+    return "; ".join(outcome.failed.values()) or None
+
+
+class _filled:  # noqa: N801  # used like a function
+    """Leave only so many kilobytes free for a block."""
+
+    def __init__(self, disk: Path, kilobytes: int) -> None:
+        self._ballast = disk / "ballast"
+        free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+        self._bytes = max(0, free - kilobytes * 1024)
+
+    def __enter__(self) -> None:
+        with self._ballast.open("wb") as file:
+            file.write(b"\0" * self._bytes)
+
+    def __exit__(self, *exception: object) -> None:
+        self._ballast.unlink()
+
+
+def _mount(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(["mount", *arguments, folder], capture_output=True, text=True, check=False)
+    except FileNotFoundError as missing:
+        return subprocess.CompletedProcess([], 1, "", one_line(missing))
