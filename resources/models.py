@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import Field
 
+from lightrag_dagster.llm.batch.ledger import refuse_while_awaited
 from lightrag_dagster.llm.providers import Account, open_chat_model, open_embedder
 from lightrag_dagster.llm.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
@@ -35,13 +36,19 @@ class ChatModelResource(dg.ConfigurableResource):
     def open_for_extraction(
         self, account: Account
     ) -> AbstractAsyncContextManager[StoredChatModel] | AbstractAsyncContextManager["BatchedChatModel"]:
-        """Open it for extraction, in the mode of `llm.mode`."""
-        llm = LLMSettings(**self.options)
+        """Open it for extraction, in the mode of `llm.mode`.
+
+        Raises:
+            SettingsError: in real time, while the account's source waits for batches.
+        """
+        llm, home = LLMSettings(**self.options), Home(Path(self.home))
         if not llm.by_batch:
+            if llm.provider != "offline":
+                refuse_while_awaited(home, account.source)
             return self.open("extract", account)
         from lightrag_dagster.llm.batch.model import open_batched_chat_model
 
-        return open_batched_chat_model(llm, Home(Path(self.home)), account)
+        return open_batched_chat_model(llm, home, account)
 
 
 class EmbedderResource(dg.ConfigurableResource):

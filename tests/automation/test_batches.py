@@ -6,6 +6,7 @@ import pytest
 from assets.metadata import COMMAND_TAG
 from lightrag_dagster.automation.batches import batches
 from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.acceptance import accepted
 from lightrag_dagster.stores.home import Home
@@ -83,3 +84,19 @@ def test_what_was_accepted_stays_until_the_batch_is_done(
     for _ in range(2):
         ingest(instance, settings)
     assert accepted(Home(settings.home), "notes") != before
+
+
+def test_real_time_does_not_buy_what_a_batch_is_about_to_answer(
+    instance: dg.DagsterInstance, settings: Settings, loopback: Loopback
+) -> None:
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    write_source(settings, "notes", {"river.md": RIVER})
+    instance.add_dynamic_partitions("source", ["notes"])
+    ingest(instance, settings)
+    real_time = settings.model_copy(update={"llm": settings.llm.model_copy(update={"mode": "realtime"})})
+    with pytest.raises(SettingsError, match="source 'notes' waits for batches"):
+        ingest(instance, real_time)
+    for _ in range(4):
+        ingest(instance, settings)
+    assert ingest(instance, real_time).success
+    assert not [one for one in loopback.requests if one.path.endswith("/chat/completions")]

@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from filelock import FileLock, Timeout
 
@@ -126,8 +127,7 @@ class Batches:
         missing, failures, usage = self.ledger.items(batch), dict[str, FailedCallError](), Usage()
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not await self._provider.download(file_id, path):
+            if not await self._download(file_id, path):
                 continue  # somebody deleted it, or 30 days have passed: its requests are unanswered
             answers: dict[str, ChatResponse] = {}
             for key, outcome in read_results(path, self._provider.target):
@@ -149,6 +149,14 @@ class Batches:
             self.ledger.give_up(batch)
         self._remove_files(batch)
         return trouble
+
+    async def _download(self, file_id: str, path: Path) -> bool:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return await self._provider.download(file_id, path)
+        except OSError as error:
+            what = f"cannot write {path}: {error.strerror or error}"
+            raise StoreError(f"{what}; mend that and run again, the answers stay at the provider") from error
 
     def _judge(
         self, batch: Batch, missing: dict[str, int], failures: dict[str, FailedCallError]

@@ -12,7 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, ProviderError, TransientProviderError
+from lightrag_dagster.errors import (
+    OutputLimitError,
+    PermanentProviderError,
+    ProviderError,
+    SettingsError,
+    TransientProviderError,
+)
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.sqlite import explained, open_database
@@ -153,6 +159,11 @@ class BatchLedger:
         """Return the sources that wait for batches, and the run in which each does."""
         return dict(self._all("SELECT source, max(run) FROM waiting GROUP BY source ORDER BY source"))
 
+    def awaits_answers(self, source: str) -> bool:
+        """Say whether a source waits for a batch whose answers are not stored yet."""
+        query = "SELECT 1 FROM waiting JOIN batches ON name = batch WHERE waiting.source = ? AND state <> ? LIMIT 1"
+        return bool(self._all(query, (source, COLLECTED)))
+
     def due(self) -> dict[str, list[str]]:
         """Return the sources that can go on, and the batches that each waited for.
 
@@ -215,3 +226,19 @@ def sources_that_wait(settings: LLMSettings, home: Home) -> dict[str, str]:
         return {}
     with BatchLedger(home.batches) as ledger:
         return ledger.waiting()
+
+
+def refuse_while_awaited(home: Home, source: str) -> None:
+    """Keep real time from buying what a batch under way is about to answer.
+
+    Raises:
+        SettingsError: the source waits for a batch.
+    """
+    if not home.batches.exists():
+        return
+    with BatchLedger(home.batches) as ledger:
+        if ledger.awaits_answers(source):
+            raise SettingsError(
+                f"source {source!r} waits for batches, whose answers real time would buy again; set llm.mode to batch, "
+                "or cancel them with `lightrag-dagster batch cancel --all`"
+            )

@@ -9,12 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from lightrag_dagster.extraction.extractions import extract
+from lightrag_dagster.llm.batch.ledger import Batch, BatchLedger
 from lightrag_dagster.llm.batch.model import open_batched_chat_model
+from lightrag_dagster.llm.fencing import last_fenced
 from lightrag_dagster.llm.providers import Account, open_chat_model
 from lightrag_dagster.prompts import load_prompts
 from lightrag_dagster.settings import BatchSettings, ExtractionSettings, LLMSettings
 from lightrag_dagster.stores.home import Home
-from tests.extraction.test_extractions import chunks
+from tests.extraction.test_extractions import DONE, chunks, entity
 
 CONTENTS = [f"Chunk number {number}." for number in range(10)]
 
@@ -57,6 +59,20 @@ def finish(home: Home, settings: LLMSettings, gleaning: int = 0, most_steps: int
         if rows is not None:
             return rows, number
     raise AssertionError(f"not done after {most_steps} steps")
+
+
+def text_of(body: dict[str, Any]) -> str:
+    """Return the chunk that a request is about."""
+    return last_fenced(body["messages"][1]["content"]) or ""
+
+
+def answer(body: dict[str, Any]) -> str:
+    return f"{entity(text_of(body))}\n{DONE}"
+
+
+def ledger_of(home: Home) -> list[Batch]:
+    with BatchLedger(home.batches) as ledger:
+        return ledger.batches()
 
 
 def go_through_all(home: Home) -> pa.Table:

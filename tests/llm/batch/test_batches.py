@@ -8,31 +8,16 @@ from typing import Any
 import pytest
 
 from lightrag_dagster.cost.ledger import Ledger
-from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError
+from lightrag_dagster.errors import ProviderAccessError, StoreError
 from lightrag_dagster.llm.batch.batches import open_batches
-from lightrag_dagster.llm.batch.ledger import OPEN, PREPARED, Batch, BatchLedger
-from lightrag_dagster.llm.fencing import last_fenced
+from lightrag_dagster.llm.batch.ledger import OPEN, PREPARED, BatchLedger
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.stores.home import Home
 from tests.conftest import API_KEY
 from tests.extraction.test_extractions import DONE, entity
-from tests.llm.batch.steps import CONTENTS, finish, llm, step
+from tests.llm.batch.steps import CONTENTS, answer, finish, ledger_of, llm, step, text_of
 from tests.loopback import Answer, Loopback, Received, Reply
-from tests.loopback_batches import Fate, SubmittedBatch
-
-
-def text_of(body: dict[str, Any]) -> str:
-    """Return the chunk that a request is about."""
-    return last_fenced(body["messages"][1]["content"]) or ""
-
-
-def answer(body: dict[str, Any]) -> str:
-    return f"{entity(text_of(body))}\n{DONE}"
-
-
-def ledger_of(home: Home) -> list[Batch]:
-    with BatchLedger(home.batches) as ledger:
-        return ledger.batches()
+from tests.loopback_batches import Fate
 
 
 def cancel(home: Home, settings: LLMSettings) -> list[bool]:
@@ -178,63 +163,6 @@ def test_requests_that_no_file_mentions_are_submitted_again(loopback: Loopback, 
     assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 3]
 
 
-@pytest.mark.parametrize("limit", [{"max_requests": 3}, {"max_bytes": 14_000}, {"enqueued_tokens": 4_000}])
-def test_batches_keep_to_the_limits(loopback: Loopback, home: Home, limit: dict[str, int]) -> None:
-    loopback.chat = answer
-
-    rows, _ = finish(home, llm(**limit))
-
-    batches = list(loopback.batches.batches.values())
-    assert 3 <= len(batches) <= 8
-    assert sorted(loopback.batches.asked()) == sorted(set(loopback.batches.asked()))
-    assert all(len(batch.lines) <= limit.get("max_requests", 10) for batch in batches)
-    assert all(len(loopback.batches.files[batch.file_id]) <= limit.get("max_bytes", 10**6) for batch in batches)
-    assert all(batch.tokens <= limit.get("enqueued_tokens", 10**6) for batch in ledger_of(home))
-    assert rows["status"].to_pylist() == ["ok"] * 10
-
-
-def test_no_more_tokens_wait_at_the_provider_than_it_allows(loopback: Loopback, home: Home) -> None:
-    under_way = []
-
-    def note(batch: SubmittedBatch) -> Fate:
-        others = [other for other in loopback.batches.batches.values() if not other.ended]
-        under_way.append(len(others) + 1)
-        return Fate(looks=2)
-
-    loopback.chat, loopback.batches.spoil = answer, note
-
-    rows, _ = finish(home, llm(max_requests=1, enqueued_tokens=4_000), most_steps=40)
-
-    assert rows["status"].to_pylist() == ["ok"] * 10
-    assert max(under_way) == max(2, 4_000 // ledger_of(home)[0].tokens)
-
-
-@pytest.mark.parametrize("at_once", [True, False], ids=["refused at once", "refused later"])
-def test_a_queue_without_room_is_tried_with_less(loopback: Loopback, home: Home, at_once: bool) -> None:
-    """The provider's limit, of three requests, is nowhere in the settings."""
-
-    def refuse(batch: SubmittedBatch) -> Fate:
-        return Fate("failed", refusal="token_limit_exceeded") if len(batch.lines) > 3 else Fate()
-
-    def refuse_at_once(received: Received) -> Reply | None:
-        creating = received.path == "/v1/batches" and "input_file_id" in received.body
-        if creating and loopback.batches.files[received.body["input_file_id"]].count(b"\n") > 3:
-            return Reply.error(429, "token_limit_exceeded")
-        return None
-
-    loopback.chat = answer
-    if at_once:
-        loopback.fault = refuse_at_once
-    else:
-        loopback.batches.spoil = refuse
-
-    rows, _ = finish(home, llm(max_attempts=1))
-
-    assert rows["status"].to_pylist() == ["ok"] * 10
-    refused = [batch.requests for batch in ledger_of(home) if batch.room]
-    assert refused == [10, 5, 5]
-
-
 def test_a_batch_that_is_not_accepted_ends_the_run_and_may_be_tried_again(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate("failed", refusal="invalid_json_line")
@@ -285,19 +213,6 @@ def test_a_process_that_died_before_it_noted_the_batch_attaches_to_it(loopback: 
 
     assert len(loopback.batches.batches) == 3
     assert rows["status"].to_pylist() == ["ok"] * 10
-
-
-def test_a_budget_is_kept_also_by_what_is_under_way(loopback: Loopback, home: Home) -> None:
-    """A request may cost some $0.0001 and does cost $0.000011, so that a budget for one buys several, wave by wave."""
-    loopback.chat = answer
-    settings = llm().model_copy(update={"max_cost_usd": 0.00018})
-
-    with pytest.raises(BudgetExceededError, match="raise --max-cost"):
-        finish(home, settings, most_steps=30)
-
-    spent = Ledger(home.ledger).spent("run")
-    assert 0.00018 - max(batch.worst_usd for batch in ledger_of(home)) <= spent <= 0.00018
-    assert 4 <= len(loopback.batches.asked()) < 10
 
 
 def test_sources_that_share_chunks_share_their_batch(loopback: Loopback, home: Home) -> None:
@@ -383,6 +298,21 @@ def test_a_server_without_batches_is_named(loopback: Loopback, home: Home) -> No
     loopback.fault = lambda received: Reply.error(404)
     with pytest.raises(ProviderAccessError, match=r"has no Batch API \(HTTP 404\); set llm.mode to realtime"):
         asyncio.run(step(home, llm()))
+
+
+def test_a_disk_that_refuses_the_answers_loses_none(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    (batch,) = ledger_of(home)
+    obstacle = home.batch_files / f"{batch.name}.results"
+    obstacle.mkdir()
+    with pytest.raises(StoreError, match=r"cannot write .* the answers stay at the provider"):
+        asyncio.run(step(home, llm()))
+
+    obstacle.rmdir()
+
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+    assert len(loopback.batches.asked()) == 10
 
 
 def test_the_key_stays_out_of_all_that_is_kept(loopback: Loopback, home: Home) -> None:
