@@ -15,6 +15,9 @@ from lightrag_dagster.llm.offline import OfflineChatModel
 from lightrag_dagster.llm.protocol import ChatRequest, Message
 from lightrag_dagster.merging import incremental
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stores import history
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.publication import snapshots
 from tests.loopback import Loopback, Received, Reply
 from tests.support import run, snapshot_contents, write_source
 
@@ -135,14 +138,30 @@ class Histories(RuleBasedStateMachine):
     def backfill_one(self, data: st.DataObject) -> None:
         self._run(data.draw(st.sampled_from(sorted(self.files))), backfill=True)
 
+    @rule(data=st.data())
+    def roll_back(self, data: st.DataObject) -> None:
+        names = [one.snapshot_id for one in snapshots(self._home)]
+        history.rollback(self._home, data.draw(st.sampled_from(names)))
+
+    @precondition(lambda self: history.held(self._home))
+    @rule()
+    def release(self) -> None:
+        history.release(self._home)
+
     def teardown(self) -> None:
         if not self.files:
             return
         self.model.failing = None
         self._run(backfill=True)
+        if history.held(self._home):
+            history.release(self._home)
         clean = self._settings("clean")
         run(clean)
         assert snapshot_contents(self._settings()) == snapshot_contents(clean)
+
+    @property
+    def _home(self) -> Home:
+        return Home(self._settings().home)
 
     def _any_file(self, data: st.DataObject) -> tuple[str, str]:
         return data.draw(
@@ -216,9 +235,9 @@ def test_many_histories_end_as_a_clean_build(tmp_path_factory: pytest.TempPathFa
 
 
 def test_a_chunk_that_failed_for_a_while_is_asked_again(tmp_path: Path, loopback: Loopback) -> None:
-    history = Histories(tmp_path, loopback)
-    history.begin(SENTENCES[0])
-    history.write("notes", "b.md", f"{SENTENCES[2]} {SENTENCES[1]}")
-    history.fail_on(SENTENCES[1])
-    history.recover()
-    history.teardown()
+    home = Histories(tmp_path, loopback)
+    home.begin(SENTENCES[0])
+    home.write("notes", "b.md", f"{SENTENCES[2]} {SENTENCES[1]}")
+    home.fail_on(SENTENCES[1])
+    home.recover()
+    home.teardown()
