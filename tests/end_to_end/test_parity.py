@@ -143,7 +143,7 @@ class Histories(RuleBasedStateMachine):
         names = [one.snapshot_id for one in snapshots(self._home)]
         history.rollback(self._home, data.draw(st.sampled_from(names)))
 
-    @precondition(lambda self: history.held(self._home))
+    @precondition(lambda self: bool(history.held(self._home)))
     @rule()
     def release(self) -> None:
         history.release(self._home)
