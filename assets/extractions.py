@@ -71,7 +71,7 @@ def extractions(
                 versions.prompts,
                 settings.extraction,
                 versions.extractions,
-                llm.max_concurrency,
+                llm.conversations,
                 previous,
                 longer_outputs=llm.longer_outputs,
                 retry_failed=llm.retry_failed,

@@ -99,7 +99,7 @@ async def _extract(home: Home, table: pa.Table, concurrency: int) -> pa.Table:
             load_prompts(None),
             ExtractionSettings(),
             "f1",
-            settings.max_concurrency,
+            settings.conversations,
             longer_outputs=settings.longer_outputs,
             count_tokens=load_tokenizer("o200k_base").count,
         )

@@ -149,6 +149,11 @@ class LLMSettings(EndpointSettings):
     )
 
     @property
+    def conversations(self) -> int:
+        """How many chunks are under way at once: a quarter more than requests, so that the next one always waits."""
+        return self.max_concurrency + self.max_concurrency // 4
+
+    @property
     def by_batch(self) -> bool:
         """Whether extraction goes by the Batch API; the offline provider has none."""
         return self.mode == "batch" and self.provider != "offline"
