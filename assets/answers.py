@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, OWNERS, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, OWNERS, account_of, stopwatch, table_metadata
 from lightrag_dagster import KnowledgeBaseResource
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
@@ -20,13 +20,16 @@ from resources import TablesResource
     description="One row a question of the file that the setting `questions` names: answer, references, snapshot.",
 )
 def answers(
-    settings: dg.ResourceParam[Settings], tables: TablesResource, knowledge_base: KnowledgeBaseResource
+    context: dg.AssetExecutionContext,
+    settings: dg.ResourceParam[Settings],
+    tables: TablesResource,
+    knowledge_base: KnowledgeBaseResource,
 ) -> dg.MaterializeResult:
     """Ask the questions whose context changed."""
     from lightrag_dagster.query.answers import answer_all
 
     stored = tables.open()
-    with stopwatch() as watch, knowledge_base.open() as opened:
+    with stopwatch() as watch, knowledge_base.open(account_of(context, settings)) as opened:
         questions = read_questions(settings.questions)
         known = stored.current("answers", ALL_SOURCES)
         previous = stored.read("answers", ALL_SOURCES) if known else None

@@ -14,6 +14,7 @@ from lightrag_dagster.evaluation.questions import GoldQuestion, read_gold
 from lightrag_dagster.evaluation.report import cells, change_cells, image, markdown
 from lightrag_dagster.evaluation.summary import Change, changes, summarise, with_history
 from lightrag_dagster.identity import table_version
+from lightrag_dagster.llm.providers import Account
 from lightrag_dagster.query.questions import answer_inputs
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.tables import ALL_SOURCES
@@ -57,9 +58,10 @@ def retrieval_evaluation(
 
     stored, versions = tables.open(), Versions.of(settings)
     before = {name: stored.read(name, ALL_SOURCES) for name in (QUESTIONS, MODES) if stored.current(name, ALL_SOURCES)}
-    with stopwatch() as watch, knowledge_base.open() as opened:
+    account = account_of(context, settings)
+    with stopwatch() as watch, knowledge_base.open(account) as opened:
         questions = read_gold(settings.evaluation.questions)
-        judged = _judged(context, settings, versions, opened, chat_model, questions)
+        judged = _judged(account, settings, versions, opened, chat_model, questions)
         count = load_tokenizer(settings.chunking.encoding).count
         rows = evaluate(opened, questions, settings, count, judged)
         summary = summarise(rows)
@@ -93,7 +95,7 @@ def _check(changed: Sequence[Change], k: int) -> dg.AssetCheckResult:
 
 
 def _judged(
-    context: dg.AssetExecutionContext,
+    account: Account,
     settings: Settings,
     versions: Versions,
     knowledge: "KnowledgeBase",
@@ -107,7 +109,6 @@ def _judged(
     from lightrag_dagster.evaluation.evaluation import prepare_answers
 
     prepared = prepare_answers(knowledge, questions, settings)
-    account = account_of(context, settings)
 
     async def run() -> pa.Table:
         async with chat_model.open("answer", account) as answering, chat_model.open("judge", account) as judging:

@@ -12,6 +12,7 @@ from lightrag_dagster.query.types import Answer, Retrieval
 from lightrag_dagster.settings import load_settings
 
 if TYPE_CHECKING:
+    from lightrag_dagster.llm.providers import Account
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
     from lightrag_dagster.query.options import QueryOptions
 
@@ -39,11 +40,12 @@ class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     _opened: "KnowledgeBase | None" = PrivateAttr(default=None)
     _opening: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
-    def open(self) -> "KnowledgeBase":
-        """Open the snapshot for a `with` block of its own; raises as `KnowledgeBase.open`."""
+    def open(self, account: "Account | None" = None) -> "KnowledgeBase":
+        """Open the snapshot for a `with` block of its own; see `KnowledgeBase.open`."""
         from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
-        return KnowledgeBase.open(snapshot_id=self.snapshot_id, settings=load_settings(home=self.home, **self.options))
+        settings = load_settings(home=self.home, **self.options)
+        return KnowledgeBase.open(snapshot_id=self.snapshot_id, settings=settings, account=account)
 
     def retrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
         """Return what the run's snapshot holds on the question; see `KnowledgeBase.retrieve`."""

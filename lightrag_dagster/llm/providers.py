@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lightrag_dagster.cost.budget import Budget
 from lightrag_dagster.cost.ledger import Entry, Ledger
@@ -16,18 +16,21 @@ from lightrag_dagster.stores.responses import ResponseStore
 from lightrag_dagster.stores.vectors import VectorStore
 
 
-@dataclass(frozen=True)
+@dataclass
 class Account:
     """On whose account calls are made: a run, which may have a budget (US dollars), and a source, if they are one's."""
 
     run: str
     source: str = ""
     max_cost_usd: float | None = None
+    _budget: Budget | None = field(default=None, init=False, repr=False, compare=False)
 
     def budget(self, ledger: Ledger) -> Budget:
-        """Return what the run may still spend."""
-        limit = self.max_cost_usd
-        return Budget(limit, ledger.spent(self.run) if limit is not None else 0.0)
+        """Return what the run may still spend, one budget for all models that are opened on this account."""
+        if self._budget is None:
+            limit = self.max_cost_usd
+            self._budget = Budget(limit, ledger.spent(self.run) if limit is not None else 0.0)
+        return self._budget
 
     def entry(self, purpose: str, model: str, usage: Usage) -> Entry:
         """Return what goes into the ledger."""

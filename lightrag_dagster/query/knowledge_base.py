@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
 from lightrag_dagster.llm.protocol import ChatRequest
-from lightrag_dagster.llm.providers import chat_identity
+from lightrag_dagster.llm.providers import Account, chat_identity
 from lightrag_dagster.prompts import load_prompts
 from lightrag_dagster.query.answer import NO_CONTEXT, context_of, prompt_of, request_of
 from lightrag_dagster.query.cited import checked
@@ -47,20 +47,27 @@ class KnowledgeBase:
         ...     print(knowledge.query("Who repaired the clock?", mode="local").text)
     """
 
-    def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
+    def __init__(self, snapshot: Snapshot, settings: Settings, account: Account | None = None) -> None:
         """Use `open` instead."""
         self.snapshot = snapshot
         self._settings = settings
         self._prompts = load_prompts(settings.prompts)
-        self._models = Models(settings, snapshot.manifest.vectors)
+        self._models = Models(settings, snapshot.manifest.vectors, account)
         self._retriever = Retriever(snapshot, settings, self._prompts, self._models)
         self._threads = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
 
     @classmethod
     def open(
-        cls, home: Path | str | None = None, snapshot_id: str | None = None, *, settings: Settings | None = None
+        cls,
+        home: Path | str | None = None,
+        snapshot_id: str | None = None,
+        *,
+        settings: Settings | None = None,
+        account: Account | None = None,
     ) -> Self:
         """Open a snapshot: the current one, unless named, of the home in the settings, unless given.
+
+        What the language model is asked goes on `account`, whose budget holds; without one it is not booked.
 
         Raises:
             NoSnapshotError: nothing has been published in the home yet.
@@ -70,7 +77,7 @@ class KnowledgeBase:
         settings = settings or load_settings()
         if home is not None:
             settings = settings.model_copy(update={"home": Path(home)})
-        return cls(open_snapshot(Home(settings.home), snapshot_id), settings)
+        return cls(open_snapshot(Home(settings.home), snapshot_id), settings, account)
 
     @property
     def snapshot_id(self) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
 from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
-from lightrag_dagster.llm.providers import open_chat_model, open_plain_chat_model, open_plain_embedder
+from lightrag_dagster.llm.providers import Account, open_chat_model, open_plain_chat_model, open_plain_embedder
 from lightrag_dagster.settings import LLMSettings, Settings
 from lightrag_dagster.stores import manifest
 from lightrag_dagster.stores.home import Home
@@ -30,8 +30,12 @@ Result = TypeVar("Result")
 class Models:
     """A language model, an embedder and a reranker, each opened when it is first asked and kept until `close`."""
 
-    def __init__(self, settings: Settings, vectors: manifest.Vectors) -> None:
-        """Remember what to open; `vectors` says what made those that questions are compared with."""
+    def __init__(self, settings: Settings, vectors: manifest.Vectors, account: Account | None = None) -> None:
+        """Remember what to open.
+
+        `vectors` says what made those that questions are compared with; `account` pays for the language model.
+        """
+        self._account = account
         self._llm = settings.llm
         self._rerank = settings.rerank
         # A question is comparable with the snapshot's vectors only when the same embedder makes its own.
@@ -141,7 +145,7 @@ class Models:
 
     async def _open_chat_model(self, settings: LLMSettings) -> ChatModel:
         try:
-            return await self._opened.enter_async_context(open_chat_model(settings, self._home))
+            return await self._opened.enter_async_context(open_chat_model(settings, self._home, account=self._account))
         except StoreError as error:
             # Readers may have no right to write in the home; they can ask all the same.
             _log.warning("answers are not stored: %s", error)

@@ -1,0 +1,58 @@
+"""`answers` on a run's account: what is asked is booked, and the budget of the run holds for it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lightrag_dagster.cost.ledger import Ledger
+from lightrag_dagster.errors import BudgetExceededError
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
+from tests.llm.models import offline_answer
+from tests.loopback import Loopback
+from tests.support import FLOOD, RIVER, published, run, write_source
+
+
+def answer(body: dict[str, Any]) -> str:
+    """Extract by the offline rules, and answer a question by how much context there is."""
+    text = body["messages"][0]["content"]
+    return f"{len(text)} characters say so." if "# Context" in text else offline_answer(body)
+
+
+def settings_of(folder: Path, server: Loopback, max_cost_usd: float | None = None) -> Settings:
+    server.chat = answer
+    questions = folder / "questions.yaml"
+    questions.write_text(yaml.safe_dump([{"question": "Who maintains the gauge at Halden Weir?", "mode": "naive"}]))
+    return load_settings(
+        home=folder / "home",
+        sources=folder / "sources",
+        questions=questions,
+        llm={"provider": "openai", "max_cost_usd": max_cost_usd, "max_retries": 0},
+        embedding={"dimensions": 256},
+    )
+
+
+def test_answers_are_booked_and_bounded(tmp_path: Path, loopback: Loopback) -> None:
+    settings = settings_of(tmp_path, loopback)
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    outcome = run(settings)
+    home = Home(settings.home)
+    booked = Ledger(home.ledger).by_purpose()
+    assert booked["answer"].calls == 1
+    assert booked["answer"].cost_usd > 0
+    assert outcome.cost_usd == pytest.approx(sum(entry.cost_usd for entry in booked.values()))
+    first = SourceTables(home).read("answers", ALL_SOURCES).to_pylist()
+
+    write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
+    before = published(settings)
+    tight = settings_of(tmp_path, loopback, max_cost_usd=1.5 * booked["extract"].cost_usd)
+    with pytest.raises(BudgetExceededError, match="the budget of"):
+        run(tight)
+
+    assert Ledger(home.ledger).spent(Ledger(home.ledger).last_run() or "") <= (tight.llm.max_cost_usd or 0.0)
+    run(settings)
+    assert published(settings) != before
+    assert SourceTables(home).read("answers", ALL_SOURCES).to_pylist() != first
