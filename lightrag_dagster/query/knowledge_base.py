@@ -67,7 +67,7 @@ class KnowledgeBase:
     ) -> Self:
         """Open a snapshot: the current one, unless named, of the home in the settings, unless given.
 
-        What the language model is asked goes on `account`, whose budget holds; without one it is not booked.
+        What the models are asked goes on `account`, whose budget holds; without one it is not booked.
 
         Raises:
             NoSnapshotError: nothing has been published in the home yet.

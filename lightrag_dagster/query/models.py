@@ -8,13 +8,19 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
 from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
-from lightrag_dagster.llm.providers import Account, open_chat_model, open_plain_chat_model, open_plain_embedder
+from lightrag_dagster.llm.providers import (
+    Account,
+    open_chat_model,
+    open_embedder,
+    open_plain_chat_model,
+    open_plain_embedder,
+)
 from lightrag_dagster.settings import LLMSettings, Settings
 from lightrag_dagster.stores import manifest
 from lightrag_dagster.stores.home import Home
@@ -33,7 +39,7 @@ class Models:
     def __init__(self, settings: Settings, vectors: manifest.Vectors, account: Account | None = None) -> None:
         """Remember what to open.
 
-        `vectors` says what made those that questions are compared with; `account` pays for the language model.
+        `vectors` says what made those that questions are compared with; `account` pays for it.
         """
         self._account = account
         self._llm = settings.llm
@@ -58,7 +64,7 @@ class Models:
         return self._run(self._complete(request))
 
     def embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
-        """Return unit vectors for questions; raises as `Embedder.embed_queries`. Nothing is stored."""
+        """Return unit vectors for questions; raises as `Embedder.embed_queries`."""
         return self._run(self._embed(texts, corpus_state))
 
     @property
@@ -151,10 +157,15 @@ class Models:
             _log.warning("answers are not stored: %s", error)
             return await self._opened.enter_async_context(open_plain_chat_model(settings))
 
+    def _open_embedder(self) -> AbstractAsyncContextManager[Embedder]:
+        if self._account is None:
+            return open_plain_embedder(self._embedding)
+        return open_embedder(self._embedding, self._home, self._account)
+
     async def _embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
         async with self._opening:
             if self._embedder is None:
-                embedder = await self._opened.enter_async_context(open_plain_embedder(self._embedding))
+                embedder = await self._opened.enter_async_context(self._open_embedder())
                 if embedder.identity != self._embedder_identity:
                     raise EmbeddingError(
                         f"the snapshot was embedded by {self._embedder_identity}, and this version has"
