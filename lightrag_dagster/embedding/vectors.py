@@ -1,7 +1,6 @@
 """The vector tables of a generation: embed what changed, keep the rest."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import duckdb
 import numpy as np
@@ -19,6 +18,7 @@ from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lance import sync_vectors
 from lightrag_dagster.stores.manifest import VectorTable
 from lightrag_dagster.stores.views import create_views
+from lightrag_dagster.together import together
 
 # What is embedded, over the views of a generation: id, text, and the fingerprint of text and embedder.
 _ROWS = {
@@ -121,22 +121,10 @@ async def embed_changed(
 
         for start in range(0, len(ids), _ROWS_PER_BLOCK):
             texts = texts_of(ids[start : start + _ROWS_PER_BLOCK])
-            yield np.concatenate(await _all([embed(batch) for batch in batches(texts, settings)]))
+            yield np.concatenate(await together(embed(batch) for batch in batches(texts, settings)))
 
     table = f"{name}-{digest(embedder.identity)[:8]}"
     return await sync_vectors(home, table, wanted, vectors_of, tag, embedder.dimensions)
-
-
-async def _all(calls: Sequence[Coroutine[None, None, Vectors]]) -> list[Vectors]:
-    """Await all calls at once; the first failure cancels the others."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(call) for call in calls]
-    except BaseExceptionGroup as failures:
-        failure = failures.exceptions[0]
-    else:
-        return [task.result() for task in tasks]
-    raise failure
 
 
 def embedded_fingerprints(generation: Generation, embedder: str) -> set[str]:

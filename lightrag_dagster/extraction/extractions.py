@@ -16,6 +16,7 @@ from lightrag_dagster.prompts import Prompts
 from lightrag_dagster.prompts.requests import extraction_request, gleaning_request
 from lightrag_dagster.schemas import EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
+from lightrag_dagster.together import together
 
 _ROWS_PER_BATCH = 10_000
 
@@ -77,15 +78,8 @@ async def extract(
             await asyncio.sleep(0)
 
     progress.report("extractions", kept.num_rows, len(rows_by_chunk))
-    try:
-        async with asyncio.TaskGroup() as workers:
-            for _ in range(min(max_concurrency, len(pending))):
-                workers.create_task(work())
-    except BaseExceptionGroup as failures:
-        failure = failures.exceptions[0]
-    else:
-        return pa.concat_tables([kept, *rows.tables()]).sort_by("chunk_id")
-    raise failure
+    await together(work() for _ in range(min(max_concurrency, len(pending))))
+    return pa.concat_tables([kept, *rows.tables()]).sort_by("chunk_id")
 
 
 def _distinct(chunks: pa.Table) -> dict[str, int]:

@@ -10,6 +10,7 @@ from lightrag_dagster.progress import report
 from lightrag_dagster.prompts import Prompts
 from lightrag_dagster.prompts.requests import summary_request
 from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.together import together
 
 CountTokens = Callable[[list[str]], list[int]]
 
@@ -70,15 +71,8 @@ async def summarise(
             # Stored answers never suspend: let other tasks and a cancellation through.
             await asyncio.sleep(0)
 
-    try:
-        async with asyncio.TaskGroup() as workers:
-            for _ in range(min(max_concurrency, len(long))):
-                workers.create_task(work())
-    except BaseExceptionGroup as failures:
-        failure = failures.exceptions[0]
-    else:
-        return dict(sorted(summaries.items()))
-    raise failure
+    await together(work() for _ in range(min(max_concurrency, len(long))))
+    return dict(sorted(summaries.items()))
 
 
 def _needs_summary(texts: list[str], settings: MergingSettings, count_tokens: CountTokens) -> bool:
