@@ -61,23 +61,44 @@ def open_database(path: Path, schema: str, *, synchronous: str = "NORMAL") -> sq
         return connection
 
 
-class KeyedTable:
-    """Base of the stores: rows by key. A row that is there is never changed: the first to be put stays.
+class Database:
+    """An open file, closed at the end of a `with` block.
 
     Every method raises StoreError when the file is damaged, locked, read-only or the disk is full.
     """
 
-    def __init__(self, path: Path, table: str, columns: Sequence[str]) -> None:
-        """Open the file, creating it where needed; `columns` are SQL column definitions after the key."""
+    def __init__(self, path: Path, schema: str, *, synchronous: str = "NORMAL") -> None:
+        """Open the file; see `open_database`."""
         self._path = path
         self._lock = threading.Lock()
+        self._connection = open_database(path, schema, synchronous=synchronous)
+
+    def close(self) -> None:
+        """Close the file."""
+        with explained(self._path), self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class KeyedTable(Database):
+    """Base of the stores: rows by key. A row that is there is never changed: the first to be put stays."""
+
+    def __init__(self, path: Path, table: str, columns: Sequence[str]) -> None:
+        """Open the file, creating it where needed; `columns` are SQL column definitions after the key."""
         self._keys = f"SELECT key FROM {table}"
         self._delete = f"DELETE FROM {table} WHERE key IN (SELECT value FROM json_each(?))"
         self._select = f"SELECT * FROM {table} WHERE key IN (SELECT value FROM json_each(?))"
         self._insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * (len(columns) + 1))})"
         definitions = ", ".join(("key TEXT PRIMARY KEY", *columns))
         schema = f"CREATE TABLE IF NOT EXISTS {table} ({definitions}) WITHOUT ROWID"
-        self._connection = open_database(path, schema)
+        super().__init__(path, schema)
 
     def _read(self, keys: Iterable[str]) -> dict[str, tuple[Any, ...]]:
         """Return the rows that are there, without their keys."""
@@ -110,16 +131,3 @@ class KeyedTable:
                 self._connection.execute(self._delete, (json.dumps(unwanted),))
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def close(self) -> None:
-        """Close the file."""
-        with explained(self._path), self._lock:
-            self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
 from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from lightrag_dagster.errors import (
     OutputLimitError,
@@ -21,7 +20,7 @@ from lightrag_dagster.errors import (
 )
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.sqlite import explained, open_database
+from lightrag_dagster.stores.sqlite import Database, explained
 
 PREPARED, UNDER_WAY, ENDED, COLLECTED = "prepared", "under way", "ended", "collected"
 OPEN = (PREPARED, UNDER_WAY, ENDED)
@@ -78,13 +77,12 @@ class Verdict(NamedTuple):
     failure: ProviderError | None = None
 
 
-class BatchLedger:
+class BatchLedger(Database):
     """Safe from several processes; a commit survives a power cut. Every method raises StoreError."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         schema = files(__package__).joinpath("ledger.sql").read_text(encoding="utf-8")
-        self._connection = open_database(path, schema, synchronous="FULL")
+        super().__init__(path, schema, synchronous="FULL")
 
     def batches(self, *states: str) -> list[Batch]:
         """Return the batches in some states, the oldest first; in any, when none is given."""
@@ -198,19 +196,6 @@ class BatchLedger:
             " AND status IN ('in_progress', 'finalizing', 'completed', 'expired')"
         )
         return int(room + self._all(accepted, (host, model, refused_at))[0][0])
-
-    def close(self) -> None:
-        """Close the file."""
-        with explained(self._path):
-            self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _all(self, statement: str, parameters: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         with explained(self._path), self._connection as connection:
