@@ -13,7 +13,8 @@ def relations_around(graph: Adjacency, entities: Rows) -> list[int]:
     around = np.concatenate([graph.entity_relations.values[:0], *map(graph.entity_relations.of, entities.tolist())])
     _, first = np.unique(around, return_index=True)
     relations = around[np.sort(first)]
-    return relations[np.argsort(graph.priority[relations], kind="stable")].tolist()  # type: ignore[no-any-return]
+    best: list[int] = relations[np.argsort(graph.priority[relations], kind="stable")].tolist()
+    return best
 
 
 def endpoints_of(graph: Adjacency, relations: Rows) -> list[int]:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -83,20 +84,15 @@ def _failure(settings: Settings) -> str | None:
     return "; ".join(outcome.failed.values()) or None
 
 
-class _filled:  # noqa: N801  # used like a function
+@contextmanager
+def _filled(disk: Path, kilobytes: int) -> Iterator[None]:
     """Leave only so many kilobytes free for a block."""
-
-    def __init__(self, disk: Path, kilobytes: int) -> None:
-        self._ballast = disk / "ballast"
-        free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
-        self._bytes = max(0, free - kilobytes * 1024)
-
-    def __enter__(self) -> None:
-        with self._ballast.open("wb") as file:
-            file.write(b"\0" * self._bytes)
-
-    def __exit__(self, *exception: object) -> None:
-        self._ballast.unlink()
+    ballast, state = disk / "ballast", os.statvfs(disk)
+    ballast.write_bytes(b"\0" * max(0, state.f_bavail * state.f_frsize - kilobytes * 1024))
+    try:
+        yield
+    finally:
+        ballast.unlink()
 
 
 def _mount(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
