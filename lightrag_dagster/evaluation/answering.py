@@ -1,11 +1,10 @@
 """How good answers are: against the known answer, and by the judgement of a language model."""
 
-import asyncio
 import json
 import re
 import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from lightrag_dagster.prompts.requests import judge_request
 from lightrag_dagster.query.cited import without_references
 from lightrag_dagster.query.context import render
 from lightrag_dagster.query.knowledge_base import Prepared
+from lightrag_dagster.together import together
 
 JUDGED = pa.schema(
     [("mode", pa.string()), ("question", pa.string()), ("answer", pa.string())]
@@ -52,12 +52,12 @@ async def judge_all(
     rows: list[dict[str, Any]] = []
     waiting = iter(asked)
 
-    async def work(todo: Iterator[tuple[GoldQuestion, Prepared]]) -> None:
-        for question, prepared in todo:
+    async def work() -> None:
+        for question, prepared in waiting:
             rows.append(await _judged(question, prepared, answering, judging, prompts))
             report("answers", len(rows), len(asked))
 
-    await asyncio.gather(*(work(waiting) for _ in range(max_concurrency)))
+    await together(work() for _ in range(min(max_concurrency, len(asked))))
     return pa.Table.from_pylist(rows, JUDGED)
 
 
