@@ -66,7 +66,15 @@ async def open_chat_model(
         async with open_plain_chat_model(own) as model:
             budget = account.budget(ledger) if account else None
             limit = own.max_output_tokens
-            stored = StoredChatModel(model, store, Usage(), price=price, budget=budget, max_output_tokens=limit)
+            stored = StoredChatModel(
+                model,
+                store,
+                Usage(),
+                price=price,
+                budget=budget,
+                max_output_tokens=limit,
+                in_flight=home.in_flight,
+            )
             try:
                 yield stored
             finally:
@@ -90,7 +98,7 @@ async def open_embedder(
         async with open_plain_embedder(settings, usage) as embedder:
             budget = account.budget(ledger) if account else None
             try:
-                yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
+                yield StoredEmbedder(embedder, store, usage, price=price, budget=budget, in_flight=home.in_flight)
             finally:
                 if account:
                     ledger.add(account.entry("embed", embedder.identity, usage))

@@ -1,16 +1,15 @@
 """The response store and the vector store in front of a model: what was paid for once is not asked again.
 
-An answer is durable before anything uses it. Identical calls in flight together are made once: each key has a lock,
-and whoever waited for it finds the answer in the store.
+An answer is durable before anything uses it. Identical calls in flight together are made once, by whichever process:
+whoever waited for one finds its answer in the store.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from lightrag_dagster.cost.budget import Budget
 from lightrag_dagster.cost.prices import FREE, Price
 from lightrag_dagster.errors import LightRAGError, StoreError, TransientProviderError
 from lightrag_dagster.identity import digest, embedding_fingerprint
+from lightrag_dagster.llm.in_flight import InFlight
 from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Usage, Vectors, rough_tokens
 from lightrag_dagster.stores.responses import ResponseStore
 from lightrag_dagster.stores.vectors import VectorStore
@@ -38,11 +38,15 @@ class StoredChatModel:
         price: Price = FREE,
         budget: Budget | None = None,
         max_output_tokens: int = 0,
+        in_flight: Path | None = None,
     ) -> None:
-        """Buy from `model` at `price`, within `budget`; a request that sets no limit may have `max_output_tokens`."""
+        """Buy from `model` at `price`, within `budget`; a request that sets no limit may have `max_output_tokens`.
+
+        `in_flight` is the folder in which processes that share the store see what another one is asking.
+        """
         self._model = model
         self._store = store
-        self._locks = _Locks()
+        self._in_flight = InFlight(in_flight)
         self._price = price
         self._budget = budget or Budget(None)
         self._max_output_tokens = max_output_tokens
@@ -56,26 +60,33 @@ class StoredChatModel:
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request; see `ChatModel.complete`. An empty answer is not stored but a TransientProviderError."""
         key = response_key(self.identity, request)
-        async with self._locks.of(key):
-            stored = self._store.get_many([key])
-            if stored:
-                self.usage.add(stored[key], stored=True)
-                return stored[key]
-            async with self._budget.reserve(self._worst_case(request)) as reservation:
-                try:
-                    response = await self._model.complete(request)
-                    if not response.text.strip():
-                        raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
-                except LightRAGError as error:
-                    _count_failure(self.usage, error)
-                    raise
-                tokens = (response.input_tokens, response.output_tokens, response.cached_input_tokens)
-                # A model that knows what it asks, as by batch, says so itself.
-                reservation.cost = response.cost_usd or self._price.of(*tokens)
-                response = replace(response, cost_usd=reservation.cost)
-                self._store.put_many({key: response})
-            self.usage.add(response, stored=False)
-            return response
+        if stored := self._stored(key):
+            return stored
+        async with self._in_flight.claim(key):
+            return self._stored(key) or await self._buy(key, request)
+
+    def _stored(self, key: str) -> ChatResponse | None:
+        stored = self._store.get_many([key]).get(key)
+        if stored:
+            self.usage.add(stored, stored=True)
+        return stored
+
+    async def _buy(self, key: str, request: ChatRequest) -> ChatResponse:
+        async with self._budget.reserve(self._worst_case(request)) as reservation:
+            try:
+                response = await self._model.complete(request)
+                if not response.text.strip():
+                    raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
+            except LightRAGError as error:
+                _count_failure(self.usage, error)
+                raise
+            tokens = (response.input_tokens, response.output_tokens, response.cached_input_tokens)
+            # A model that knows what it asks, as by batch, says so itself.
+            reservation.cost = response.cost_usd or self._price.of(*tokens)
+            response = replace(response, cost_usd=reservation.cost)
+            self._store.put_many({key: response})
+        self.usage.add(response, stored=False)
+        return response
 
     def _worst_case(self, request: ChatRequest) -> float:
         return self._price.of(rough_tokens(request), request.max_output_tokens or self._max_output_tokens)
@@ -104,12 +115,18 @@ class StoredEmbedder:
         *,
         price: Price = FREE,
         budget: Budget | None = None,
+        in_flight: Path | None = None,
     ) -> None:
+        """Buy from `embedder` at `price`, within `budget`.
+
+        `in_flight` is the folder in which processes that share the store see which questions another one is embedding.
+        Documents are embedded by one process at a time, the builder.
+        """
         self._embedder = embedder
         self._price = price
         self._budget = budget or Budget(None)
         self._store = store
-        self._locks = _Locks()
+        self._documents, self._questions = InFlight(), InFlight(in_flight)
         self.usage = usage
 
     @property
@@ -124,7 +141,7 @@ class StoredEmbedder:
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors; see `Embedder.embed_documents`. Give at most a batch, which is one request."""
-        return await self._embed(texts, self.identity, self._embedder.embed_documents)
+        return await self._embed(texts, self.identity, self._embedder.embed_documents, self._documents)
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return the corpus state of the embedder behind."""
@@ -134,10 +151,18 @@ class StoredEmbedder:
         """Return unit vectors for questions, stored like those of documents."""
         state = "" if corpus_state is None else digest(corpus_state.tolist())
         identity = f"{self.identity}#query{state}"
-        return await self._embed(texts, identity, lambda missing: self._embedder.embed_queries(missing, corpus_state))
+
+        async def embed(missing: Sequence[str]) -> Vectors:
+            return await self._embedder.embed_queries(missing, corpus_state)
+
+        return await self._embed(texts, identity, embed, self._questions)
 
     async def _embed(
-        self, texts: Sequence[str], identity: str, embed: Callable[[Sequence[str]], Awaitable[Vectors]]
+        self,
+        texts: Sequence[str],
+        identity: str,
+        embed: Callable[[Sequence[str]], Awaitable[Vectors]],
+        in_flight: InFlight,
     ) -> Vectors:
         keys = [embedding_fingerprint(identity, text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
@@ -145,10 +170,10 @@ class StoredEmbedder:
         missing = sorted(wanted.keys() - found.keys())
         bought: dict[str, Vectors] = {}
         if missing:
-            async with AsyncExitStack() as locks:
+            async with AsyncExitStack() as claims:
                 # Sorted, so that two batches that share several texts never wait for each other.
                 for key in missing:
-                    await locks.enter_async_context(self._locks.of(key))
+                    await claims.enter_async_context(in_flight.claim(key))
                 found |= self._store.get_many(missing)
                 bought = await self._buy({key: wanted[key] for key in missing if key not in found}, embed)
         self.usage.stored += len(found)
@@ -178,19 +203,6 @@ class StoredEmbedder:
         if any(len(vector) != self.dimensions for vector in vectors):
             raise StoreError(f"the vector store holds vectors of {self.identity} with another length; move it away")
         return np.stack(vectors) if vectors else np.zeros((0, self.dimensions), dtype=np.float32)
-
-
-class _Locks:
-    """One lock a key, for as long as somebody holds or awaits it."""
-
-    def __init__(self) -> None:
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    def of(self, key: str) -> asyncio.Lock:
-        lock = self._locks.get(key)
-        if lock is None:
-            lock = self._locks[key] = asyncio.Lock()
-        return lock
 
 
 def _count_failure(usage: Usage, error: LightRAGError) -> None:

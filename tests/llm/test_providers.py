@@ -1,5 +1,8 @@
 import asyncio
+import subprocess
+import sys
 import traceback
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,26 @@ from tests.loopback import Loopback, Reply
 LLM = LLMSettings(provider="openai", model="m1", max_retries=0)
 EMBEDDING = EmbeddingSettings(provider="openai", model="m2", dimensions=8, max_retries=0)
 REQUEST = ChatRequest("answer", (Message("user", "Hi"),))
+
+# Waits until all are ready, then asks 20 questions at once, and embeds 5.
+ASKING = """
+import asyncio, sys
+from pathlib import Path
+from lightrag_dagster.llm.providers import open_chat_model, open_embedder
+from lightrag_dagster.stores.home import Home
+from tests.llm.test_providers import ChatRequest, EMBEDDING, LLM, Message
+
+async def ask(home):
+    async with open_chat_model(LLM, home) as model, open_embedder(EMBEDDING, home) as embedder:
+        requests = [ChatRequest("answer", (Message("user", str(number)),)) for number in range(20)]
+        print("ready", flush=True)
+        sys.stdin.readline()
+        answers = await asyncio.gather(*map(model.complete, requests))
+        await asyncio.gather(*(embedder.embed_queries([str(number)]) for number in range(5)))
+        print(*(answer.text for answer in answers))
+
+asyncio.run(ask(Home(Path(sys.argv[1]))))
+"""
 
 
 async def _ask(home: Home) -> tuple[str, int, str]:
@@ -50,6 +73,26 @@ def test_a_second_run_needs_neither_calls_nor_key_nor_server(
     assert asyncio.run(_ask(home)) == ("Hello", 0, chat_identity(LLM))
     assert asyncio.run(vectors()) == (first, Usage(stored=2))
     assert len(loopback.requests) == 3
+
+
+def test_processes_that_ask_the_same_at_once_buy_it_once(tmp_path: Path, loopback: Loopback) -> None:
+    loopback.chat, loopback.delay = lambda body: f"{body['messages'][0]['content']}!", 0.2
+    command = [sys.executable, "-c", ASKING, str(tmp_path / "home")]
+    root = Path(__file__).parents[2]
+    processes = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) for _ in range(3)
+    ]
+    for process in processes:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = [process.communicate(timeout=60)[0] for process in processes]
+    assert answers == [" ".join(f"{number}!" for number in range(20)) + "\n"] * 3
+    paths = Counter(received.path for received in loopback.requests)
+    assert paths == {"/v1/chat/completions": 20, "/v1/embeddings": 5}
 
 
 @pytest.mark.parametrize(
