@@ -22,7 +22,7 @@ def evaluate(
     count: Callable[[str], int],
     judged: pa.Table | None,
 ) -> pa.Table:
-    """Return EVALUATED_QUESTIONS for the snapshot; no question, no row.
+    """Return EVALUATED_QUESTIONS for the snapshot, by mode and question; no question, no row.
 
     Args:
         knowledge: the snapshot to ask.
@@ -49,7 +49,10 @@ def evaluate(
     }
     for name, column in constants.items():
         rows = rows.append_column(name, column)
-    return rows.select(EVALUATED_QUESTIONS.names).cast(EVALUATED_QUESTIONS)
+    # Arrow joins in no certain order.
+    return (
+        rows.select(EVALUATED_QUESTIONS.names).cast(EVALUATED_QUESTIONS).sort_by([(key, "ascending") for key in _KEYS])
+    )
 
 
 def prepare_answers(
