@@ -4,7 +4,8 @@ It is where the past of a home is read from: what a run spent so far, and how th
 """
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,17 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def add(self, entry: Entry) -> None:
-        """Append an entry, unless nothing was asked for."""
-        if entry.calls or entry.stored:
-            marks = ", ".join("?" * len(_COLUMNS))
-            self._query(f"INSERT INTO ledger ({', '.join(_COLUMNS)}) VALUES ({marks})", astuple(entry))
+    def add(self, entry: Entry, receipt: str | None = None) -> None:
+        """Append an entry, unless nothing was asked for, or it was entered before under the same receipt."""
+        if not (entry.calls or entry.stored):
+            return
+        marks = ", ".join("?" * len(_COLUMNS))
+        with self._connected() as connection:
+            if receipt is not None:
+                kept = connection.execute("INSERT OR IGNORE INTO receipts VALUES (?)", (receipt,))
+                if not kept.rowcount:
+                    return
+            connection.execute(f"INSERT INTO ledger ({', '.join(_COLUMNS)}) VALUES ({marks})", astuple(entry))
 
     def spent(self, run: str) -> float:
         """Return what a run has cost so far. US dollars."""
@@ -62,6 +69,12 @@ class Ledger:
         return str(rows[0][0]) if rows else None
 
     def _query(self, statement: str, parameters: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        with self._connected() as connection:
+            return connection.execute(statement, parameters).fetchall()
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._path, timeout=60)) as connection, connection:
@@ -69,7 +82,8 @@ class Ledger:
                 connection.execute(
                     f"CREATE TABLE IF NOT EXISTS ledger (number INTEGER PRIMARY KEY, {', '.join(kinds)})"
                 )
-                return connection.execute(statement, parameters).fetchall()
+                connection.execute("CREATE TABLE IF NOT EXISTS receipts (receipt TEXT PRIMARY KEY)")
+                yield connection
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{self._path} cannot be used: {error}; move it away and run again") from error
 

@@ -23,6 +23,13 @@ def test_entries_add_up_by_run_and_purpose(tmp_path: Path) -> None:
     assert list(ledger.by_purpose("b")) == ["extract"]
 
 
+def test_a_receipt_is_entered_once(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    for receipt in ("one", "two", "one", None, None):
+        ledger.add(entry("a", "extract", calls=1), receipt)
+    assert ledger.by_purpose()["extract"].calls == 4
+
+
 def test_a_step_that_asked_for_nothing_leaves_no_entry(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
     ledger.add(Entry("a", "extract", "", "m", 0, 0, 0, 0, 0, 0.0))

@@ -195,7 +195,8 @@ class Batches:
             tokens = (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens)
             model = openai_chat_identity(self.settings)
             entry = Entry(batch.run, "extract", batch.source, model, usage.calls, 0, *tokens, usage.cost_usd)
-            Ledger(self.home.ledger).add(entry)
+            # A receipt, for a process may die before it notes that the batch is collected.
+            Ledger(self.home.ledger).add(entry, receipt=batch.name)
 
     def _room_after(self, batch: Batch) -> int:
         """Return how many tokens to try next: what the provider did accept, or half of what it refused."""

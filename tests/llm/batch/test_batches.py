@@ -215,6 +215,19 @@ def test_a_process_that_died_before_it_noted_the_batch_attaches_to_it(loopback: 
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
+def test_a_process_that_died_before_it_noted_what_it_collected_pays_once(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    before = home.batches.read_bytes()
+    finish(home, llm())
+    spent = Ledger(home.ledger).spent("run")
+    home.batches.write_bytes(before)
+
+    finish(home, llm())
+
+    assert Ledger(home.ledger).spent("run") == spent > 0
+
+
 def test_sources_that_share_chunks_share_their_batch(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate(looks=1)

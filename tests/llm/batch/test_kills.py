@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pytest
 
+from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.stores.home import Home
 from tests.conftest import API_KEY
 from tests.llm.batch.steps import go_through_all
@@ -24,11 +25,12 @@ ROOT = Path(__file__).parents[3]
 
 
 class Undisturbed(NamedTuple):
-    """What an extraction leads to that nobody kills, and how many calls and requests it makes."""
+    """What an extraction leads to that nobody kills, how many calls and requests it makes, and what it pays."""
 
     rows: pa.Table
     calls: int
     requests: int
+    paid: tuple[int, int, float]
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +39,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> 
         monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
         monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
         _behave(_server)
-        rows = go_through_all(Home(tmp_path_factory.mktemp("undisturbed")))
-    return Undisturbed(rows, len(_server.requests), len(_server.batches.asked()))
+        home = Home(tmp_path_factory.mktemp("undisturbed"))
+        rows = go_through_all(home)
+    assert _paid(home)[2] > 0
+    return Undisturbed(rows, len(_server.requests), len(_server.batches.asked()), _paid(home))
 
 
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 22))])
@@ -53,6 +57,12 @@ def test_a_killed_extraction_submits_nothing_twice(
     assert go_through_all(home) == undisturbed.rows
     assert max(Counter(loopback.batches.asked()).values()) == 1
     assert len(loopback.batches.asked()) == undisturbed.requests
+    assert _paid(home) == pytest.approx(undisturbed.paid)
+
+
+def _paid(home: Home) -> tuple[int, int, float]:
+    entry = Ledger(home.ledger).by_purpose()["extract"]
+    return entry.calls, entry.output_tokens, entry.cost_usd
 
 
 def _behave(server: Loopback) -> None:
