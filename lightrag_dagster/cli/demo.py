@@ -36,9 +36,9 @@ def run_demo(console: Console) -> None:
     console.print(_built(outcome.manifest, seconds))
     with KnowledgeBase.open(settings=settings) as knowledge_base:
         answer = knowledge_base.query(QUESTION)
-    console.print(f"\n[bold]{QUESTION}[/]\n")
-    console.print(answer.text, markup=False)
-    console.print(_next_commands(settings.home), markup=False, soft_wrap=True)
+    console.print(f"\n{QUESTION}\n", style="bold")
+    console.print(answer.text)
+    console.print(_next_commands(settings.home), soft_wrap=True)
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:

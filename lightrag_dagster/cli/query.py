@@ -44,24 +44,24 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output) 
     """
     with KnowledgeBase.open(load_settings().home) as knowledge_base:
         if output is Output.prompt:
-            console.print(knowledge_base.prompt(question, **options), markup=False)
+            console.print(knowledge_base.prompt(question, **options))
         elif output is Output.stream:
             for piece in knowledge_base.stream(question, **options):
-                console.print(piece, markup=False, end="")
+                console.print(piece, end="")
             console.print()
         elif output is Output.context:
             retrieval = knowledge_base.retrieve(question, **options)
-            console.print(context_of(retrieval), markup=False)
+            console.print(context_of(retrieval))
             if options.get("explain"):
-                console.print(explanation(retrieval.steps), markup=False)
+                console.print(explanation(retrieval.steps))
         else:
             answer = knowledge_base.query(question, **options)
             if output is Output.json:
                 console.print_json(json.dumps(answer.to_dict()))
                 return
-            console.print(answer.text, markup=False)
+            console.print(answer.text)
             if options.get("explain"):
-                console.print(explanation(answer.retrieval.steps), markup=False)
+                console.print(explanation(answer.retrieval.steps))
 
 
 def explanation(steps: tuple[Step, ...]) -> str:
