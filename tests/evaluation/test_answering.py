@@ -32,7 +32,9 @@ def test_against_the_known_answer(answer: str, known: str, match: float, overlap
     [
         ('{"faithfulness": 5, "relevance": 1}', Judgement(1, 0)),
         ('```json\n{"faithfulness": 3, "relevance": 4}\n```', Judgement(0.5, 0.75)),
+        ('<think>{"faithfulness": 1}?</think>{"faithfulness": 5, "relevance": 1}', Judgement(1, 0)),
         ('{"faithfulness": 6, "relevance": 4}', None),
+        ('{"faithfulness": ' + "[" * 100_000, None),
         ('{"faithfulness": 3}', None),
         ('{"faithfulness": "high", "relevance": 4}', None),
         ('{"faithfulness": 3, "rel', None),
