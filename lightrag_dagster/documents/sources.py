@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -83,12 +84,13 @@ def _sub_folders(settings: Settings) -> list[Path]:
 
 
 def _folder(name: str, uri: str) -> Path:
-    parts = urlsplit(uri)
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return Path(url2pathname(parts.path))
-    if "://" in uri:
-        raise SourceError(f"source {name!r}: {uri} is not a folder; give a path or a file:/// URI")
-    return Path(uri).expanduser()
+    with suppress(ValueError, RuntimeError):  # a bracket that is never closed, a home folder of nobody
+        parts = urlsplit(uri)
+        if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+            return Path(url2pathname(parts.path))
+        if "://" not in uri:
+            return Path(uri).expanduser()
+    raise SourceError(f"source {name!r}: {uri} is not a folder; give a path or a file:/// URI")
 
 
 def _check_name(source: Source) -> None:
