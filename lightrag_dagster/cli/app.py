@@ -20,6 +20,10 @@ app = typer.Typer(
 )
 
 
+_Sources = Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")]
+_MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before more than this is spent. US dollars.")]
+
+
 class TableFormat(StrEnum):
     """How `sql` prints rows."""
 
@@ -54,10 +58,10 @@ def demo() -> None:
 
 @app.command()
 def run(
-    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    source: _Sources = None,
     accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
-    max_cost: Annotated[float | None, typer.Option(help="Stop before more than this is spent. US dollars.")] = None,
+    max_cost: _MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Stay until batches under way are done, and go on with them.")] = False,
 ) -> None:
     """Bring the knowledge base up to date and publish it; 0 if all went well, 1 if a source failed."""
@@ -73,7 +77,7 @@ def run(
 
 @app.command()
 def plan(
-    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    source: _Sources = None,
     backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
@@ -85,9 +89,9 @@ def plan(
 
 @app.command()
 def backfill(
-    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    source: _Sources = None,
     everything: Annotated[bool, typer.Option("--all", help="Every source that has drifted.")] = False,
-    max_cost: Annotated[float | None, typer.Option(help="Stop before more than this is spent. US dollars.")] = None,
+    max_cost: _MaxCost = None,
 ) -> None:
     """Make anew what edited prompts, models or settings would make otherwise; without options, show the price."""
     from lightrag_dagster.cli.backfill import run_backfill

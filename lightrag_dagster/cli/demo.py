@@ -11,7 +11,14 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.pipeline import bring_up_to_date
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.settings import EmbeddingSettings, EvaluationSettings, LLMSettings, Settings, load_settings
+from lightrag_dagster.settings import (
+    EmbeddingSettings,
+    EvaluationSettings,
+    LLMSettings,
+    RerankSettings,
+    Settings,
+    load_settings,
+)
 from lightrag_dagster.stores.manifest import Manifest
 
 QUESTION = "What does the duty officer do at an amber alarm?"
@@ -54,6 +61,7 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
             ),
             "llm": LLMSettings(),
             "embedding": EmbeddingSettings(),
+            "rerank": RerankSettings(),
         }
     )
 

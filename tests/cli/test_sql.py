@@ -21,3 +21,15 @@ def test_an_error_quotes_text_as_it_is(
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
     assert "'1:100:3[/x]'" in command(capfd, monkeypatch, "query", "Who?", "--source", "1:100:3[/x]")[2]
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [("csv", "a,a,b\n1,2,3\n"), ("json", '[{"a": 1, "a_1": 2, "b": 3}]\n'), ("table", "│ 1 │ 2 │ 3 │")],
+)
+def test_columns_of_one_name_stay_apart(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, output: str, expected: str
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    statement = "select 1 as a, 2 as a, 3 as b"
+    assert expected in command(capfd, monkeypatch, "sql", statement, "--format", output)[1]
