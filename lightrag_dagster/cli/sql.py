@@ -9,11 +9,10 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from lightrag_dagster.errors import NoSnapshotError
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stores.generations import Generation
+from lightrag_dagster.stores.generations import VIEWS, Generation
+from lightrag_dagster.stores.history import published_or_error
 from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.publication import current_manifest
 from lightrag_dagster.stores.views import query_views
 
 _SHOWN_ROWS = 100
@@ -27,10 +26,7 @@ def run_sql(console: Console, statement: str, output: str) -> None:
         QueryError: DuckDB refuses the statement.
     """
     home = Home(load_settings().home)
-    manifest = current_manifest(home)
-    if manifest is None:
-        raise NoSnapshotError(f"nothing is published in {home.root} yet; run `lightrag-dagster run` first")
-    rows = query_views(Generation(home, manifest.snapshot_id).path("views.duckdb"), statement)
+    rows = query_views(Generation(home, published_or_error(home).snapshot_id).path(VIEWS), statement)
     if output == "csv":
         _write_csv(rows)
     elif output == "json":

@@ -63,11 +63,8 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
 
 
 def find_source(settings: Settings, name: str) -> Source:
-    """Return one source; raises SourceError when it is not configured, or as `find_sources`."""
-    found = find_sources(settings)
-    if name not in found:
-        raise SourceError(f"no such source: {name}; there are {', '.join(found) or 'none'}")
-    return found[name]
+    """Return one source; raises as `chosen_sources`."""
+    return chosen_sources(settings, [name])[0]
 
 
 def _sub_folders(settings: Settings) -> list[Path]:
