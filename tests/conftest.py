@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
@@ -57,10 +58,18 @@ def _server() -> Iterator[Loopback]:
         yield server
 
 
+@contextmanager
+def pointing_to(server: Loopback) -> Iterator[pytest.MonkeyPatch]:
+    """Point the environment to a server, with a key that must show up nowhere."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
+        yield monkeypatch
+
+
 @pytest.fixture
-def loopback(_server: Loopback, monkeypatch: pytest.MonkeyPatch) -> Loopback:
-    """Serve the OpenAI API, and point the environment to it, with a key that must show up nowhere."""
+def loopback(_server: Loopback, _clean_environment: None) -> Iterator[Loopback]:
+    """Serve the OpenAI API, and point the environment to it."""
     _server.reset()
-    monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
-    return _server
+    with pointing_to(_server):
+        yield _server

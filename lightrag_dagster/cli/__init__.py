@@ -14,5 +14,6 @@ def main() -> None:
     try:
         app()
     except LightRAGError as error:
-        Console(stderr=True, soft_wrap=True, highlight=False).print(f"error: {error}", markup=False, style="red")
+        console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
+        console.print(f"error: {error}", style="red")
         sys.exit(2)

@@ -20,12 +20,21 @@ app = typer.Typer(
 )
 
 
+_Sources = Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")]
+_MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before more than this is spent. US dollars.")]
+
+
 class TableFormat(StrEnum):
     """How `sql` prints rows."""
 
     table = "table"
     csv = "csv"
     json = "json"
+
+
+def _console(*, soft_wrap: bool = False) -> Console:
+    """Return a console that prints every text as it is: much of it is other people's, and `[note]` is no markup."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
 
 
 @app.callback()
@@ -44,15 +53,15 @@ def demo() -> None:
     """Build a knowledge base from the sample sources, offline, and ask it a question."""
     from lightrag_dagster.cli.demo import run_demo
 
-    run_demo(Console(highlight=False))
+    run_demo(_console())
 
 
 @app.command()
 def run(
-    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    source: _Sources = None,
     accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
-    max_cost: Annotated[float | None, typer.Option(help="Stop before more than this is spent. US dollars.")] = None,
+    max_cost: _MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Stay until batches under way are done, and go on with them.")] = False,
 ) -> None:
     """Bring the knowledge base up to date and publish it; 0 if all went well, 1 if a source failed."""
@@ -63,31 +72,31 @@ def run(
         overrides["documents"] = {"accept_deletes": True}
     llm = {"retry_failed": True} if retry_failed else {}
     overrides["llm"] = llm | ({"max_cost_usd": max_cost} if max_cost is not None else {})
-    raise typer.Exit(run_pipeline(Console(highlight=False), source or [], overrides, wait=wait))
+    raise typer.Exit(run_pipeline(_console(), source or [], overrides, wait=wait))
 
 
 @app.command()
 def plan(
-    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    source: _Sources = None,
     backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Show what `run` would do and cost; no model is asked."""
     from lightrag_dagster.cli.plan import show_plan
 
-    show_plan(Console(highlight=False), source or [], backfill=backfill, as_json=as_json)
+    show_plan(_console(), source or [], backfill=backfill, as_json=as_json)
 
 
 @app.command()
 def backfill(
-    source: Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")] = None,
+    source: _Sources = None,
     everything: Annotated[bool, typer.Option("--all", help="Every source that has drifted.")] = False,
-    max_cost: Annotated[float | None, typer.Option(help="Stop before more than this is spent. US dollars.")] = None,
+    max_cost: _MaxCost = None,
 ) -> None:
     """Make anew what edited prompts, models or settings would make otherwise; without options, show the price."""
     from lightrag_dagster.cli.backfill import run_backfill
 
-    console = Console(highlight=False)
+    console = _console()
     raise typer.Exit(run_backfill(console, source or [], everything=everything, max_cost=max_cost))
 
 
@@ -128,7 +137,7 @@ def query(
         "explain": explain,
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(Console(highlight=False, soft_wrap=True), question, options, output)
+    ask(_console(soft_wrap=True), question, options, output)
 
 
 @app.command()
@@ -141,7 +150,7 @@ def evaluate(
     """Measure how well each mode finds; 0 if none dropped since the last snapshot, 1 if one did."""
     from lightrag_dagster.cli.evaluate import evaluate as measure
 
-    raise typer.Exit(measure(Console(highlight=False), questions, as_json=as_json))
+    raise typer.Exit(measure(_console(), questions, as_json=as_json))
 
 
 @app.command()
@@ -152,7 +161,7 @@ def sql(
     """Query the published tables with DuckDB."""
     from lightrag_dagster.cli.sql import run_sql
 
-    run_sql(Console(highlight=False), statement, output.value)
+    run_sql(_console(), statement, output.value)
 
 
 @app.command()
@@ -160,7 +169,7 @@ def status() -> None:
     """Show what is published, and what of each source is pending or failed."""
     from lightrag_dagster.cli.status import show_status
 
-    show_status(Console(highlight=False))
+    show_status(_console())
 
 
 snapshots_app = typer.Typer(help="List snapshots, compare two, and give them names.", no_args_is_help=False)
@@ -173,7 +182,7 @@ def snapshots(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         from lightrag_dagster.cli.snapshots import list_snapshots
 
-        list_snapshots(Console(highlight=False, soft_wrap=True))
+        list_snapshots(_console(soft_wrap=True))
 
 
 @snapshots_app.command("diff")
@@ -185,7 +194,7 @@ def snapshots_diff(
     """Show documents, entities and relations added, changed and removed from one snapshot to another."""
     from lightrag_dagster.cli.snapshots import diff
 
-    diff(Console(highlight=False), before, after, as_json=as_json)
+    diff(_console(), before, after, as_json=as_json)
 
 
 @snapshots_app.command("pin")
@@ -196,7 +205,7 @@ def snapshots_pin(
     """Give a snapshot a name by which it can be opened; it is kept until `unpin`."""
     from lightrag_dagster.cli.snapshots import pin
 
-    pin(Console(highlight=False, soft_wrap=True), name, snapshot)
+    pin(_console(soft_wrap=True), name, snapshot)
 
 
 @snapshots_app.command("unpin")
@@ -204,7 +213,7 @@ def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> N
     """Take a name away."""
     from lightrag_dagster.cli.snapshots import pin
 
-    pin(Console(highlight=False, soft_wrap=True), name, None)
+    pin(_console(soft_wrap=True), name, None)
 
 
 cache_app = typer.Typer(help="What was paid for: answers and vectors.", no_args_is_help=True)
@@ -216,7 +225,7 @@ def cache_stats() -> None:
     """Show how many answers and vectors are stored, and what they cost."""
     from lightrag_dagster.cli.cache import show_stats
 
-    show_stats(Console(highlight=False))
+    show_stats(_console())
 
 
 @cache_app.command("prune")
@@ -226,7 +235,7 @@ def cache_prune(
     """Remove answers and vectors that neither today's settings nor a kept snapshot need."""
     from lightrag_dagster.cli.cache import run_prune
 
-    run_prune(Console(highlight=False), dry_run=dry_run)
+    run_prune(_console(), dry_run=dry_run)
 
 
 batch_app = typer.Typer(help="Batches at the language model's provider.", no_args_is_help=True)
@@ -240,7 +249,7 @@ def batch_list(
     """Show the batches that were submitted, and how far each is."""
     from lightrag_dagster.cli.batch import list_batches
 
-    list_batches(Console(highlight=False), every=every)
+    list_batches(_console(), every=every)
 
 
 @batch_app.command("cancel")
@@ -251,7 +260,7 @@ def batch_cancel(
     """Cancel batches; what they have answered is stored, and no source waits for them any more."""
     from lightrag_dagster.cli.batch import cancel_batches
 
-    cancel_batches(Console(highlight=False, soft_wrap=True), batch or [], every=every)
+    cancel_batches(_console(soft_wrap=True), batch or [], every=every)
 
 
 @app.command()
@@ -259,7 +268,7 @@ def rollback(snapshot: Annotated[str, typer.Argument(help="Id or name of the sna
     """Publish an older snapshot, and hold it until `release`."""
     from lightrag_dagster.cli.snapshots import roll_back
 
-    roll_back(Console(highlight=False, soft_wrap=True), snapshot)
+    roll_back(_console(soft_wrap=True), snapshot)
 
 
 @app.command()
@@ -267,7 +276,7 @@ def release() -> None:
     """Publish the newest snapshot again, after a rollback."""
     from lightrag_dagster.cli.snapshots import release
 
-    release(Console(highlight=False, soft_wrap=True))
+    release(_console(soft_wrap=True))
 
 
 @app.command()
@@ -277,4 +286,4 @@ def gc(
     """Remove what no retained snapshot and no open reader needs."""
     from lightrag_dagster.cli.snapshots import collect
 
-    collect(Console(highlight=False, soft_wrap=True), dry_run=dry_run)
+    collect(_console(soft_wrap=True), dry_run=dry_run)

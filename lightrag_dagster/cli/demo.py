@@ -11,7 +11,14 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.pipeline import bring_up_to_date
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.settings import EmbeddingSettings, EvaluationSettings, LLMSettings, Settings, load_settings
+from lightrag_dagster.settings import (
+    EmbeddingSettings,
+    EvaluationSettings,
+    LLMSettings,
+    RerankSettings,
+    Settings,
+    load_settings,
+)
 from lightrag_dagster.stores.manifest import Manifest
 
 QUESTION = "What does the duty officer do at an amber alarm?"
@@ -36,9 +43,9 @@ def run_demo(console: Console) -> None:
     console.print(_built(outcome.manifest, seconds))
     with KnowledgeBase.open(settings=settings) as knowledge_base:
         answer = knowledge_base.query(QUESTION)
-    console.print(f"\n[bold]{QUESTION}[/]\n")
-    console.print(answer.text, markup=False)
-    console.print(_next_commands(settings.home), markup=False, soft_wrap=True)
+    console.print(f"\n{QUESTION}\n", style="bold")
+    console.print(answer.text)
+    console.print(_next_commands(settings.home), soft_wrap=True)
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:
@@ -54,6 +61,7 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
             ),
             "llm": LLMSettings(),
             "embedding": EmbeddingSettings(),
+            "rerank": RerankSettings(),
         }
     )
 

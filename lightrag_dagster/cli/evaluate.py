@@ -47,7 +47,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
             missing = missing_gold(knowledge, gold)
         if missing:
-            console.print(f"not in the snapshot: {', '.join(missing)}", markup=False, soft_wrap=True)
+            console.print(f"not in the snapshot: {', '.join(missing)}", soft_wrap=True)
         if changed:
             console.print(_table("since the snapshot evaluated before", change_cells(changed, k)))
     return 1 if dropped else 0

@@ -46,7 +46,7 @@ def display(console: Console) -> Iterator[Display]:
     """Show progress on `console` while the block runs."""
     columns = (
         SpinnerColumn(finished_text="[green]✓[/]"),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

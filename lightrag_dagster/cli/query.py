@@ -10,7 +10,6 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.query.answer import context_of
 from lightrag_dagster.query.options import QueryOptions
 from lightrag_dagster.query.types import Step
-from lightrag_dagster.settings import load_settings
 
 
 class Output(Enum):
@@ -42,26 +41,25 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output) 
         NoSnapshotError: nothing is published yet.
         QueryError: the question is empty, or there is no such mode or source.
     """
-    with KnowledgeBase.open(load_settings().home) as knowledge_base:
+    with KnowledgeBase.open() as knowledge:
         if output is Output.prompt:
-            console.print(knowledge_base.prompt(question, **options), markup=False)
+            console.print(knowledge.prompt(question, **options))
         elif output is Output.stream:
-            for piece in knowledge_base.stream(question, **options):
-                console.print(piece, markup=False, end="")
+            for piece in knowledge.stream(question, **options):
+                console.print(piece, end="")
             console.print()
-        elif output is Output.context:
-            retrieval = knowledge_base.retrieve(question, **options)
-            console.print(context_of(retrieval), markup=False)
-            if options.get("explain"):
-                console.print(explanation(retrieval.steps), markup=False)
+        elif output is Output.json:
+            console.print_json(json.dumps(knowledge.query(question, **options).to_dict()))
         else:
-            answer = knowledge_base.query(question, **options)
-            if output is Output.json:
-                console.print_json(json.dumps(answer.to_dict()))
-                return
-            console.print(answer.text, markup=False)
+            if output is Output.context:
+                retrieval = knowledge.retrieve(question, **options)
+                text = context_of(retrieval)
+            else:
+                answer = knowledge.query(question, **options)
+                retrieval, text = answer.retrieval, answer.text
+            console.print(text)
             if options.get("explain"):
-                console.print(explanation(answer.retrieval.steps), markup=False)
+                console.print(explanation(retrieval.steps))
 
 
 def explanation(steps: tuple[Step, ...]) -> str:

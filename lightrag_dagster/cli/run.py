@@ -39,10 +39,10 @@ def run_pipeline(
 def print_outcome(console: Console, outcome: Outcome) -> int:
     """Say what happened and return the exit code: 0, or 1 when a source failed."""
     for source, reason in outcome.failed.items():
-        console.print(f"[red]{source} failed[/]: ", end="")
-        console.print(reason, markup=False)
+        console.print(f"{source} failed", style="red", end="")
+        console.print(f": {reason}")
     if outcome.waiting:
-        console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.", markup=False)
+        console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.")
         console.print("`batch list` shows them; a later `run`, or Dagster's sensor `batches`, goes on with them.")
     if outcome.published is not None:
         console.print(f"Published {outcome.published.snapshot_id}.")

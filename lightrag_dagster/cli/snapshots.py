@@ -47,10 +47,11 @@ def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> 
         return
     for what, each in found.items():
         counts = ", ".join(f"{len(names)} {kind}" for kind, names in each._asdict().items())
-        console.print(f"[bold]{what}[/]: {counts}")
+        console.print(what, style="bold", end="")
+        console.print(f": {counts}")
         for sign, names in zip("+~-", each, strict=True):
             for name in names[:_SHOWN]:
-                console.print(f"  {sign} {name}", markup=False)
+                console.print(f"  {sign} {name}")
             if len(names) > _SHOWN:
                 console.print(f"  {sign} … and {len(names) - _SHOWN} more; --json prints them all")
 

@@ -3,16 +3,16 @@
 import csv
 import json
 import sys
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from lightrag_dagster.errors import NoSnapshotError
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stores.generations import Generation
+from lightrag_dagster.stores.generations import VIEWS, Generation
+from lightrag_dagster.stores.history import published_or_error
 from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.publication import current_manifest
 from lightrag_dagster.stores.views import query_views
 
 _SHOWN_ROWS = 100
@@ -26,14 +26,12 @@ def run_sql(console: Console, statement: str, output: str) -> None:
         QueryError: DuckDB refuses the statement.
     """
     home = Home(load_settings().home)
-    manifest = current_manifest(home)
-    if manifest is None:
-        raise NoSnapshotError(f"nothing is published in {home.root} yet; run `lightrag-dagster run` first")
-    rows = query_views(Generation(home, manifest.snapshot_id).path("views.duckdb"), statement)
+    rows = query_views(Generation(home, published_or_error(home).snapshot_id).path(VIEWS), statement)
     if output == "csv":
         _write_csv(rows)
     elif output == "json":
-        sys.stdout.write(json.dumps(rows.to_pylist(), ensure_ascii=False, default=str) + "\n")
+        named = rows.rename_columns(_distinct(rows.column_names))
+        sys.stdout.write(json.dumps(named.to_pylist(), ensure_ascii=False, default=str) + "\n")
     else:
         console.print(_rich_table(rows))
         if rows.num_rows > _SHOWN_ROWS:
@@ -44,8 +42,8 @@ def _rich_table(rows: pa.Table) -> Table:
     table = Table()
     for name in rows.column_names:
         table.add_column(name, overflow="fold")
-    for row in rows.slice(0, _SHOWN_ROWS).to_pylist():
-        table.add_row(*("" if value is None else str(value) for value in row.values()))
+    for row in _values(rows.slice(0, _SHOWN_ROWS)):
+        table.add_row(*("" if value is None else str(value) for value in row))
     return table
 
 
@@ -53,4 +51,14 @@ def _write_csv(rows: pa.Table) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(rows.column_names)
     for batch in rows.to_batches():
-        writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        writer.writerows(_values(batch))
+
+
+def _values(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[object, ...]]:
+    """Yield rows by position, since a statement may give two columns one name."""
+    return zip(*(column.to_pylist() for column in rows.columns), strict=True)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Number the names that come again, as DuckDB does: a, a_1."""
+    return [f"{name}_{names[:at].count(name)}" if name in names[:at] else name for at, name in enumerate(names)]

@@ -54,14 +54,11 @@ class Ledger:
         """Return what a run has cost so far. US dollars."""
         return float(self._query("SELECT coalesce(sum(cost_usd), 0) FROM ledger WHERE run = ?", (run,))[0][0])
 
-    def by_purpose(self, run: str | None = None) -> dict[str, Entry]:
-        """Return the totals of each purpose, of one run or of all."""
+    def by_purpose(self) -> dict[str, Entry]:
+        """Return the totals of each purpose, over all runs and sources."""
         sums = ", ".join(f"sum({name})" for name in _COLUMNS[4:])
-        where = "WHERE run = ?" if run else ""
-        rows = self._query(
-            f"SELECT purpose, max(model), {sums} FROM ledger {where} GROUP BY purpose", (run,) if run else ()
-        )
-        return {purpose: Entry(run or "", purpose, "", model, *totals) for purpose, model, *totals in rows}
+        rows = self._query(f"SELECT purpose, max(model), {sums} FROM ledger GROUP BY purpose", ())
+        return {purpose: Entry("", purpose, "", model, *totals) for purpose, model, *totals in rows}
 
     def last_run(self) -> str | None:
         """Return the run of the newest entry."""

@@ -81,7 +81,7 @@ def past_of(
 
     Args:
         chunks: CHUNKS of any sources.
-        extractions: EXTRACTIONS of the same; rows without tokens say nothing.
+        extractions: EXTRACTIONS of the same; rows without tokens, or without their chunk, say nothing.
         ledger: the home's ledger.
         prompts: the prompts in force.
         settings: language and number of rounds.
@@ -89,31 +89,35 @@ def past_of(
         price: of extraction in real time, since some of it may have been bought by batch.
     """
     asked = extractions.filter(
-        pc.and_(pc.equal(extractions["status"], "ok"), pc.greater(extractions["input_tokens"], 0))
+        pc.and_(
+            pc.and_(pc.equal(extractions["status"], "ok"), pc.greater(extractions["input_tokens"], 0)),
+            pc.is_in(extractions["chunk_id"], chunks["chunk_id"]),
+        )
     )
     totals = ledger.by_purpose()
     bought = totals.get("extract")
     if not asked.num_rows or bought is None or not bought.calls:
         return unknown_past(settings.gleaning)
-    texts = {row["chunk_id"]: row for row in chunks.select(["chunk_id", "content", "heading"]).to_pylist()}
-    step = max(1, asked.num_rows // _SAMPLE)
-    sample = [row for row in asked.slice(0).to_pylist()[::step] if row["chunk_id"] in texts]
+    every = pa.array(range(0, asked.num_rows, max(1, asked.num_rows // _SAMPLE)))
+    sample = asked.select(["chunk_id", "rounds", "input_tokens", "output_tokens"]).take(every)
+    held = chunks.filter(pc.is_in(chunks["chunk_id"], sample["chunk_id"]))
+    texts = {row["chunk_id"]: row for row in held.select(["chunk_id", "content", "heading"]).to_pylist()}
     questions = sum(
         question_tokens(
             extraction_request(prompts, text["content"], text["heading"], settings.language, settings.answer_format),
             count_tokens,
         )
-        for text in (texts[row["chunk_id"]] for row in sample)
+        for text in (texts[chunk_id] for chunk_id in sample["chunk_id"].to_pylist())
     )
     in_real_time = price.of(bought.input_tokens, bought.output_tokens, bought.cached_input_tokens)
     summaries = totals["summarise"].cost_usd if "summarise" in totals else 0.0
     embedded = totals["embed"].input_tokens if "embed" in totals else 0
-    calls = sum(row["rounds"] for row in sample) / len(sample)
+    calls = pc.mean(sample["rounds"]).as_py()
     return Past(
         True,
         _about(calls),
-        _about(sum(row["input_tokens"] for row in sample) / questions),
-        _about(sum(row["output_tokens"] for row in sample) / questions),
+        _about(pc.sum(sample["input_tokens"]).as_py() / questions),
+        _about(pc.sum(sample["output_tokens"]).as_py() / questions),
         _about(summaries / in_real_time if in_real_time else 0.0),
         _about(embedded * calls / bought.calls),
     )

@@ -10,7 +10,7 @@ from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.embedding.vectors import embedded_fingerprints
-from lightrag_dagster.errors import TransientProviderError
+from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.extraction.extractions import extract
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
 from lightrag_dagster.llm.providers import chat_identity
@@ -71,7 +71,8 @@ class _Noting:
         self.keys.add(key)
         stored = self._store.get_many([key])
         if not stored:
-            raise TransientProviderError("not stored")
+            # Not a transient one: a build goes on with an answer that was cut off when the model refuses more room.
+            raise PermanentProviderError("not stored")
         return stored[key]
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -62,11 +63,8 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
 
 
 def find_source(settings: Settings, name: str) -> Source:
-    """Return one source; raises SourceError when it is not configured, or as `find_sources`."""
-    found = find_sources(settings)
-    if name not in found:
-        raise SourceError(f"no such source: {name}; there are {', '.join(found) or 'none'}")
-    return found[name]
+    """Return one source; raises as `chosen_sources`."""
+    return chosen_sources(settings, [name])[0]
 
 
 def _sub_folders(settings: Settings) -> list[Path]:
@@ -83,12 +81,13 @@ def _sub_folders(settings: Settings) -> list[Path]:
 
 
 def _folder(name: str, uri: str) -> Path:
-    parts = urlsplit(uri)
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return Path(url2pathname(parts.path))
-    if "://" in uri:
-        raise SourceError(f"source {name!r}: {uri} is not a folder; give a path or a file:/// URI")
-    return Path(uri).expanduser()
+    with suppress(ValueError, RuntimeError):  # a bracket that is never closed, a home folder of nobody
+        parts = urlsplit(uri)
+        if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+            return Path(url2pathname(parts.path))
+        if "://" not in uri:
+            return Path(uri).expanduser()
+    raise SourceError(f"source {name!r}: {uri} is not a folder; give a path or a file:/// URI")
 
 
 def _check_name(source: Source) -> None:

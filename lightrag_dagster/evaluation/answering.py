@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.evaluation.questions import GoldQuestion
+from lightrag_dagster.extraction.thinking import without_thinking
 from lightrag_dagster.llm.protocol import ChatModel
 from lightrag_dagster.progress import report
 from lightrag_dagster.prompts import Prompts
@@ -82,9 +83,10 @@ async def _judged(
 def parse_judgement(text: str) -> Judgement | None:
     """Read a judge's answer, a JSON object with marks from 1 to 5; None where it is not that."""
     try:
-        found, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+        answer = without_thinking(text)
+        found, _ = json.JSONDecoder().raw_decode(answer[answer.index("{") :])
         marks = [float(found[name]) for name in Judgement._fields]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     if not all(_WORST <= mark <= _BEST for mark in marks):
         return None

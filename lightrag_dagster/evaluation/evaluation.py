@@ -1,6 +1,7 @@
 """One evaluation: every question in every mode, measured; the rows of one snapshot."""
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import pyarrow as pa
 
@@ -60,11 +61,9 @@ def prepare_answers(
 ) -> list[tuple[GoldQuestion, Prepared]]:
     """Return what to ask a model in the modes whose answers are judged."""
     chosen = settings.evaluation
-    pairs = [(one, mode) for mode in chosen.answer_modes for one in questions]
-    return knowledge.map(
-        lambda pair: (
-            pair[0],
-            knowledge.prepare(pair[0].question, mode=pair[1], response_type=chosen.response_type),
-        ),
-        pairs,
-    )
+
+    def prepared(asked: tuple[str, GoldQuestion]) -> tuple[GoldQuestion, Prepared]:
+        mode, one = asked
+        return one, knowledge.prepare(one.question, mode=mode, response_type=chosen.response_type)
+
+    return knowledge.map(prepared, list(product(chosen.answer_modes, questions)))

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.evaluation.full_text import full_text
 from lightrag_dagster.evaluation.metrics import GOLD, HITS
@@ -83,8 +84,9 @@ def missing_gold(knowledge: KnowledgeBase, questions: Sequence[GoldQuestion]) ->
     graph = knowledge.snapshot.graph
     places = graph.citations.select(["source", "path"]).group_by(["source", "path"]).aggregate([]).to_pylist()
     known = {f"{place['source']}/{place['path']}" for place in places}
-    wanted = {item for one in questions for item in one.gold} - known
-    return sorted(wanted.difference(graph.chunks.rows.column("chunk_id").to_pylist()))
+    wanted = pa.array(sorted({item for one in questions for item in one.gold} - known), pa.string())
+    held = pc.is_in(wanted, value_set=graph.chunks.rows["chunk_id"])
+    return wanted.filter(pc.invert(held)).to_pylist()  # type: ignore[no-any-return]
 
 
 def _keywords(

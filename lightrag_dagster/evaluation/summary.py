@@ -52,9 +52,11 @@ def of_snapshot(rows: pa.Table, snapshot_id: str) -> pa.Table:
 
 
 def with_history(previous: pa.Table | None, new: pa.Table) -> pa.Table:
-    """Return new rows with those of the snapshots before; of other snapshots, the latest few."""
-    if previous is None or not new.num_rows:
+    """Return new rows, if any, with those of the snapshots before; of other snapshots, the latest few."""
+    if previous is None:
         return new
+    if not new.num_rows:
+        return previous
     (snapshot,) = _distinct(new, "snapshot_id")
     others = previous.filter(pc.not_equal(previous["snapshot_id"], snapshot))
     latest = sorted(_distinct(others, "sequence"))[1 - _KEPT_SNAPSHOTS :]

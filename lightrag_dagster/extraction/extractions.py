@@ -180,18 +180,22 @@ class _Conversation:
         return records
 
     async def _whole(self, request: ChatRequest) -> ChatResponse:
-        """Answer a request; while the answer is cut off, ask again with more room for it."""
+        """Answer a request; while the answer is cut off, ask again with more room, and keep what came last."""
         limits = [None, *self.longer_outputs]
+        answer: ChatResponse | None = None
         for limit in limits:
             try:
                 answer = await self.model.complete(replace(request, max_output_tokens=limit))
-            except OutputLimitError:
-                if limit == limits[-1]:
+            except PermanentProviderError as error:
+                if isinstance(error, OutputLimitError) and limit != limits[-1]:
+                    continue
+                if answer is None:
                     raise
-                continue
+                break  # a model refuses a limit above its own; what it gave below it stays
             self.bought.append(answer)
             if answer.finish_reason != "length":
                 break
+        assert answer is not None  # else the last limit has raised
         return answer
 
     def _fits(self, request: ChatRequest) -> bool:

@@ -56,9 +56,9 @@ def allowed_documents(connection: "duckdb.DuckDBPyConnection", filters: Filters)
         if source not in held:
             raise QueryError(f"there is no source {source!r} in the snapshot; `lightrag-dagster status` lists them")
     statement = package_files(__package__).joinpath("allowed_documents.sql").read_text(encoding="utf-8")
-    parameters = {one.name: getattr(filters, one.name) for one in fields(filters)}
-    lists = {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}
-    return pa.array([doc_id for (doc_id,) in connection.execute(statement, lists).fetchall()], pa.string())
+    lists = {name: list(getattr(filters, name)) for name in ("sources", "paths", "media_types", "documents")}
+    parameters = lists | {"modified_since": filters.modified_since}
+    return pa.array([doc_id for (doc_id,) in connection.execute(statement, parameters).fetchall()], pa.string())
 
 
 def _texts(value: Iterable[str]) -> tuple[str, ...]:

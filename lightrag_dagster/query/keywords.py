@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Iterable
 
+from lightrag_dagster.extraction.thinking import without_thinking
 from lightrag_dagster.query.types import Keywords
 
 _SHORT_QUESTION = 50
 
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _SEPARATORS = re.compile(r"[\n,;]+")
 
@@ -19,11 +19,11 @@ def parse_keywords(text: str) -> Keywords:
     Thoughts and fences around it, lists written as one string, and JSON that was cut off or badly closed are accepted;
     what holds neither list has no keywords.
     """
-    answer = _THOUGHT.sub("", text)
+    answer = without_thinking(text)
     start = answer.find("{")
     try:
         found, _ = json.JSONDecoder().raw_decode(answer[start:] if start >= 0 else answer)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         found = {name: _strings_after(name, answer) for name in ("high_level_keywords", "low_level_keywords")}
     if not isinstance(found, dict):
         return Keywords()

@@ -175,9 +175,11 @@ class KnowledgeBase:
         """Close the models; the knowledge base cannot be asked any more."""
         self._threads.shutdown(cancel_futures=True)
         self._retriever.close()
-        self._models.close()
-        if self.snapshot.lease is not None:
-            self.snapshot.lease.release()
+        try:
+            self._models.close()
+        finally:
+            if self.snapshot.lease is not None:
+                self.snapshot.lease.release()
 
     def __enter__(self) -> Self:
         return self

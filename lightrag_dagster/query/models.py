@@ -8,6 +8,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -82,7 +83,7 @@ class Models:
         A model that has no `stream` of its own gives the stored answer, line by line.
         """
         pieces: SimpleQueue[str | None] = SimpleQueue()
-        pumping = asyncio.run_coroutine_threadsafe(self._pump(request, pieces.put), self._usable_loop())
+        pumping = self._start(self._pump(request, pieces.put))
         pumping.add_done_callback(lambda _: pieces.put(None))
         try:
             while (piece := pieces.get()) is not None:
@@ -95,28 +96,26 @@ class Models:
         """Close the models and end the thread; closing again does nothing."""
         if self._loop.is_closed():
             return
-        self._run(self._opened.aclose())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        try:
+            self._run(self._opened.aclose())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        try:
-            loop = self._usable_loop()
-        except QueryError:
-            work.close()
-            raise
-        future = asyncio.run_coroutine_threadsafe(work, loop)
+        future = self._start(work)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
 
-    def _usable_loop(self) -> asyncio.AbstractEventLoop:
+    def _start(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         if self._loop.is_closed():
+            work.close()
             raise QueryError("this knowledge base is closed; open it again")
-        return self._loop
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _pump(self, request: ChatRequest, put: Callable[[str], None]) -> None:
         async with self._opening:

@@ -100,6 +100,8 @@ class _Endpoint:
         name = f"reranker {self._settings.model or self._settings.provider}"
         try:
             response = await self._client.post(self._url, json=body)
+        except httpx2.InvalidURL:
+            raise ProviderAccessError(f"{name}: rerank.url is not a URL; correct it") from None
         except httpx2.HTTPError as error:
             raise TransientProviderError(
                 f"{name} cannot be reached ({type(error).__name__}); check rerank.url and try again"

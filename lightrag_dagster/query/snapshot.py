@@ -6,16 +6,15 @@ from typing import Protocol
 
 import numpy as np
 
-from lightrag_dagster.errors import NoSnapshotError, StoreError
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.llm.protocol import Vectors
 from lightrag_dagster.stores.adjacency import Adjacency
 from lightrag_dagster.stores.generations import ADJACENCY, CORPUS_STATE, Generation
-from lightrag_dagster.stores.history import named
+from lightrag_dagster.stores.history import named, published_or_error
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lance import open_vectors
 from lightrag_dagster.stores.leases import Lease, door
 from lightrag_dagster.stores.manifest import Manifest
-from lightrag_dagster.stores.publication import current_manifest
 
 
 class VectorSearch(Protocol):
@@ -50,9 +49,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
         StoreError: there is no snapshot of that name, or a part of it is missing or damaged.
     """
     with door(home):
-        pinned = current_manifest(home) if snapshot_id is None else named(home, snapshot_id)
-        if pinned is None:
-            raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+        pinned = published_or_error(home) if snapshot_id is None else named(home, snapshot_id)
         lease = Lease(home, pinned.snapshot_id)
     generation = Generation(home, pinned.snapshot_id)
     state = generation.path(CORPUS_STATE)

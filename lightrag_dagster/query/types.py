@@ -14,7 +14,10 @@ class Keywords:
 
 @dataclass(frozen=True)
 class Entity:
-    """An entity; `score` is its cosine similarity to the low-level keywords, None when a relation led to it."""
+    """An entity; `score` is its cosine similarity to the low-level keywords, None when the graph led to it.
+
+    In mode `ppr` it is compared with the question.
+    """
 
     entity_id: str
     name: str
@@ -26,7 +29,10 @@ class Entity:
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation; `score` is its cosine similarity to the high-level keywords, None when an entity led to it."""
+    """A relation; `score` is its cosine similarity to the high-level keywords, None when the graph led to it.
+
+    In mode `ppr` it is compared with the question.
+    """
 
     relation_id: str
     src_id: str
@@ -61,9 +67,10 @@ class Citation:
 class Chunk:
     """A chunk and every place it stands at, in canonical order.
 
-    `score` is its cosine similarity to the question, None where no vector was compared; `rerank_score` what a reranker
-    gave it; `tokens` its length; `doc_id`, `source` and `path` are those of the first citation, and `reference_id` is
-    that document's in the references. `content` is the exact quote at every place.
+    `score` is its cosine similarity to the question, None where no vector was compared, and in mode `ppr` the share of
+    the walk that comes by; `rerank_score` is what a reranker gave it; `tokens` its length; `doc_id`, `source`, `path`
+    are those of the first citation, and `reference_id` is that document's in the references. `content` is the exact
+    quote at every place.
     """
 
     chunk_id: str

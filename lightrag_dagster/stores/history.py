@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import NoSnapshotError, StoreError, one_line
 from lightrag_dagster.stores import files
 from lightrag_dagster.stores.generations import Generation
 from lightrag_dagster.stores.home import Home
@@ -124,8 +124,8 @@ def difference(home: Home, before: str, after: str) -> dict[str, Difference]:
 
 
 def published_or_error(home: Home) -> Manifest:
-    """Return the published snapshot; raises StoreError when there is none."""
+    """Return the published snapshot; raises NoSnapshotError when there is none."""
     current = current_manifest(home)
     if current is None:
-        raise StoreError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
     return current

@@ -39,6 +39,15 @@ def test_an_empty_folder_gives_one_line_and_exit_code_2(
     assert len(errors.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("name", ["run", "backfill"])
+def test_less_than_nothing_cannot_be_spent(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    code, _, errors = command(capfd, monkeypatch, name, "--max-cost", "-1")
+    assert code == 2
+    assert "--max-cost" in errors
+
+
 def test_bad_yaml_gives_one_line_and_exit_code_2(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -6,27 +6,22 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.cost.plan import Documents, compare
 from lightrag_dagster.cost.planning import make_plan
 from lightrag_dagster.errors import BudgetExceededError
-from lightrag_dagster.llm.offline import OfflineChatModel
-from lightrag_dagster.llm.protocol import ChatRequest, Message
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.home import Home
+from tests.llm.models import offline_answer
 from tests.loopback import Answer, Loopback
 from tests.support import FLOOD, OFFICE, RIVER, run, write_source
 
 
 def bill(body: dict[str, Any]) -> Answer:
     """Answer by the offline rules, and count tokens as OpenAI does."""
-    messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
-    role = "summarise" if "Description" in messages[-1].content else "extract"
-    text = wait_for(OfflineChatModel().complete(ChatRequest(role, messages))).text  # type: ignore[arg-type]
-    count = load_tokenizer("o200k_base").count
-    asked = sum(count(message.content) + 4 for message in messages) + 3
+    text, count = offline_answer(body), load_tokenizer("o200k_base").count
+    asked = sum(count(message["content"]) + 4 for message in body["messages"]) + 3
     usage = {"prompt_tokens": asked, "completion_tokens": count(text), "total_tokens": 0}
     return Answer(text, usage=usage)
 

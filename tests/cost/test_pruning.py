@@ -1,6 +1,7 @@
 """What `cache prune` removes, and that a clean build misses none of it."""
 
 import shutil
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,9 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.responses import ResponseStore
 from lightrag_dagster.stores.retention import collect_garbage
-from tests.llm.models import offline_answer
-from tests.loopback import Loopback
+from lightrag_dagster.stores.tables import SourceTables
+from tests.llm.models import offline_answer, role_of
+from tests.loopback import Answer, Loopback, Received, Reply
 from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_source
 
 
@@ -74,3 +76,22 @@ def test_answers_of_a_run_that_was_stopped_stay(settings: Settings, loopback: Lo
     run(settings)
     extracted = [one for one in loopback.requests if "Halden Weir. Orrin" in str(one.body)]
     assert [one for one in extracted if "Description" not in str(one.body) and "input" not in one.body] == []
+
+
+def test_what_followed_an_answer_that_was_cut_off_stays(settings: Settings, loopback: Loopback) -> None:
+    """The model refuses more room, as most do, and the second round goes on from what came."""
+    usual = settings.llm.max_output_tokens
+
+    def cut_off(body: dict[str, Any]) -> Answer:
+        first = len(body["messages"]) == 2 and role_of(body) == "extract"
+        return Answer(offline_answer(body), "length" if first else "stop")
+
+    def refuse_more(received: Received) -> Reply | None:
+        return Reply.error(400, "invalid_value") if received.body.get("max_tokens", 0) > usual else None
+
+    loopback.chat, loopback.fault = cut_off, refuse_more
+    write_source(settings, "notes", {"flood.txt": FLOOD})
+    run(settings)
+    rounds = SourceTables(Home(settings.home)).read("extractions", "notes")["rounds"].to_pylist()
+    assert rounds == [2]
+    assert prune(settings, dry_run=True).responses == 0

@@ -79,7 +79,9 @@ def test_other_names_are_fine(tmp_path: Path, name: str) -> None:
     assert list(find_sources(settings(tmp_path / "sources"))) == [name]
 
 
-@pytest.mark.parametrize("uri", ["s3://bucket/docs", "https://example.org/docs", "file://host/docs"])
+@pytest.mark.parametrize(
+    "uri", ["s3://bucket/docs", "https://example.org/docs", "file://host/docs", "//[a", "~no-such-user/docs"]
+)
 def test_a_uri_that_is_no_folder_is_refused(tmp_path: Path, uri: str) -> None:
     (tmp_path / "sources").mkdir()
     with pytest.raises(SourceError, match="is not a folder"):

@@ -1,11 +1,6 @@
 """Killed while batches are prepared, submitted, awaited or collected, and run again, nothing is submitted twice."""
 
-import os
 import random
-import signal
-import subprocess
-import sys
-import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,13 +9,13 @@ import pytest
 import yaml
 
 from lightrag_dagster.settings import Settings, load_settings
-from tests.conftest import API_KEY
+from tests.conftest import pointing_to
+from tests.kills import run_and_kill
 from tests.llm.models import offline_answer
 from tests.loopback import Loopback, Received
 from tests.loopback_batches import Fate
 from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_source
 
-ROOT = Path(__file__).parents[2]
 # Small chunks and batches make many calls.
 CONFIGURATION = {
     "chunking": {"size": 24, "overlap": 4},
@@ -42,9 +37,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
     folder = tmp_path_factory.mktemp("batches-bought-once")
     (folder / "lightrag.yaml").write_text(yaml.safe_dump(CONFIGURATION))
     _server.reset()
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
+    with pointing_to(_server) as monkeypatch:
         settings = _settings(monkeypatch, folder, folder / "undisturbed", _server)
         write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
         _finish(settings)
@@ -57,8 +50,11 @@ def test_nothing_is_submitted_twice(
     scene: Scene, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     settings = _settings(monkeypatch, scene.folder, tmp_path / "home", loopback)
-    _run_and_kill(settings, loopback, scene, random.Random(seed))
+    chance = random.Random(seed)
+    number, later = chance.randint(1, scene.calls), chance.choice([0.0, 0.003, 0.01, 0.03])
+    options = ["--home", str(settings.home), "--sources", str(settings.sources)]
 
+    run_and_kill(loopback, ["lightrag_dagster", *options, "run", "--wait"], number, later, _is_of_batches)
     _finish(settings)
 
     submitted = Counter(loopback.batches.asked())
@@ -81,28 +77,6 @@ def _finish(settings: Settings) -> None:
         if not outcome.waiting:
             return
     raise AssertionError(f"still waiting: {outcome.waiting}")
-
-
-def _run_and_kill(settings: Settings, server: Loopback, scene: Scene, chance: random.Random) -> None:
-    """Start `run --wait`, and kill it at or some milliseconds after a call to files or batches."""
-    number, later = chance.randint(1, scene.calls), chance.choice([0.0, 0.003, 0.01, 0.03])
-    options = ["--home", str(settings.home), "--sources", str(settings.sources)]
-    victim = subprocess.Popen(
-        [sys.executable, "-m", "lightrag_dagster", *options, "run", "--wait"],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-
-    def strike(received: Received) -> None:
-        if _is_of_batches(received) and sum(map(_is_of_batches, server.requests)) == number:
-            threading.Timer(later, victim.kill).start()
-
-    server.fault = strike
-    _, errors = victim.communicate(timeout=120)
-    server.fault = lambda received: None
-    assert victim.returncode == -signal.SIGKILL, errors.decode()
 
 
 def _is_of_batches(received: Received) -> bool:

@@ -1,11 +1,6 @@
 """Killed while it talks to a provider, and run again, a run buys no answer and no vector a second time."""
 
-import os
 import random
-import signal
-import subprocess
-import sys
-import threading
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,12 +17,12 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.responses import ResponseStore
 from lightrag_dagster.stores.vectors import VectorStore
-from tests.conftest import API_KEY
+from tests.conftest import pointing_to
+from tests.kills import run_and_kill
 from tests.llm.models import offline_answer, role_of
 from tests.loopback import Loopback, Received
 from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_source
 
-ROOT = Path(__file__).parents[2]
 KINDS = ("extract", "summarise", "embed")
 # Small chunks and batches make many requests; two descriptions are enough for a summary.
 CONFIGURATION = {
@@ -51,9 +46,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
     folder = tmp_path_factory.mktemp("bought-once")
     (folder / "lightrag.yaml").write_text(yaml.safe_dump(CONFIGURATION))
     _server.reset()
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
+    with pointing_to(_server) as monkeypatch:
         settings = _settings(monkeypatch, folder, folder / "undisturbed", _server)
         write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
         write_source(settings, "office", {"office.txt": OFFICE})
@@ -72,7 +65,11 @@ def test_nothing_that_arrived_is_bought_again(
     scene: Scene, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     settings = _settings(monkeypatch, scene.folder, tmp_path / "home", loopback)
-    _run_and_kill(settings, loopback, scene, random.Random(seed), KINDS[seed % len(KINDS)])
+    chance, kind = random.Random(seed), KINDS[seed % len(KINDS)]
+    number, later = chance.randint(1, scene.requests[kind]), chance.choice([0.0, 0.003, 0.01, 0.03])
+    victim = ["tests.end_to_end.victim", str(settings.home), str(settings.sources), "0", "after"]
+
+    run_and_kill(loopback, victim, number, later, lambda received: _kind(received) == kind)
     before, kept = len(loopback.requests), _stored(settings, loopback.requests)
 
     outcome = run(settings)
@@ -81,28 +78,6 @@ def test_nothing_that_arrived_is_bought_again(
     assert kept or seed % len(KINDS) == 0
     assert not kept & set(_keys(settings, loopback.requests[before:]))
     assert snapshot_contents(settings) == scene.contents
-
-
-def _run_and_kill(settings: Settings, server: Loopback, scene: Scene, chance: random.Random, kind: str) -> None:
-    """Start a run, and kill it at or some milliseconds after a request of one kind."""
-    number, later = chance.randint(1, scene.requests[kind]), chance.choice([0.0, 0.003, 0.01, 0.03])
-    arguments = [str(settings.home), str(settings.sources), "0", "after"]
-    victim = subprocess.Popen(
-        [sys.executable, "-m", "tests.end_to_end.victim", *arguments],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-
-    def strike(received: Received) -> None:
-        if _kind(received) == kind and sum(_kind(other) == kind for other in server.requests) == number:
-            threading.Timer(later, victim.kill).start()
-
-    server.fault = strike
-    _, errors = victim.communicate(timeout=120)
-    server.fault = lambda received: None
-    assert victim.returncode == -signal.SIGKILL, errors.decode()
 
 
 def _kind(received: Received) -> str:

@@ -5,10 +5,11 @@ import pytest
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.evaluation.answering import Judgement, exact_match, f1, judge_all, parse_judgement
 from lightrag_dagster.evaluation.questions import GoldQuestion
-from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse, Message
+from lightrag_dagster.llm.protocol import ChatRequest, Message
 from lightrag_dagster.prompts import load_prompts
 from lightrag_dagster.query.knowledge_base import Prepared
 from lightrag_dagster.query.types import Keywords, Retrieval
+from tests.llm.models import ScriptedChatModel
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,9 @@ def test_against_the_known_answer(answer: str, known: str, match: float, overlap
     [
         ('{"faithfulness": 5, "relevance": 1}', Judgement(1, 0)),
         ('```json\n{"faithfulness": 3, "relevance": 4}\n```', Judgement(0.5, 0.75)),
+        ('<think>{"faithfulness": 1}?</think>{"faithfulness": 5, "relevance": 1}', Judgement(1, 0)),
         ('{"faithfulness": 6, "relevance": 4}', None),
+        ('{"faithfulness": ' + "[" * 100_000, None),
         ('{"faithfulness": 3}', None),
         ('{"faithfulness": "high", "relevance": 4}', None),
         ('{"faithfulness": 3, "rel', None),
@@ -44,20 +47,15 @@ def test_a_judgement_is_two_marks(text: str, expected: Judgement | None) -> None
     assert parse_judgement(text) == expected
 
 
-class Model:
-    """Answers each request by the same text, or raises the same error."""
+def model(reply: str | Exception) -> ScriptedChatModel:
+    """Answer each request by the same text, or raise the same error."""
 
-    identity = "model"
+    def answer(request: ChatRequest) -> str:
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
-    def __init__(self, reply: str | Exception) -> None:
-        self.reply = reply
-        self.requests: list[ChatRequest] = []
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        self.requests.append(request)
-        if isinstance(self.reply, Exception):
-            raise self.reply
-        return ChatResponse(self.reply)
+    return ScriptedChatModel(answer)
 
 
 QUESTION = GoldQuestion(question="Which check?", documents=["a/b.md"], answer="Friday Clock")
@@ -67,7 +65,7 @@ FOUND = Prepared(
 NOTHING = Prepared(Retrieval("Which check?", "mix", "gen-1", Keywords()), None)
 
 
-def judged(prepared: Prepared, answering: Model, judging: Model) -> dict[str, object]:
+def judged(prepared: Prepared, answering: ScriptedChatModel, judging: ScriptedChatModel) -> dict[str, object]:
     table = asyncio.run(judge_all([(QUESTION, prepared)], answering, judging, load_prompts(None), 2))
     rows: list[dict[str, object]] = table.to_pylist()
     (row,) = rows
@@ -75,10 +73,8 @@ def judged(prepared: Prepared, answering: Model, judging: Model) -> dict[str, ob
 
 
 def test_an_answer_is_compared_and_judged_without_its_references() -> None:
-    answering, judging = (
-        Model("Friday Clock\n\n### References\n\n- [1] a/b.md"),
-        Model('{"faithfulness": 5, "relevance": 3}'),
-    )
+    answering = model("Friday Clock\n\n### References\n\n- [1] a/b.md")
+    judging = model('{"faithfulness": 5, "relevance": 3}')
     row = judged(FOUND, answering, judging)
     assert row == {
         "mode": "mix", "question": "Which check?", "answer": "Friday Clock",
@@ -91,13 +87,13 @@ def test_an_answer_is_compared_and_judged_without_its_references() -> None:
 
 def test_what_is_not_answered_or_judged_is_null() -> None:
     refused = PermanentProviderError("filtered")
-    assert judged(FOUND, Model(refused), Model("unused"))["answer"] is None
-    unjudged = judged(FOUND, Model("Friday Clock"), Model("I cannot say"))
+    assert judged(FOUND, model(refused), model("unused"))["answer"] is None
+    unjudged = judged(FOUND, model("Friday Clock"), model("I cannot say"))
     assert (unjudged["f1"], unjudged["faithfulness"]) == (1, None)
-    nothing = judged(NOTHING, Model("unused"), Model("unused"))
+    nothing = judged(NOTHING, model("unused"), model("unused"))
     assert nothing["answer"] is None
 
 
 def test_no_key_ends_it() -> None:
     with pytest.raises(ProviderAccessError):
-        judged(FOUND, Model(ProviderAccessError("no key")), Model("unused"))
+        judged(FOUND, model(ProviderAccessError("no key")), model("unused"))

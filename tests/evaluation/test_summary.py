@@ -45,6 +45,7 @@ def test_history_replaces_the_same_snapshot_and_keeps_the_latest() -> None:
     again = with_history(history, rows(12, {"mix": [0]}))
     assert of_snapshot(again, "gen-12")["recall"].to_pylist() == [0]
     assert again.num_rows == 10
+    assert with_history(again, again.slice(0, 0)).equals(again)
 
 
 @pytest.mark.parametrize(

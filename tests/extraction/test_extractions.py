@@ -371,6 +371,19 @@ def test_what_was_cut_off_is_asked_for_again_with_more_room() -> None:
     assert (row["status"], row["finish_reason"]) == ("failed", "length")
 
 
+@pytest.mark.parametrize("refusal", [PermanentProviderError("over the model's limit"), OutputLimitError("thought")])
+def test_what_was_cut_off_stays_where_more_room_gives_nothing(refusal: Exception) -> None:
+    cut_off = ChatResponse(entity("A") + "entity<|#|>B", "length")
+
+    def answer(request: ChatRequest) -> ChatResponse:
+        if request.max_output_tokens is not None:
+            raise refusal
+        return cut_off
+
+    (row,) = run(chunks("a"), ScriptedChatModel(answer), longer_outputs=(200, 400), gleaning=0).to_pylist()
+    assert (row["status"], row["responses"], row["error"]) == ("truncated", [cut_off.text], None)
+
+
 def test_a_round_that_fails_later_costs_only_itself() -> None:
     def answer(request: ChatRequest) -> str:
         if len(request.messages) > 2:

@@ -12,6 +12,8 @@ TRADE = Keywords(("Trade", "Peace"), ("Delos",))
         ('{"high_level_keywords": ["Trade", "Peace"], "low_level_keywords": ["Delos"]}', TRADE),
         ('```json\n{"high_level_keywords": ["Trade", " Peace "], "low_level_keywords": ["Delos", ""]}\n```', TRADE),
         ('<think>a {"b": 1}</think>{"high_level_keywords": ["Trade","Peace"],"low_level_keywords":["Delos"]}', TRADE),
+        ('Say {"low_level_keywords": ["x"]}?</think>{"high_level_keywords": ["Trade"]}', Keywords(("Trade",))),
+        ("[" * 100_000, Keywords()),
         ('Here: {"high_level_keywords": "Trade, Peace", "low_level_keywords": "Delos"} Done.', TRADE),
         ('{"high_level_keywords": ["Trade", "Peace",], "low_level_keywords": ["Delos",],}', TRADE),
         ('{"high_level_keywords": ["Trade", "Peace"], "low_level_keywords": ["Delos"', TRADE),

@@ -84,3 +84,5 @@ def test_what_is_closed_cannot_be_asked(models: Callable[[str], Models]) -> None
     asked.close()
     with pytest.raises(QueryError, match="closed; open it again"):
         asked.complete(HELLO)
+    with pytest.raises(QueryError, match="closed; open it again"):
+        next(asked.stream(HELLO))

@@ -118,6 +118,8 @@ def test_nobody_there() -> None:
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match=r"rerank\.url is not set"):
         rerank(RerankSettings(provider="http"))
+    with pytest.raises(ProviderAccessError, match=r"rerank\.url is not a URL"):
+        rerank(RerankSettings(provider="http", url="http://localhost:port"))
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(SettingsError, match=r"pip install lightrag-dagster\[rerank\]"):
         rerank(RerankSettings(provider="local", model="any"))

@@ -19,7 +19,7 @@ _VERSION = 2
 
 _DELIMITER = "<|#|>"
 _COMPLETE = "<|COMPLETE|>"
-_MARKS = re.compile(r"<\|[^<>|\s]{0,20}\|>|<\|+|\|+>|#\|+|\|+#")
+_MARKS = re.compile(r"<\|[^<>|\s]{0,20}\|>|<\|+|(?<!\|)\|+[>#]|#\|+")
 _LIMIT = re.compile(r"(\d{1,6}) tokens")
 _SUMMARY_TOKENS = 600
 

@@ -190,7 +190,7 @@ def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Voca
     between = gap(text, tokens, at)
     if word.casefold() in vocabulary.upper:
         return True
-    if word.casefold() in vocabulary.lower or between[0] in ":\0":
+    if word.casefold() in vocabulary.lower or between.startswith((":", "\0")):
         return False
     following = tokens[at + 1].text
     listed = tokens[at + 1 + (following in ("and", "und")) : at + 3]

@@ -43,7 +43,7 @@ def test_the_rows_are_those_of_real_time_at_half_the_price(loopback: Loopback, t
     assert len(loopback.batches.asked()) == 10
     assert len(loopback.batches.batches) == 1
     assert not [one for one in loopback.requests if one.path.endswith("/chat/completions")]
-    spent = Ledger(home.ledger).by_purpose("run")["extract"]
+    spent = Ledger(home.ledger).by_purpose()["extract"]
     assert spent.calls == 10
     assert spent.cost_usd == pytest.approx(sum(rows["cost_usd"].to_pylist()))
 

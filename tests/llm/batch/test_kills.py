@@ -1,11 +1,6 @@
 """Killed at any moment of an extraction by batch and run again, it submits nothing twice and ends the same."""
 
-import os
 import random
-import signal
-import subprocess
-import sys
-import threading
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +10,12 @@ import pytest
 
 from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.stores.home import Home
-from tests.conftest import API_KEY
+from tests.conftest import pointing_to
+from tests.kills import run_and_kill
 from tests.llm.batch.steps import go_through_all
 from tests.llm.models import offline_answer
-from tests.loopback import Loopback, Received
+from tests.loopback import Loopback
 from tests.loopback_batches import Fate
-
-ROOT = Path(__file__).parents[3]
 
 
 class Undisturbed(NamedTuple):
@@ -35,9 +29,7 @@ class Undisturbed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Undisturbed:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setenv("OPENAI_BASE_URL", _server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
+    with pointing_to(_server):
         _behave(_server)
         home = Home(tmp_path_factory.mktemp("undisturbed"))
         rows = go_through_all(home)
@@ -51,8 +43,9 @@ def test_a_killed_extraction_submits_nothing_twice(
 ) -> None:
     _behave(loopback)
     home, chance = Home(tmp_path / "home"), random.Random(seed)
+    number, later = chance.randint(1, undisturbed.calls), chance.choice([0.0, 0.002, 0.005, 0.02])
 
-    _kill(home, loopback, chance.randint(1, undisturbed.calls), chance.choice([0.0, 0.002, 0.005, 0.02]))
+    run_and_kill(loopback, ["tests.llm.batch.steps", str(home.root)], number, later)
 
     assert go_through_all(home) == undisturbed.rows
     assert max(Counter(loopback.batches.asked()).values()) == 1
@@ -68,22 +61,3 @@ def _paid(home: Home) -> tuple[int, int, float]:
 def _behave(server: Loopback) -> None:
     server.reset()
     server.chat, server.batches.spoil = offline_answer, lambda batch: Fate(looks=1)
-
-
-def _kill(home: Home, server: Loopback, number: int, later: float) -> None:
-    """Start the extraction, and kill it some seconds after a call of its."""
-    victim = subprocess.Popen(
-        [sys.executable, "-m", "tests.llm.batch.steps", str(home.root)],
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-
-    def strike(received: Received) -> None:
-        if len(server.requests) == number:
-            threading.Timer(later, victim.kill).start()
-
-    server.fault = strike
-    _, errors = victim.communicate(timeout=60)
-    server.fault = lambda received: None
-    assert victim.returncode == -signal.SIGKILL, errors.decode()

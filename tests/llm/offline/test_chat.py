@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import given
@@ -143,3 +144,9 @@ def test_every_process_gives_the_same_answers() -> None:
         ).stdout.decode()
 
     assert run("1") == run("2")
+
+
+def test_a_run_of_pipes_takes_linear_time() -> None:
+    start = time.process_time()
+    assert records("|" * 100_000) == []
+    assert time.process_time() - start < 3

@@ -21,6 +21,7 @@ from lightrag_dagster.llm.offline.tokens import scan
         ("However, IT Operations waits", ["IT Operations"]),
         ("Ask Priya or see the Expense Guide", ["Priya", "Expense Guide"]),
         ("It was so", []),
+        ("U.S.Army trucks came", ["U.S.", "Army"]),
     ],
 )
 def test_names(text: str, expected: list[str]) -> None:
