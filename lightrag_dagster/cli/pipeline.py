@@ -18,16 +18,16 @@ from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources, find_sources
 from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
 from lightrag_dagster.evaluation.questions import read_gold
+from lightrag_dagster.inheritance import drifted_parts, next_inputs
 from lightrag_dagster.llm.batch.ledger import sources_that_wait
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import drifted, first_stale
-from lightrag_dagster.stores.acceptance import wanted_inputs
-from lightrag_dagster.stores.history import held
+from lightrag_dagster.stores.history import newest_snapshot
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lock import building
 from lightrag_dagster.stores.manifest import Manifest
-from lightrag_dagster.stores.publication import current_manifest, snapshots
+from lightrag_dagster.stores.publication import current_manifest
 from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
 from lightrag_dagster.versions import Versions
 
@@ -41,8 +41,8 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 class Outcome:
     """What a run did.
 
-    `waiting` are the sources that wait for batches at the provider, `drifted` those that were left as older prompts,
-    models or settings made them.
+    `waiting` are the sources that wait for batches at the provider. `drifted` is what was left as older prompts, models
+    or settings made it: names of sources, and then `summaries` and `vectors` of the knowledge base.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -60,6 +60,7 @@ def bring_up_to_date(
     display: Display,
     *,
     backfill: bool = False,
+    knowledge_base: bool = False,
     command: str | None = None,
 ) -> Outcome:
     """Ingest the sources that changed, then merge and publish when the result would differ.
@@ -68,7 +69,8 @@ def bring_up_to_date(
         settings: Settings of this run.
         names: Sources to look at; all when empty.
         display: Where progress is shown.
-        backfill: Make anew what prompts, models, settings or code of today would make otherwise.
+        backfill: Make anew what prompts, models, settings or code of today would make otherwise of the sources.
+        knowledge_base: And of the knowledge base: its summaries and vectors.
         command: What the runs have in common that it starts; given to go on with what another call began.
 
     Raises:
@@ -81,7 +83,8 @@ def bring_up_to_date(
     sources = chosen_sources(settings, names)
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
         end_orphans(instance, home)
-        runner = _Runner(settings, instance, display, command or str(uuid4()), backfill=backfill)
+        terms = {"backfill": backfill, "knowledge_base": knowledge_base}
+        runner = _Runner(settings, instance, display, command or str(uuid4()), **terms)
         runner.sync_partitions(list(find_sources(settings)))
         outcome = Outcome()
         for source in sources:
@@ -98,6 +101,7 @@ def bring_up_to_date(
         outcome.manifest = current_manifest(home)
         tables, versions = SourceTables(home), Versions.of(settings)
         outcome.drifted = [source.name for source in sources if drifted(tables, source.name, versions)]
+        outcome.drifted += drifted_parts(versions)
         outcome.cost_usd = Ledger(home.ledger).spent(runner.command)
     return outcome
 
@@ -128,12 +132,14 @@ class _Runner:
         command: str,
         *,
         backfill: bool = False,
+        knowledge_base: bool = False,
     ) -> None:
         self._settings = settings
         self._home = Home(settings.home)
         self._instance = instance
         self._display = display
         self._backfill = backfill
+        self._knowledge_base = knowledge_base
         self._versions = Versions.of(settings)
         self._definitions = build_definitions(settings)
         self.command = command
@@ -170,11 +176,10 @@ class _Runner:
 
     def publish(self) -> Manifest | None:
         """Run the merge and publication job when its result would differ from what is published."""
-        current = snapshots(self._home)[-1] if held(self._home) else current_manifest(self._home)
-        wanted = wanted_inputs(self._home, list(find_sources(self._settings)), self._versions.generation)
-        if current.inputs == wanted if current is not None else not wanted.sources:
+        newest, wanted = newest_snapshot(self._home), next_inputs(self._versions, backfill=self._knowledge_base)
+        if newest.inputs == wanted if newest is not None else not wanted.sources:
             return None
-        self._execute("publish")
+        self._execute("publish", tags={} if self._knowledge_base else KEEP_DRIFTED)
         return current_manifest(self._home)
 
     def ask(self) -> None:

@@ -53,6 +53,7 @@ async def build_vectors(
         provider=settings.provider,
         model=settings.model,
         dimensions=embedder.dimensions,
+        max_input_tokens=settings.max_input_tokens,
         identity=embedder.identity,
         tables={},
     )

@@ -17,6 +17,7 @@ from lightrag_dagster.merging.inputs import MergeInput, Previous, find_previous,
 from lightrag_dagster.merging.merge import Merged
 from lightrag_dagster.stores import files
 from lightrag_dagster.stores.generations import set_newest
+from lightrag_dagster.stores.manifest import GenerationInputs
 from tests.merging.tables import CURRENT, NAMES, Summariser, chunk, entity, merged_from, relation, write
 from tests.stores.corpus import RIVER, home_of
 from tests.stores.corpus import merge as merge_by_hand
@@ -254,13 +255,14 @@ def test_nothing_is_left_in_the_scratch_folder(tmp_path: Path) -> None:
 
 def test_the_last_generation_is_followed_only_with_the_same_fingerprint_and_all_its_files(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
-    assert find_previous(home, "code") is None
+    nothing = GenerationInputs(sources={}, left_out={}, fingerprint="code")
+    assert find_previous(home, nothing) is None
     generation = merge_by_hand(home, "river")
     set_newest(home, generation)
-    previous = find_previous(home, "code")
+    previous = find_previous(home, nothing)
     assert previous is not None
     assert previous.inputs == merge_inputs(home, generation.inputs())
     assert previous.tables["relations"] == generation.path("relations.parquet")
-    assert find_previous(home, "other code") is None
+    assert find_previous(home, nothing.model_copy(update={"fingerprint": "other code"})) is None
     previous.inputs[0].chunks.unlink()
-    assert find_previous(home, "code") is None
+    assert find_previous(home, nothing) is None
