@@ -56,7 +56,7 @@ class Outcome:
 
 def bring_up_to_date(
     settings: Settings,
-    names: Sequence[str],
+    names: Sequence[str] | None,
     display: Display,
     *,
     backfill: bool = False,
@@ -67,7 +67,7 @@ def bring_up_to_date(
 
     Args:
         settings: Settings of this run.
-        names: Sources to look at; all when empty.
+        names: Sources to look at; all when empty, none when None.
         display: Where progress is shown.
         backfill: Make anew what prompts, models, settings or code of today would make otherwise of the sources.
         knowledge_base: And of the knowledge base: its summaries and vectors.
@@ -80,7 +80,7 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home(settings.home)
-    sources = chosen_sources(settings, names)
+    sources = chosen_sources(settings, names) if names is not None else []
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
         end_orphans(instance, home)
         terms = {"backfill": backfill, "knowledge_base": knowledge_base}

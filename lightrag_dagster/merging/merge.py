@@ -104,7 +104,7 @@ async def merge(
             return await merged(previous)
         except StoreError as error:
             if previous.needed:
-                raise
+                raise StoreError(f"{error}; `lightrag-dagster backfill --knowledge-base` merges without it") from error
             _log.warning("what the last merge left cannot be used, everything is merged: %s", error)
     return await merged(None)
 

@@ -17,7 +17,7 @@ def test_a_backfill_from_edit_to_published(
     (source / "flood.txt").write_text(FLOOD)
     command(capfd, monkeypatch, "run")
     code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
-    assert (code, output) == (0, "Every source was made with the prompts, models and settings of today.\n")
+    assert (code, output) == (0, "Everything was made with the prompts, models and settings of today.\n")
 
     monkeypatch.setenv("LIGHTRAG_EXTRACTION__LANGUAGE", "German")
 
