@@ -70,7 +70,7 @@ def bring_up_to_date(
         names: Sources to look at; all when empty, none when None.
         display: Where progress is shown.
         backfill: Make anew what prompts, models, settings or code of today would make otherwise of the sources.
-        knowledge_base: And of the knowledge base: its summaries and vectors.
+        knowledge_base: And of the knowledge base, its summaries and vectors, unless a source waits for batches.
         command: What the runs have in common that it starts; given to go on with what another call began.
 
     Raises:
@@ -83,8 +83,7 @@ def bring_up_to_date(
     sources = chosen_sources(settings, names) if names is not None else []
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
         end_orphans(instance, home)
-        terms = {"backfill": backfill, "knowledge_base": knowledge_base}
-        runner = _Runner(settings, instance, display, command or str(uuid4()), **terms)
+        runner = _Runner(settings, instance, display, command or str(uuid4()), backfill=backfill)
         runner.sync_partitions(list(find_sources(settings)))
         outcome = Outcome()
         for source in sources:
@@ -96,7 +95,8 @@ def bring_up_to_date(
             except LightRAGError as error:
                 outcome.failed[source.name] = str(error)
         outcome.waiting = runner.waiting(sources)
-        outcome.published = runner.publish()
+        # What waits for answers will say other things: to summarise and embed all before would be paid for twice.
+        outcome.published = runner.publish(backfill=knowledge_base and not outcome.waiting)
         runner.ask()
         outcome.manifest = current_manifest(home)
         tables, versions = SourceTables(home), Versions.of(settings)
@@ -132,14 +132,12 @@ class _Runner:
         command: str,
         *,
         backfill: bool = False,
-        knowledge_base: bool = False,
     ) -> None:
         self._settings = settings
         self._home = Home(settings.home)
         self._instance = instance
         self._display = display
         self._backfill = backfill
-        self._knowledge_base = knowledge_base
         self._versions = Versions.of(settings)
         self._definitions = build_definitions(settings)
         self.command = command
@@ -174,12 +172,12 @@ class _Runner:
         waiting = sources_that_wait(self._settings.llm, self._home)
         return [source.name for source in sources if source.name in waiting]
 
-    def publish(self) -> Manifest | None:
+    def publish(self, *, backfill: bool) -> Manifest | None:
         """Run the merge and publication job when its result would differ from what is published."""
-        newest, wanted = newest_snapshot(self._home), next_inputs(self._versions, backfill=self._knowledge_base)
+        newest, wanted = newest_snapshot(self._home), next_inputs(self._versions, backfill=backfill)
         if newest.inputs == wanted if newest is not None else not wanted.sources:
             return None
-        self._execute("publish", tags={} if self._knowledge_base else KEEP_DRIFTED)
+        self._execute("publish", tags={} if backfill else KEEP_DRIFTED)
         return current_manifest(self._home)
 
     def ask(self) -> None:

@@ -72,7 +72,7 @@ class Histories(RuleBasedStateMachine):
         server.chat, server.fault = self.model.chat, self.model.fault
         self.files: dict[str, dict[str, str | bytes]] = {}
         self.options: dict[str, Any] = {"model": "first", "size": 1200, "prompt": None}
-        self.options |= {"brief": False, "dimensions": 64}
+        self.options |= {"brief": False, "dimensions": 512}
 
     @initialize(text=texts)
     def begin(self, text: str) -> None:
@@ -118,7 +118,7 @@ class Histories(RuleBasedStateMachine):
     def edit_summary_prompt(self, brief: bool) -> None:
         self.options["brief"] = brief
 
-    @rule(dimensions=st.sampled_from((32, 64)))
+    @rule(dimensions=st.sampled_from((256, 512)))
     def change_embedder(self, dimensions: int) -> None:
         self.options["dimensions"] = dimensions
 
