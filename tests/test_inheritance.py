@@ -1,6 +1,7 @@
 """Prompts and models of summaries and vectors that change: a run leaves what stands, a backfill makes it anew."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -20,9 +21,8 @@ from lightrag_dagster.cost.planning import make_plan
 from lightrag_dagster.cost.remaking import Remaking
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, StoreError
 from lightrag_dagster.inheritance import drifted_parts, next_inputs
-from lightrag_dagster.merging import incremental
-from lightrag_dagster.settings import ExtractionSettings, Settings, load_settings
-from lightrag_dagster.stores.generations import Generation
+from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
+from lightrag_dagster.stores.generations import Generation, generation_id
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.versions import Versions
 from resources import build_resources
@@ -38,12 +38,6 @@ MORE = FILES | {"more.txt": "Jonas Feld visited Halden Weir.", "other.txt": "Ull
 
 def answer(body: dict[str, Any]) -> str:
     return ("In brief: " if BRIEF in body["messages"][0]["content"] else "") + offline_answer(body)
-
-
-@pytest.fixture(params=[9.0, -1.0], ids=["what changed", "everything"])
-def merging(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Merge what changed alone, then everything: what stands is the same."""
-    monkeypatch.setattr(incremental, "MOST_CHANGED", request.param)
 
 
 @pytest.fixture
@@ -89,7 +83,7 @@ def remaking(settings: Settings) -> Remaking:
     return planned
 
 
-def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loopback, merging: None) -> None:
+def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -> None:
     run(make())
     before, first = descriptions(make()), published(make())
     edited = make(brief=True)
@@ -142,9 +136,8 @@ def test_another_embedder_waits_for_a_backfill(make: Make, loopback: Loopback) -
     with KnowledgeBase.open(settings=other) as knowledge:
         knowledge.retrieve("Halden Weir", mode="naive")
     assert asked(loopback) == {"first": 1}
-    clean = make("clean")
-    run(clean)
-    assert published(other).snapshot_id == published(clean).snapshot_id
+    second = published(other)
+    assert second.inputs.recipe == first.inputs.recipe
 
     planned = remaking(other)
     assert (planned.summary_calls, planned.embedding_calls) == ((0, 0), (3, 3))
@@ -160,7 +153,7 @@ def test_another_embedder_waits_for_a_backfill(make: Make, loopback: Loopback) -
 
     run(make(), backfill=True)
     assert asked(loopback) == Counter()
-    assert published(make()).snapshot_id == published(clean).snapshot_id
+    assert published(make()).snapshot_id == second.snapshot_id
 
 
 def test_an_embedder_that_is_gone_names_the_way_out(make: Make, loopback: Loopback) -> None:
@@ -189,19 +182,6 @@ def test_an_embedder_of_another_version_names_the_way_out(make: Make) -> None:
         run(make())
 
 
-def test_settings_of_the_merge_are_inherited(make: Make, loopback: Loopback) -> None:
-    run(make())
-    stricter = make(summarised=2)
-    assert run(stricter).drifted == ["summaries"]
-    write_source(stricter, "notes", MORE)
-    run(stricter)
-    clean = make("clean")
-    run(clean)
-    assert published(stricter).snapshot_id == published(clean).snapshot_id
-    run(stricter, backfill=True)
-    assert published(stricter).snapshot_id != published(clean).snapshot_id
-
-
 def test_a_backfill_may_be_automatic_or_of_the_knowledge_base_alone(make: Make, loopback: Loopback) -> None:
     run(make())
     automatic = make(brief=True, backfill="automatic")
@@ -214,13 +194,6 @@ def test_a_backfill_may_be_automatic_or_of_the_knowledge_base_alone(make: Make, 
         outcome = bring_up_to_date(make(), None, shown, knowledge_base=True)
     assert (outcome.ingested, outcome.drifted) == ([], [])
     assert published(make()).rows["raw_documents"] == len(FILES)
-
-
-def test_an_edited_extraction_prompt_alone_publishes_nothing(make: Make) -> None:
-    run(make())
-    german = make().model_copy(update={"extraction": ExtractionSettings(language="German", gleaning=0)})
-    outcome = run(german)
-    assert (outcome.published, outcome.drifted) == (None, ["notes"])
 
 
 def test_dagster_learns_how_a_generation_was_made(make: Make, loopback: Loopback) -> None:
@@ -269,12 +242,67 @@ def test_a_damaged_generation_that_is_followed_is_not_paid_for_again(make: Make,
     assert drifted_parts(Versions.of(edited)) == []
 
 
-def test_a_generation_of_an_older_version_has_nothing_to_inherit(make: Make) -> None:
-    run(make())
-    manifest = Home(make().home).generation(published(make()).snapshot_id) / "manifest.json"
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings of a home that is published, to be read only."""
+    folder = tmp_path_factory.mktemp("offline")
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    write_source(settings, "notes", {"river.md": RIVER})
+    run(settings)
+    return settings
+
+
+def changed(settings: Settings, **sections: dict[str, Any]) -> Settings:
+    """Return settings with some values of some sections changed."""
+    copies = {name: getattr(settings, name).model_copy(update=values) for name, values in sections.items()}
+    return settings.model_copy(update=copies)
+
+
+@pytest.mark.parametrize(
+    ("change", "parts", "follows"),
+    [
+        ({}, [], False),
+        ({"llm": {"roles": {"summarise": RoleSettings(temperature=0.7)}, "provider": "openai"}}, ["summaries"], True),
+        ({"merging": {"summary_min_descriptions": 2}}, ["summaries"], False),
+        ({"merging": {"max_chunks_per_entity": 5}}, ["summaries"], False),
+        ({"chunking": {"encoding": "cl100k_base"}}, ["summaries"], False),
+        ({"embedding": {"dimensions": 512}}, ["vectors"], False),
+        ({"embedding": {"provider": "openai"}, "merging": {"language": "German"}}, ["summaries", "vectors"], False),
+        ({"embedding": {"model": "ignored", "batch_size": 3, "max_input_tokens": 99}}, [], False),
+        ({"extraction": {"language": "German"}}, [], False),
+        ({"query": {"top_k": 3}}, [], False),
+    ],
+)
+def test_what_is_inherited(offline: Settings, change: dict[str, Any], parts: list[str], follows: bool) -> None:
+    now, before = Versions.of(changed(offline, **change)), published(offline)
+    assert drifted_parts(now) == parts
+    assert next_inputs(now) == before.inputs
+    everything = next_inputs(now, backfill=True)
+    assert everything.recipe is not None
+    assert everything.recipe.differences(now.recipe) == set()
+    assert (generation_id(everything) == before.snapshot_id) == (not parts and "extraction" not in change)
+
+    # Where something is to be merged, it is merged as the newest snapshot was.
+    more = now.settings.model_copy(update={"named_sources": {"more": SourceSettings(uri=str(offline.sources))}})
+    recipe, inherited = next_inputs(Versions.of(more)).recipe, before.inputs.recipe
+    assert recipe is not None
+    assert inherited is not None
+    assert (recipe.merging, recipe.encoding, recipe.embedder) == (
+        inherited.merging,
+        inherited.encoding,
+        inherited.embedder,
+    )
+    assert recipe.follows == (before.snapshot_id if follows else None)
+    assert (recipe.summaries, recipe.extractions) == (now.recipe.summaries, now.recipe.extractions)
+
+
+def test_a_generation_of_an_older_version_has_nothing_to_inherit(offline: Settings, tmp_path: Path) -> None:
+    shutil.copytree(offline.home, tmp_path / "home")
+    old = offline.model_copy(update={"home": tmp_path / "home"})
+    manifest = Home(old.home).generation(published(old).snapshot_id) / "manifest.json"
     record = json.loads(manifest.read_text())
     del record["inputs"]["recipe"], record["vectors"]["max_input_tokens"]
     manifest.write_text(json.dumps(record))
-    now = Versions.of(make(brief=True))
+    now = Versions.of(changed(old, embedding={"dimensions": 512}))
     assert drifted_parts(now) == []
     assert next_inputs(now).recipe == now.recipe

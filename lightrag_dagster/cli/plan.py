@@ -40,7 +40,8 @@ def print_plan(console: Console, plan: Plan) -> None:
             str(one.chunks_failed),
             f"{one.question_tokens:,}",
         )
-    console.print(table)
+    if plan.sources:
+        console.print(table)
     costs = Table("", "calls", "input tokens", "output tokens", "real time", "by batch")
     costs.add_row(
         "extraction",
@@ -65,7 +66,10 @@ def print_plan(console: Console, plan: Plan) -> None:
     costs.add_row("all", "", "", "", dollars(plan.total), dollars(plan.total_by_batch), style="bold")
     console.print(costs)
     basis = "what this home has asked before" if plan.history else "a wide guess, since this home has no past yet"
-    console.print(f"First questions are counted; what follows from the answers is {basis}.")
+    if plan.sources:
+        console.print(f"First questions are counted; what follows from the answers is {basis}.")
+    if plan.remaking:
+        console.print("Summaries and vectors that are made anew are counted; how long the summaries are is not known.")
     if not plan.known_price:
         console.print("A model's price is not known and counts as nothing: set llm.prices or embedding.prices.")
 

@@ -119,13 +119,5 @@ def past_of(
     )
 
 
-def output_a_summary(ledger: Ledger, longest: int) -> Range:
-    """Return how long a summary is, from those that this home has bought, else up to `longest`. Tokens."""
-    bought = ledger.by_purpose().get("summarise")
-    if bought is None or not bought.calls:
-        return Range(0, longest)
-    return _about(bought.output_tokens / bought.calls)
-
-
 def _about(value: float) -> Range:
     return Range(value * (1 - _MARGIN), value * (1 + _MARGIN))

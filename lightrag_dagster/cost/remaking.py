@@ -1,7 +1,8 @@
 """What making the texts and vectors of the knowledge base anew would take.
 
 The merge is rehearsed against the response store. A summary that is not stored there is imagined to be as long as it
-may be, so that what is made of it, a summary of summaries or a vector, is counted at its most.
+may be, so that what is made of it, a summary of summaries or a vector, is counted at its most. How long earlier ones
+were says little: it is mostly another prompt or model that asks for new ones.
 """
 
 from dataclasses import dataclass
@@ -10,8 +11,7 @@ import duckdb
 
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.cost.ledger import Ledger
-from lightrag_dagster.cost.past import CountTokens, Range, output_a_summary, question_tokens
+from lightrag_dagster.cost.past import CountTokens, Range, question_tokens
 from lightrag_dagster.cost.prices import price_of
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.embedding.batches import batches
@@ -76,8 +76,7 @@ def rehearse_remaking(versions: Versions, responses: ResponseStore) -> Remaking:
     )
     calls = Range(len(model.certain), len(model.certain) + len(model.derived))
     asked = Range(sum(model.certain), sum(model.certain) + sum(model.derived))
-    answered = output_a_summary(Ledger(home.ledger), settings.merging.summary_max_tokens)
-    answered = Range(calls.low * answered.low, calls.high * answered.high)
+    answered = Range(0, calls.high * settings.merging.summary_max_tokens)
     tables = _missing_texts(home, inputs, merged, versions.embedder)
     requests = sum(sum(1 for _ in batches(texts, embedding)) for texts in tables)
     embedded = Range(*(_tokens(tables, counts, embedding.max_input_tokens, imagined=both) for both in (False, True)))

@@ -190,16 +190,16 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
 
 
-def test_only_groups_with_other_descriptions_are_summarised_again(tmp_path: Path, followed: None) -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_only_groups_with_other_descriptions_are_summarised_again(tmp_path: Path, followed: None, whole: bool) -> None:
     inputs = simple(tmp_path, BEFORE)
     first = Exact()
     previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, first, summary_min_descriptions=2))
     # The new chunk touches Bergen too, since it is an end of a relation in it, but describes it no further.
     second = Exact()
-    merged = merged_from(
-        simple(tmp_path, [*BEFORE, ("c4", "Marta")]), tmp_path, second, previous, summary_min_descriptions=2
-    )
-    assert merged.changed_chunks == 1
+    now, previous = simple(tmp_path, [*BEFORE, ("c4", "Marta")]), previous._replace(whole=whole)
+    merged = merged_from(now, tmp_path, second, previous, summary_min_descriptions=2)
+    assert merged.changed_chunks == (1 if whole else None)
     assert sorted(map(subject_of, first.requests)) == ["Bergen", "Bergen — Marta", "Marta"]
     assert sorted(map(subject_of, second.requests)) == ["Bergen — Marta", "Marta"]
 
