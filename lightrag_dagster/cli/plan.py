@@ -40,19 +40,19 @@ def print_plan(console: Console, plan: Plan) -> None:
             str(one.chunks_failed),
             f"{one.question_tokens:,}",
         )
+    costs = Table("", "calls", "input tokens", "output tokens", "real time", "by batch")
     if plan.sources:
         console.print(table)
-    costs = Table("", "calls", "input tokens", "output tokens", "real time", "by batch")
-    costs.add_row(
-        "extraction",
-        number(plan.calls),
-        number(plan.input_tokens),
-        number(plan.output_tokens),
-        dollars(plan.extraction),
-        dollars(plan.extraction_by_batch),
-    )
-    costs.add_row("summaries", "", "", "", dollars(plan.summaries), dollars(plan.summaries))
-    costs.add_row("embeddings", "", "", "", dollars(plan.embeddings), dollars(plan.embeddings))
+        costs.add_row(
+            "extraction",
+            number(plan.calls),
+            number(plan.input_tokens),
+            number(plan.output_tokens),
+            dollars(plan.extraction),
+            dollars(plan.extraction_by_batch),
+        )
+        costs.add_row("summaries", "", "", "", *[dollars(plan.summaries)] * 2)
+        costs.add_row("embeddings", "", "", "", *[dollars(plan.embeddings)] * 2)
     if anew := plan.remaking:
         costs.add_row(
             "summaries anew",
@@ -68,8 +68,8 @@ def print_plan(console: Console, plan: Plan) -> None:
     basis = "what this home has asked before" if plan.history else "a wide guess, since this home has no past yet"
     if plan.sources:
         console.print(f"First questions are counted; what follows from the answers is {basis}.")
-    if plan.remaking:
-        console.print("Summaries and vectors that are made anew are counted; how long the summaries are is not known.")
+    if plan.remaking and plan.remaking.summary_calls.high:
+        console.print("Summaries that are made anew are counted; how long they will be is not known.")
     if not plan.known_price:
         console.print("A model's price is not known and counts as nothing: set llm.prices or embedding.prices.")
 
