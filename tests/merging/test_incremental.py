@@ -174,6 +174,35 @@ def test_it_always_equals_a_merge_of_everything(
     check(tmp_path_factory.mktemp("merge"), first, history, [*fails[: len(history)], False], limits)
 
 
+class Briefer(Exact):
+    """Answers otherwise, as by another prompt."""
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        return ChatResponse(f"In brief: {(await super().complete(request)).text}")
+
+
+@histories
+@bounds(max_examples=8, derandomize=True, **BOUNDS)
+def test_what_stands_under_another_prompt_does_not_depend_on_how_much_is_merged(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    first: State,
+    history: Any,
+    fails: Any,
+    limits: Any,
+) -> None:
+    monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
+    folder = tmp_path_factory.mktemp("merge")
+    limits = limits | {"summary_min_descriptions": 2}
+    inputs = inputs_of(folder, first)
+    previous = stored(folder, inputs, merged_from(inputs, folder, Exact(fails[0]), **limits))
+    now = inputs_of(folder, changed(first, history[0]))
+    followed = merged_from(now, folder, Briefer(), previous, **limits)
+    everything = merged_from(now, folder, Briefer(), previous._replace(whole=False), **limits)
+    for name in schemas.MERGED_TABLES:
+        assert getattr(followed, name).to_pylist() == getattr(everything, name).to_pylist()
+
+
 BEFORE = [("c1", "Marta"), ("c1", "Bergen"), ("c2", "Marta"), ("c2", "Bergen"), ("c3", "Öre")]
 
 
