@@ -196,7 +196,8 @@ def test_what_stands_under_another_prompt_does_not_depend_on_how_much_is_merged(
     limits = limits | {"summary_min_descriptions": 2}
     inputs = inputs_of(folder, first)
     previous = stored(folder, inputs, merged_from(inputs, folder, Exact(fails[0]), **limits))
-    now = inputs_of(folder, changed(first, history[0]))
+    # One mention comes or goes, so that much stands.
+    now = inputs_of(folder, first._replace(entities=first.entities ^ set(sorted(history[0][0].entities)[:1])))
     followed = merged_from(now, folder, Briefer(), previous, **limits)
     everything = merged_from(now, folder, Briefer(), previous._replace(whole=False), **limits)
     for name in schemas.MERGED_TABLES:
