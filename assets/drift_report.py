@@ -7,8 +7,10 @@ import dagster as dg
 from assets.metadata import OWNERS, Metadata, stopwatch
 from lightrag_dagster.cost.plan import Plan
 from lightrag_dagster.identity import digest
+from lightrag_dagster.inheritance import drifted_parts
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.states import PUBLISHED, SourceState, backfill_plan, source_states
+from lightrag_dagster.versions import Versions
 
 
 @dg.asset(
@@ -16,8 +18,8 @@ from lightrag_dagster.states import PUBLISHED, SourceState, backfill_plan, sourc
     group_name="operations",
     kinds={"python"},
     owners=OWNERS,
-    description="Which sources were made with other prompts, models or settings than today's, what a backfill of them "
-    "would cost, and what of each source is not published yet.",
+    description="What was made with other prompts, models or settings than today's, what a backfill of it would cost, "
+    "and what of each source is not published yet.",
     check_specs=[
         dg.AssetCheckSpec(
             "all_published",
@@ -30,18 +32,22 @@ def drift_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult:
     """Compare what every table was made with, and from, with what it would be now."""
     with stopwatch() as watch:
         states = source_states(settings)
-        plan = backfill_plan(settings, states)
+        plan, parts = backfill_plan(settings, states), drifted_parts(Versions.of(settings))
+        anew = plan.remaking if plan else None
     pending = {one.source: one.state for one in states if one.state != PUBLISHED}
     metadata: Metadata = {
         "sources": dg.MetadataValue.md(_table(states, plan)),
         "drifted": sum(bool(one.drifted) for one in states),
         "chunks_to_ask_about": sum(source.chunks_new for source in plan.sources) if plan else 0,
+        "drifted_of_knowledge_base": ", ".join(parts),
+        "summaries_to_make_at_most": anew.summary_calls.high if anew else 0,
+        "tokens_to_embed_at_most": anew.embedding_tokens.high if anew else 0,
         "backfill_cost_usd_low": plan.total.low if plan else 0.0,
         "backfill_cost_usd_high": plan.total.high if plan else 0.0,
         "seconds": watch.seconds,
     }
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(digest([[one.source, one.state, one.drifted] for one in states])),
+        data_version=dg.DataVersion(digest([[one.source, one.state, one.drifted] for one in states], parts)),
         metadata=metadata,
         check_results=[
             dg.AssetCheckResult(

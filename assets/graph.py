@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, WRITER_POOL, stopwatch
+from assets.metadata import OWNERS, WRITER_POOL, made_by, stopwatch
 from lightrag_dagster.stores.generations import ADJACENCY
 from resources import GenerationsResource
 
@@ -38,5 +38,6 @@ def knowledge_graph(generations: GenerationsResource) -> dg.MaterializeResult:
             )
     return dg.MaterializeResult(
         data_version=dg.DataVersion(generation.id),
+        tags=made_by(generation.inputs().fingerprint),
         metadata={**counts.model_dump(), "generation": generation.id, "seconds": watch.seconds},
     )

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, WRITER_POOL, stopwatch
+from assets.metadata import OWNERS, WRITER_POOL, made_by, stopwatch
 from lightrag_dagster.errors import IntegrityError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.publication import publish
@@ -39,6 +39,7 @@ def knowledge_base(settings: dg.ResourceParam[Settings], generations: Generation
             collect_garbage(home, settings.retention.snapshots, dry_run=False)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.snapshot_id),
+        tags=made_by(manifest.inputs.fingerprint),
         metadata={
             "snapshot_id": manifest.snapshot_id,
             "sequence": manifest.sequence,

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, OWNERS, account_of, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, OWNERS, account_of, keeps_drifted, made_by, stopwatch, table_metadata
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.identity import table_version
+from lightrag_dagster.inheritance import next_inputs
 from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.acceptance import wanted_inputs
 from lightrag_dagster.stores.generations import Generation, set_newest, start
 from lightrag_dagster.stores.manifest import GenerationInputs
 from lightrag_dagster.versions import Versions
@@ -56,23 +55,24 @@ def merged(
     versions = Versions.of(settings)
 
     async def run(generation: Generation, inputs: GenerationInputs) -> "tuple[Merged, Usage]":
+        recipe = inputs.recipe or versions.recipe
         async with chat_model.open("summarise", account_of(context, settings)) as model:
             result = await merge(
                 merge_inputs(generation.home, inputs),
-                previous=find_previous(generation.home, inputs.fingerprint),
+                previous=find_previous(generation.home, inputs),
                 scratch=generation.home.generation(generation.id),
-                extraction_fingerprint=versions.extractions,
-                embedder_identity=versions.embedder,
+                extraction_fingerprint=recipe.extractions,
+                embedder_identity=recipe.embedder.identity,
                 model=model,
                 prompts=versions.prompts,
-                settings=settings.merging,
-                count_tokens=load_tokenizer(settings.chunking.encoding).counts,
+                settings=recipe.merging,
+                count_tokens=load_tokenizer(recipe.encoding).counts,
                 max_concurrency=settings.llm.of("summarise").max_concurrency,
             )
             return result, model.usage
 
     with stopwatch() as watch, generations.building() as home:
-        inputs = wanted_inputs(home, list(find_sources(settings)), versions.generation)
+        inputs = next_inputs(versions, backfill=not keeps_drifted(context, settings))
         generation = start(home, inputs)
         usage, extent = Usage(), "nothing"
         if not all(generation.has(name) for name in MERGED_TABLES):
@@ -87,6 +87,7 @@ def merged(
         yield dg.MaterializeResult(
             asset_key=name,
             data_version=dg.DataVersion(table_version(table)),
+            tags=made_by(inputs.fingerprint),
             metadata=table_metadata(
                 table,
                 seconds=watch.seconds,

@@ -18,7 +18,7 @@ COMMAND_TAG = "lightrag/command"
 KEEP_DRIFTED = {"lightrag/drift": "keep"}
 """Run tags of what follows changed files by itself: rows that today's prompts or settings would make otherwise stay.
 
-A run without them, as a person starts it in the UI or by `dg launch`, brings its partition up to date."""
+A run without them, as a person starts it in the UI or by `dg launch`, brings what it makes up to date."""
 
 OWNERS = ["team:data-platform"]
 # One run at a time asks a language model, so that the limits of a run are those of the home.

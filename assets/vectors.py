@@ -4,12 +4,14 @@ from typing import Any
 
 import dagster as dg
 
-from assets.metadata import OWNERS, WRITER_POOL, account_of, stopwatch
+from assets.metadata import OWNERS, WRITER_POOL, account_of, made_by, stopwatch
 from lightrag_dagster.blocking import wait_for
+from lightrag_dagster.inheritance import explaining_inherited
 from lightrag_dagster.llm.protocol import Usage
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.generations import Generation
 from lightrag_dagster.stores.manifest import VectorTable
+from lightrag_dagster.versions import Versions
 from resources import EmbedderResource, GenerationsResource
 
 
@@ -23,15 +25,17 @@ def _vectors(
     from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
 
     async def build(generation: Generation) -> tuple[VectorTable, Usage]:
-        async with embedder.open(account_of(context, settings)) as model:
-            entry = await build_vectors(generation, name, model, settings.embedding)
+        async with embedder.open(account_of(context, settings), chosen) as model:
+            entry = await build_vectors(generation, name, model, chosen.settings(settings.embedding))
             if name == "chunk_vectors":
                 save_corpus_state(generation, model)
             return entry, model.usage
 
     with stopwatch() as watch, generations.building():
-        generation = generations.newest()
-        entry, usage = wait_for(build(generation))
+        generation, now = generations.newest(), Versions.of(settings).recipe
+        chosen = (generation.inputs().recipe or now).embedder
+        with explaining_inherited(chosen, now.embedder):
+            entry, usage = wait_for(build(generation))
     metadata: dict[str, Any] = {
         "dagster/row_count": entry.rows,
         "lance_table": entry.table,
@@ -46,7 +50,11 @@ def _vectors(
         "cost_usd": usage.cost_usd,
         "seconds": watch.seconds,
     }
-    return dg.MaterializeResult(data_version=dg.DataVersion(f"{generation.id}/{entry.table}"), metadata=metadata)
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(f"{generation.id}/{entry.table}"),
+        tags=made_by(chosen.identity),
+        metadata=metadata,
+    )
 
 
 @dg.asset(

@@ -113,7 +113,7 @@ _PROVENANCE = [
 ]
 
 _FINGERPRINTS = [
-    _field("text_fingerprint", pa.string(), "Hash of what the description is made from."),
+    _field("text_fingerprint", pa.string(), "Hash of the descriptions that the description is made from."),
     _field("embedding_fingerprint", pa.string(), "Hash of the embedded text and the embedding model."),
     _field("row_fingerprint", pa.string(), "Hash of every other column."),
 ]

@@ -8,6 +8,7 @@ from lightrag_dagster.cost.planning import make_plan
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, find_sources
 from lightrag_dagster.errors import SourceError
+from lightrag_dagster.inheritance import drifted_parts
 from lightrag_dagster.llm.batch.ledger import sources_that_wait
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import drifted, first_stale
@@ -46,7 +47,10 @@ def source_states(settings: Settings) -> list[SourceState]:
 
 
 def backfill_plan(settings: Settings, states: Sequence[SourceState]) -> Plan | None:
-    """Return what a backfill of all that has drifted would cost, or None when nothing has, or it cannot be listed."""
+    """Return what a backfill of all that has drifted would cost, or None when nothing has.
+
+    Sources that cannot be listed are left out.
+    """
     names = []
     for name, source in find_sources(settings).items():
         if any(one.source == name and one.drifted for one in states):
@@ -55,7 +59,9 @@ def backfill_plan(settings: Settings, states: Sequence[SourceState]) -> Plan | N
             except SourceError:
                 continue
             names.append(name)
-    return make_plan(settings, names, backfill=True) if names else None
+    if not names and not drifted_parts(Versions.of(settings)):
+        return None
+    return make_plan(settings, names or None, backfill=True, knowledge_base=True)
 
 
 def _state(tables: SourceTables, source: Source, versions: Versions) -> str:

@@ -12,13 +12,14 @@ from lightrag_dagster.identity import digest
 from lightrag_dagster.llm.providers import chat_identity, embedder_identity
 from lightrag_dagster.prompts import Prompts, load_prompts
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.stores.manifest import Embedder, Recipe
 
 _REVISIONS = {
     "raw_documents": 1,
     "chunks": 1,
     "extractions": 2,
     "mentions": 1,
-    "merge": 2,
+    "merge": 3,
     "stores": 3,
     "report": 1,
 }
@@ -64,16 +65,22 @@ class Versions:
         return digest(_REVISIONS["mentions"])
 
     @cached_property
-    def merge(self) -> str:
-        """Of merging and summarising."""
-        return digest(
-            _REVISIONS["merge"],
-            self.settings.merging.model_dump(),
-            self.settings.chunking.encoding,  # counts the tokens of descriptions
-            self.prompts.fingerprint("summary"),
-            chat_identity(self.settings.llm.of("summarise")),
-            self.embedder,
-            self.extractions,
+    def recipe(self) -> Recipe:
+        """How a generation is made of the accepted tables, unless it inherits how the one before was."""
+        embedding = self.settings.embedding
+        return Recipe(
+            code=digest(_REVISIONS["merge"], _REVISIONS["stores"]),
+            extractions=self.extractions,
+            summaries=digest(self.prompts.fingerprint("summary"), chat_identity(self.settings.llm.of("summarise"))),
+            merging=self.settings.merging,
+            encoding=self.settings.chunking.encoding,
+            embedder=Embedder(
+                provider=embedding.provider,
+                model=embedding.model,
+                dimensions=embedding.dimensions,
+                max_input_tokens=embedding.max_input_tokens,
+                identity=self.embedder,
+            ),
         )
 
     @cached_property
@@ -84,7 +91,7 @@ class Versions:
     @cached_property
     def generation(self) -> str:
         """Of everything that is built from the accepted tables."""
-        return digest(_REVISIONS["stores"], self.merge)
+        return self.recipe.fingerprint
 
     @cached_property
     def answers(self) -> str:
@@ -115,10 +122,10 @@ class Versions:
             "extractions": self.extractions,
             "entity_mentions": self.mentions,
             "relation_mentions": self.mentions,
-            "entities": self.merge,
-            "relations": self.merge,
-            "entity_evidence": self.merge,
-            "relation_evidence": self.merge,
+            "entities": self.generation,
+            "relations": self.generation,
+            "entity_evidence": self.generation,
+            "relation_evidence": self.generation,
             "chunk_vectors": self.embedder,
             "entity_vectors": self.embedder,
             "relation_vectors": self.embedder,

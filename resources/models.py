@@ -12,6 +12,7 @@ from lightrag_dagster.llm.providers import Account, open_chat_model, open_embedd
 from lightrag_dagster.llm.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
 from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stores.manifest import Embedder
 
 if TYPE_CHECKING:
     from lightrag_dagster.llm.batch.model import BatchedChatModel
@@ -54,13 +55,13 @@ class ChatModelResource(dg.ConfigurableResource):
 class EmbedderResource(dg.ConfigurableResource):
     """The embedding model, behind the home's vector store: nothing is embedded twice.
 
-    async with embedder.open(account) as model:
+    async with embedder.open(account, recipe.embedder) as model:
         vectors = await model.embed_documents(texts)
     """
 
     home: str = Field(description="Home whose vector store is used.")
     options: dict[str, Any] = Field(default={}, description="Settings of `embedding`: provider, model, limits.")
 
-    def open(self, account: Account) -> AbstractAsyncContextManager[StoredEmbedder]:
-        """Open the embedder for one block."""
-        return open_embedder(EmbeddingSettings(**self.options), Home(Path(self.home)), account)
+    def open(self, account: Account, embedder: Embedder) -> AbstractAsyncContextManager[StoredEmbedder]:
+        """Open an embedder, which need not be the one of the settings, for one block."""
+        return open_embedder(embedder.settings(EmbeddingSettings(**self.options)), Home(Path(self.home)), account)

@@ -47,9 +47,9 @@ def write_source(settings: Settings, source: str, files: Mapping[str, str | byte
 
 
 def run(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
-    """Bring the knowledge base up to date, without a terminal."""
+    """Bring the knowledge base up to date, without a terminal; a backfill without names is one of everything."""
     with display(Console(quiet=True)) as shown:
-        return bring_up_to_date(settings, names, shown, backfill=backfill)
+        return bring_up_to_date(settings, names, shown, backfill=backfill, knowledge_base=backfill and not names)
 
 
 def published(settings: Settings) -> Manifest:

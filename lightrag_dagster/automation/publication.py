@@ -4,15 +4,14 @@ import time
 
 import dagster as dg
 
+from assets.metadata import KEEP_DRIFTED
 from lightrag_dagster.automation.runs import UNDER_WAY, end_orphans
 from lightrag_dagster.automation.values import PUBLICATION_CHECK_SECONDS, PUBLICATION_RETRY_SECONDS
-from lightrag_dagster.documents.sources import find_sources
+from lightrag_dagster.inheritance import next_inputs
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.acceptance import wanted_inputs
 from lightrag_dagster.stores.generations import generation_id
-from lightrag_dagster.stores.history import held
+from lightrag_dagster.stores.history import newest_snapshot
 from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.publication import current_manifest, snapshots
 from lightrag_dagster.versions import Versions
 
 
@@ -33,12 +32,11 @@ def publish_accepted(
     jobs = [dg.RunsFilter(job_name=job, statuses=UNDER_WAY) for job in ("ingest", "publish")]
     if any(context.instance.get_runs_count(job) for job in jobs):
         return dg.SkipReason("waiting for the runs under way")
-    wanted = wanted_inputs(home, list(find_sources(settings)), Versions.of(settings).generation)
-    newest = snapshots(home)[-1] if held(home) else current_manifest(home)
+    wanted, newest = next_inputs(Versions.of(settings)), newest_snapshot(home)
     if not wanted.sources:
         return dg.SkipReason("no source has an accepted version yet")
     if newest is not None and newest.inputs == wanted:
         return dg.SkipReason("the newest snapshot holds what is accepted")
     # The same inputs are tried again after a while: what failed may have been mended outside.
     bucket = int(time.time() // PUBLICATION_RETRY_SECONDS)
-    return dg.RunRequest(run_key=f"{generation_id(wanted)} {bucket}")
+    return dg.RunRequest(run_key=f"{generation_id(wanted)} {bucket}", tags=KEEP_DRIFTED)

@@ -90,14 +90,17 @@ def plan(
 @app.command()
 def backfill(
     source: _Sources = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every source that has drifted.")] = False,
+    knowledge_base: Annotated[
+        bool, typer.Option("--knowledge-base", help="Its summaries and vectors, over all sources.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All that has drifted.")] = False,
     max_cost: _MaxCost = None,
 ) -> None:
     """Make anew what edited prompts, models or settings would make otherwise; without options, show the price."""
     from lightrag_dagster.cli.backfill import run_backfill
 
-    console = _console()
-    raise typer.Exit(run_backfill(console, source or [], everything=everything, max_cost=max_cost))
+    wanted = {"everything": everything, "knowledge_base": knowledge_base}
+    raise typer.Exit(run_backfill(_console(), source or [], **wanted, max_cost=max_cost))
 
 
 @app.command()

@@ -8,31 +8,44 @@ from lightrag_dagster.cli.pipeline import bring_up_to_date
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.run import print_outcome
+from lightrag_dagster.cost.plan import Plan
 from lightrag_dagster.cost.planning import make_plan
+from lightrag_dagster.inheritance import drifted_parts
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.states import backfill_plan, source_states
+from lightrag_dagster.versions import Versions
 
 
-def run_backfill(console: Console, names: Sequence[str], *, everything: bool, max_cost: float | None) -> int:
-    """Print the price, then bring the named sources, or all that have drifted, up to date and publish.
+def run_backfill(
+    console: Console, names: Sequence[str], *, everything: bool, knowledge_base: bool, max_cost: float | None
+) -> int:
+    """Print the price, then bring the named sources, the knowledge base, or all that has drifted up to date; publish.
 
-    Without a name and without `everything` the price is all that happens. What was answered stays, so that a backfill
+    Where none of it is asked for, the price of all is all that happens. What was answered stays, so that a backfill
     that was interrupted goes on where it stopped. Returns the exit code: 0, or 1 when a source failed.
     """
     settings = load_settings()
-    states = source_states(settings)
-    chosen = list(names) or [one.source for one in states if one.drifted]
-    if not chosen:
-        console.print("Every source was made with the prompts, models and settings of today.")
+    states, parts = source_states(settings), drifted_parts(Versions.of(settings))
+    drifted = [one.source for one in states if one.drifted]
+    if not names and not drifted and not parts:
+        console.print("Everything was made with the prompts, models and settings of today.")
         return 0
-    plan = make_plan(settings, chosen, backfill=True) if names else backfill_plan(settings, states)
+    if names or (knowledge_base and not everything):
+        chosen: Sequence[str] | None = names or None
+        plan: Plan | None = make_plan(settings, chosen, backfill=True, knowledge_base=knowledge_base)
+    else:
+        chosen, plan = drifted or None, backfill_plan(settings, states)
     if plan is not None:
         print_plan(console, plan)
-    if not names and not everything:
-        console.print(f"Nothing was started. These have drifted: {', '.join(chosen)}; add --all or --source.")
+    if not (names or everything or knowledge_base):
+        console.print(
+            f"Nothing was started. These have drifted: {', '.join(drifted + parts)}; add --all, --source or "
+            "--knowledge-base."
+        )
         return 0
+    knowledge_base |= everything and not names
     if max_cost is not None:
         settings = settings.model_copy(update={"llm": settings.llm.model_copy(update={"max_cost_usd": max_cost})})
     with display(console) as shown:
-        outcome = bring_up_to_date(settings, chosen, shown, backfill=True)
+        outcome = bring_up_to_date(settings, chosen, shown, backfill=True, knowledge_base=knowledge_base)
     return print_outcome(console, outcome)

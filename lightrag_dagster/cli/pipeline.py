@@ -18,16 +18,16 @@ from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources, find_sources
 from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
 from lightrag_dagster.evaluation.questions import read_gold
+from lightrag_dagster.inheritance import drifted_parts, next_inputs
 from lightrag_dagster.llm.batch.ledger import sources_that_wait
 from lightrag_dagster.query.questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.staleness import drifted, first_stale
-from lightrag_dagster.stores.acceptance import wanted_inputs
-from lightrag_dagster.stores.history import held
+from lightrag_dagster.stores.history import newest_snapshot
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.lock import building
 from lightrag_dagster.stores.manifest import Manifest
-from lightrag_dagster.stores.publication import current_manifest, snapshots
+from lightrag_dagster.stores.publication import current_manifest
 from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
 from lightrag_dagster.versions import Versions
 
@@ -41,8 +41,8 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 class Outcome:
     """What a run did.
 
-    `waiting` are the sources that wait for batches at the provider, `drifted` those that were left as older prompts,
-    models or settings made them.
+    `waiting` are the sources that wait for batches at the provider. `drifted` is what was left as older prompts, models
+    or settings made it: names of sources, and then `summaries` and `vectors` of the knowledge base.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -56,19 +56,21 @@ class Outcome:
 
 def bring_up_to_date(
     settings: Settings,
-    names: Sequence[str],
+    names: Sequence[str] | None,
     display: Display,
     *,
     backfill: bool = False,
+    knowledge_base: bool = False,
     command: str | None = None,
 ) -> Outcome:
     """Ingest the sources that changed, then merge and publish when the result would differ.
 
     Args:
         settings: Settings of this run.
-        names: Sources to look at; all when empty.
+        names: Sources to look at; all when empty, none when None.
         display: Where progress is shown.
-        backfill: Make anew what prompts, models, settings or code of today would make otherwise.
+        backfill: Make anew what prompts, models, settings or code of today would make otherwise of the sources.
+        knowledge_base: And of the knowledge base, its summaries and vectors, unless a source waits for batches.
         command: What the runs have in common that it starts; given to go on with what another call began.
 
     Raises:
@@ -78,7 +80,7 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home(settings.home)
-    sources = chosen_sources(settings, names)
+    sources = chosen_sources(settings, names) if names is not None else []
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
         end_orphans(instance, home)
         runner = _Runner(settings, instance, display, command or str(uuid4()), backfill=backfill)
@@ -93,11 +95,13 @@ def bring_up_to_date(
             except LightRAGError as error:
                 outcome.failed[source.name] = str(error)
         outcome.waiting = runner.waiting(sources)
-        outcome.published = runner.publish()
+        # What waits for answers will say other things: to summarise and embed all before would be paid for twice.
+        outcome.published = runner.publish(backfill=knowledge_base and not outcome.waiting)
         runner.ask()
         outcome.manifest = current_manifest(home)
         tables, versions = SourceTables(home), Versions.of(settings)
         outcome.drifted = [source.name for source in sources if drifted(tables, source.name, versions)]
+        outcome.drifted += drifted_parts(versions)
         outcome.cost_usd = Ledger(home.ledger).spent(runner.command)
     return outcome
 
@@ -168,13 +172,12 @@ class _Runner:
         waiting = sources_that_wait(self._settings.llm, self._home)
         return [source.name for source in sources if source.name in waiting]
 
-    def publish(self) -> Manifest | None:
+    def publish(self, *, backfill: bool) -> Manifest | None:
         """Run the merge and publication job when its result would differ from what is published."""
-        current = snapshots(self._home)[-1] if held(self._home) else current_manifest(self._home)
-        wanted = wanted_inputs(self._home, list(find_sources(self._settings)), self._versions.generation)
-        if current.inputs == wanted if current is not None else not wanted.sources:
+        newest, wanted = newest_snapshot(self._home), next_inputs(self._versions, backfill=backfill)
+        if newest.inputs == wanted if newest is not None else not wanted.sources:
             return None
-        self._execute("publish")
+        self._execute("publish", tags={} if backfill else KEEP_DRIFTED)
         return current_manifest(self._home)
 
     def ask(self) -> None:

@@ -9,16 +9,21 @@ from rich.table import Table
 from lightrag_dagster.cost.past import Range
 from lightrag_dagster.cost.plan import Plan
 from lightrag_dagster.cost.planning import make_plan
+from lightrag_dagster.inheritance import drifted_parts
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.versions import Versions
 
 
 def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json: bool) -> None:
     """Print what a run, or a backfill, of some sources or of all would do; raises as `make_plan`."""
-    plan = make_plan(load_settings(), names, backfill=backfill)
+    settings = load_settings()
+    plan = make_plan(settings, names, backfill=backfill, knowledge_base=backfill and not names)
     if as_json:
         console.print_json(json.dumps(plan.to_dict()))
-    else:
-        print_plan(console, plan)
+        return
+    print_plan(console, plan)
+    if plan.remaking is None and (parts := drifted_parts(Versions.of(settings))):
+        console.print(f"{' and '.join(parts).capitalize()} have drifted and stay; `plan --backfill` shows their price.")
 
 
 def print_plan(console: Console, plan: Plan) -> None:
@@ -35,27 +40,42 @@ def print_plan(console: Console, plan: Plan) -> None:
             str(one.chunks_failed),
             f"{one.question_tokens:,}",
         )
-    console.print(table)
     costs = Table("", "calls", "input tokens", "output tokens", "real time", "by batch")
-    costs.add_row(
-        "extraction",
-        _number(plan.calls),
-        _number(plan.input_tokens),
-        _number(plan.output_tokens),
-        dollars(plan.extraction),
-        dollars(plan.extraction_by_batch),
-    )
-    costs.add_row("summaries", "", "", "", dollars(plan.summaries), dollars(plan.summaries))
-    costs.add_row("embeddings", "", "", "", dollars(plan.embeddings), dollars(plan.embeddings))
+    if plan.sources:
+        console.print(table)
+        costs.add_row(
+            "extraction",
+            number(plan.calls),
+            number(plan.input_tokens),
+            number(plan.output_tokens),
+            dollars(plan.extraction),
+            dollars(plan.extraction_by_batch),
+        )
+        costs.add_row("summaries", "", "", "", *[dollars(plan.summaries)] * 2)
+        costs.add_row("embeddings", "", "", "", *[dollars(plan.embeddings)] * 2)
+    if anew := plan.remaking:
+        costs.add_row(
+            "summaries anew",
+            number(anew.summary_calls),
+            number(anew.summary_input_tokens),
+            number(anew.summary_output_tokens),
+            *[dollars(anew.summaries)] * 2,
+        )
+        tokens = number(anew.embedding_tokens)
+        costs.add_row("vectors anew", number(anew.embedding_calls), tokens, "", *[dollars(anew.embeddings)] * 2)
     costs.add_row("all", "", "", "", dollars(plan.total), dollars(plan.total_by_batch), style="bold")
     console.print(costs)
     basis = "what this home has asked before" if plan.history else "a wide guess, since this home has no past yet"
-    console.print(f"First questions are counted; what follows from the answers is {basis}.")
+    if plan.sources:
+        console.print(f"First questions are counted; what follows from the answers is {basis}.")
+    if plan.remaking and plan.remaking.summary_calls.high:
+        console.print("Summaries that are made anew are counted; how long they will be is not known.")
     if not plan.known_price:
         console.print("A model's price is not known and counts as nothing: set llm.prices or embedding.prices.")
 
 
-def _number(value: Range) -> str:
+def number(value: Range) -> str:
+    """Return a range of whole numbers in words."""
     low, high = round(value.low), round(value.high)
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from lightrag_dagster.cli.plan import dollars
+from lightrag_dagster.cli.plan import dollars, number
 from lightrag_dagster.cost.ledger import Ledger
+from lightrag_dagster.inheritance import drifted_parts
 from lightrag_dagster.llm.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.states import SourceState, backfill_plan, source_states
@@ -15,6 +16,7 @@ from lightrag_dagster.stores.history import held
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.publication import current_manifest
 from lightrag_dagster.stores.tables import SourceTables
+from lightrag_dagster.versions import Versions
 
 
 def show_status(console: Console) -> None:
@@ -57,12 +59,17 @@ def _print_cost(console: Console, ledger: Ledger) -> None:
 
 def _print_drift(console: Console, settings: Settings, states: Sequence[SourceState]) -> None:
     plan = backfill_plan(settings, states)
-    if plan is not None:
-        chunks = sum(source.chunks_new for source in plan.sources)
-        console.print(
-            "What has drifted was made with other prompts, models or settings. `lightrag-dagster backfill --all` would "
-            f"ask about {chunks} chunks, for {dollars(plan.total)}."
-        )
+    if plan is None:
+        return
+    if parts := drifted_parts(Versions.of(settings)):
+        console.print(f"Of the knowledge base have drifted: {' and '.join(parts)}.")
+    work = f"ask about {sum(source.chunks_new for source in plan.sources)} chunks"
+    if anew := plan.remaking:
+        work += f", make {number(anew.summary_calls)} summaries, embed {number(anew.embedding_tokens)} tokens"
+    console.print(
+        "What has drifted was made with other prompts, models or settings. `lightrag-dagster backfill --all` would "
+        f"{work}, for {dollars(plan.total)}."
+    )
 
 
 def _print_batches(console: Console, home: Home) -> None:

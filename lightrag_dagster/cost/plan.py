@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.cost.past import CountTokens, Past, Range, question_tokens
 from lightrag_dagster.cost.prices import BATCH_SHARE, price_of
+from lightrag_dagster.cost.remaking import Remaking
 from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.extraction.extractions import extract
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
@@ -46,7 +47,10 @@ class SourcePlan:
 
 @dataclass
 class Plan:
-    """What a run would do for all sources. Costs are US dollars; `history` says whether this home's past was used."""
+    """What a run would do for all sources. Costs are US dollars; `history` says whether this home's past was used.
+
+    `remaking` is for the summaries and vectors of the knowledge base, if the run makes them anew.
+    """
 
     sources: list[SourcePlan]
     history: bool
@@ -58,16 +62,22 @@ class Plan:
     extraction_by_batch: Range
     summaries: Range
     embeddings: Range
+    remaking: Remaking | None = None
 
     @property
     def total(self) -> Range:
         """Cost of the run in real time."""
-        return self.extraction.plus(self.summaries).plus(self.embeddings)
+        return self.extraction.plus(self._after_extraction)
 
     @property
     def total_by_batch(self) -> Range:
         """Cost of the run with extraction by the provider's Batch API."""
-        return self.extraction_by_batch.plus(self.summaries).plus(self.embeddings)
+        return self.extraction_by_batch.plus(self._after_extraction)
+
+    @property
+    def _after_extraction(self) -> Range:
+        after = self.summaries.plus(self.embeddings)
+        return after.plus(self.remaking.summaries).plus(self.remaking.embeddings) if self.remaking else after
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as dictionaries and numbers that `json.dumps` takes; a range is a list of two."""

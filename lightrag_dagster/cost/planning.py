@@ -12,9 +12,11 @@ from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.cost.past import past_of
 from lightrag_dagster.cost.plan import Plan, Rehearsal, compare, estimate, rehearse
 from lightrag_dagster.cost.prices import price_of
+from lightrag_dagster.cost.remaking import rehearse_remaking
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources
 from lightrag_dagster.documents.table import read_documents
+from lightrag_dagster.inheritance import drifted_parts
 from lightrag_dagster.llm.providers import chat_identity
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import Settings
@@ -25,10 +27,18 @@ from lightrag_dagster.stores.tables import SourceTables
 from lightrag_dagster.versions import Versions
 
 
-def make_plan(settings: Settings, names: Sequence[str] = (), *, backfill: bool = False) -> Plan:
+def make_plan(
+    settings: Settings, names: Sequence[str] | None = (), *, backfill: bool = False, knowledge_base: bool = False
+) -> Plan:
     """Return what a run, or a backfill, of some sources or of all would do and cost; no model is asked.
 
-    Nothing is written but an empty response store where none is.
+    Nothing is written but empty stores of responses and vectors where none are.
+
+    Args:
+        settings: Settings of the run.
+        names: Sources; all when empty, none when None.
+        backfill: Whether what has drifted of them is made anew.
+        knowledge_base: Whether its summaries and vectors are, if they have drifted.
 
     Raises:
         SourceError: there is no such source, or one cannot be listed.
@@ -40,7 +50,7 @@ def make_plan(settings: Settings, names: Sequence[str] = (), *, backfill: bool =
     plans, old_chunks, old_rows = [], [CHUNKS.empty_table()], [EXTRACTIONS.empty_table()]
     with ResponseStore(home.responses) as store:
         model = Rehearsal(chat_identity(settings.llm.of("extract")), store, tokenizer.counts)
-        for source in chosen_sources(settings, names):
+        for source in chosen_sources(settings, names) if names is not None else []:
             before = _current(tables, "raw_documents", source.name)
             documents = _documents(tables, source, before, versions, backfill=backfill)
             kept, left = CHUNKS.empty_table(), documents
@@ -67,6 +77,8 @@ def make_plan(settings: Settings, names: Sequence[str] = (), *, backfill: bool =
                     )
                 )
             )
+        remade = knowledge_base or settings.backfill == "automatic"
+        remaking = rehearse_remaking(versions, store) if remade and drifted_parts(versions) else None
     llm = settings.llm.of("extract")
     past = past_of(
         pa.concat_tables(old_chunks),
@@ -77,7 +89,11 @@ def make_plan(settings: Settings, names: Sequence[str] = (), *, backfill: bool =
         tokenizer.counts,
         price_of(llm.provider, llm.model, llm.prices),
     )
-    return estimate(plans, model.later_rounds, past, settings)
+    plan = estimate(plans, model.later_rounds, past, settings)
+    if remaking is not None:
+        plan.known_price &= remaking.known_price
+        plan.remaking = remaking.at_most() if plan.calls.high else remaking
+    return plan
 
 
 def _documents(

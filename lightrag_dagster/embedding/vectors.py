@@ -53,6 +53,7 @@ async def build_vectors(
         provider=settings.provider,
         model=settings.model,
         dimensions=embedder.dimensions,
+        max_input_tokens=settings.max_input_tokens,
         identity=embedder.identity,
         tables={},
     )
@@ -127,15 +128,31 @@ async def embed_changed(
     return await sync_vectors(home, table, wanted, vectors_of, tag, embedder.dimensions)
 
 
+def texts_of_rows(connection: duckdb.DuckDBPyConnection, embedder: str) -> dict[str, dict[str, str]]:
+    """Return for each of VECTOR_TABLES the key in the vector store → text of all that is embedded for it.
+
+    Args:
+        connection: has views or tables `chunks`, `entities` and `relations`.
+        embedder: identity of the embedder of the chunks; that of the others is in their fingerprints.
+    """
+    connection.execute("SET VARIABLE identity = $1", [embedder])
+    return {
+        name: dict(connection.execute(f"SELECT embedding_fingerprint, text FROM ({rows})").fetchall())
+        for name, rows in _ROWS.items()
+    }
+
+
 def embedded_fingerprints(generation: Generation, embedder: str) -> set[str]:
     """Return under which keys the vector store keeps what a generation embeds, as far as its tables are made.
 
-    `embedder` is the identity of the one that is used while the generation has no record of its own; raises StoreError.
+    `embedder` is the identity of the one of a generation that does not say; raises StoreError.
     """
-    if generation.has(generations.VECTORS):
-        embedder = generation.read_record(generations.VECTORS, manifest.Vectors).identity
     if not all(generation.has(table) for table in MERGED_TABLES):
         return set()
+    if recipe := generation.inputs().recipe:
+        embedder = recipe.embedder.identity
+    elif generation.has(generations.VECTORS):
+        embedder = generation.read_record(generations.VECTORS, manifest.Vectors).identity
     with duckdb.connect() as connection:
         create_views(connection, generation)
         connection.execute("SET VARIABLE identity = $1", [embedder])

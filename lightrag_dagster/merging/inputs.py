@@ -29,10 +29,16 @@ class MergeInput:
 
 
 class Previous(NamedTuple):
-    """What the last merge with the same code and settings read, and the files of the tables that it made."""
+    """What an earlier merge read, and the files of the tables that it made.
+
+    Descriptions of the same texts are taken over from it: `whole`, if rows are that nothing touches since, made as they
+    would be now but for the prompt and model of summaries; `needed`, if without it there would be other descriptions.
+    """
 
     inputs: Sequence[MergeInput]
     tables: dict[str, Path]
+    whole: bool = True
+    needed: bool = False
 
 
 def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
@@ -49,18 +55,29 @@ def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
     ]
 
 
-def find_previous(home: Home, fingerprint: str) -> Previous | None:
-    """Return the generation merged last, or None unless it was made with this code and settings and is all there."""
+def find_previous(home: Home, inputs: GenerationInputs) -> Previous | None:
+    """Return the generation that the recipe follows, else the one merged last if its recipe was the same.
+
+    None when the latter is not all there; then everything is merged.
+
+    Raises:
+        StoreError: the generation that is followed is damaged.
+    """
+    recipe = inputs.recipe
+    if recipe is not None and recipe.follows is not None:
+        followed = Generation(home, recipe.follows)
+        made_by = followed.inputs().recipe
+        whole = made_by is not None and recipe.differences(made_by) <= {"summaries", "follows"}
+        return _previous(followed)._replace(whole=whole, needed=True)
     try:
         last = newest(home)
-        if last.inputs().fingerprint != fingerprint:
-            return None
-        previous = Previous(merge_inputs(home, last.inputs()), {name: _file(last, name) for name in MERGED_TABLES})
+        previous = _previous(last) if last.inputs().fingerprint == inputs.fingerprint else None
     except StoreError:
         return None
-    files = [*previous.tables.values(), *(path for one in previous.inputs for path in one.paths)]
+    files = [*previous.tables.values(), *(path for one in previous.inputs for path in one.paths)] if previous else []
     return previous if all(path.exists() for path in files) else None
 
 
-def _file(generation: Generation, table: str) -> Path:
-    return generation.path(f"{table}.parquet")
+def _previous(generation: Generation) -> Previous:
+    tables = {table: generation.path(f"{table}.parquet") for table in MERGED_TABLES}
+    return Previous(merge_inputs(generation.home, generation.inputs()), tables)

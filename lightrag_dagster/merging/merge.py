@@ -13,7 +13,6 @@ from typing import NamedTuple
 import duckdb
 import pyarrow as pa
 
-from lightrag_dagster import identity
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.llm.protocol import ChatModel
 from lightrag_dagster.merging import database
@@ -64,15 +63,14 @@ async def merge(
         settings: When to summarise.
         count_tokens: Tokens of each text.
         max_concurrency: Summaries in flight.
-        previous: The last merge with the same arguments; what nothing touched since is taken over from it, unless it
-            cannot be read or much has changed. The result is the same.
+        previous: An earlier merge; what nothing touched since is taken over from it. Where it was made with the same
+            arguments, the result is the same without it.
 
     Raises:
         ProviderAccessError: the model cannot be used at all; a summary that fails alone leaves joined descriptions.
-        StoreError: a file is damaged, or the disk is full.
+        StoreError: a file is damaged, one of `previous` only where that is needed; or the disk is full.
     """
     variables: dict[str, str | int] = {
-        "text_basis": identity.digest(prompts.fingerprint("summary"), model.identity, settings.model_dump()),
         "summary_descriptions": settings.summary_min_descriptions,
         "summary_tokens": settings.summary_min_tokens,
         "embedder": embedder_identity,
@@ -83,12 +81,12 @@ async def merge(
 
     async def merged(previous: Previous | None) -> Merged:
         with database.open_database(scratch, variables) as connection, database.readable(_paths(inputs, previous)):
-            previous = _collect(connection, inputs, previous, extraction_fingerprint)
+            followed = _collect(connection, inputs, previous, extraction_fingerprint)
             evidence = {
                 name: database.fetch(connection, f"FROM {name}", MERGED_TABLES[name])
                 for name in ("entity_evidence", "relation_evidence")
             }
-            _group(connection, previous)
+            _group(connection, followed, previous)
             groups = [Group(*row) for row in connection.execute("FROM long_group ORDER BY kind, id").fetchall()]
             summaries = await summarise(groups, model, prompts, settings, count_tokens, max_concurrency)
             _add_summaries(connection, summaries)
@@ -96,15 +94,17 @@ async def merge(
                 name: database.fetch(connection, database.read_statement(f"finish_{name}"), MERGED_TABLES[name])
                 for name in ("entities", "relations")
             } | evidence
-            if previous is None:
+            if followed is None:
                 return Merged(**tables, changed_chunks=None)
             changed = connection.execute("SELECT count(*) FROM changed_chunk").fetchall()[0][0]
-            return Merged(**with_the_rest(connection, previous, tables), changed_chunks=changed)
+            return Merged(**with_the_rest(connection, followed, tables), changed_chunks=changed)
 
     if previous is not None:
         try:
             return await merged(previous)
         except StoreError as error:
+            if previous.needed:
+                raise StoreError(f"{error}; `lightrag-dagster backfill --knowledge-base` merges without it") from error
             _log.warning("what the last merge left cannot be used, everything is merged: %s", error)
     return await merged(None)
 
@@ -122,9 +122,9 @@ def _collect(
     previous: Previous | None,
     extraction_fingerprint: str,
 ) -> Previous | None:
-    """Make the tables of evidence: of changed chunks, if the last merge is to be followed, which is then returned."""
+    """Make the tables of evidence: of changed chunks alone, if the earlier merge can be followed; return it then."""
     database.view_files(connection, "chunk", CHUNKS, [one.chunks for one in inputs])
-    if previous is not None and not few_changed(connection, inputs, previous):
+    if previous is not None and not (previous.whole and few_changed(connection, inputs, previous)):
         previous = None
     for view, schema, paths in (
         ("entity_mention", ENTITY_MENTIONS, [one.entity_mentions for one in inputs]),
@@ -141,13 +141,16 @@ def _collect(
     return previous
 
 
-def _group(connection: duckdb.DuckDBPyConnection, previous: Previous | None) -> None:
+def _group(connection: duckdb.DuckDBPyConnection, followed: Previous | None, previous: Previous | None) -> None:
     """Make the tables from which rows are finished, and `long_group`, which may need summaries."""
-    if previous is not None:
-        recall_evidence(connection, previous)
+    if followed is not None:
+        recall_evidence(connection, followed)
+    elif previous is not None:
+        for table in ("entities", "relations"):
+            database.view_files(connection, f"{table}_before", MERGED_TABLES[table], [previous.tables[table]])
     database.run(connection, "group_entities")
     database.run(connection, "group_relations")
-    if previous is not None:
+    if followed is not None:
         database.run(connection, "take_over")
     database.run(connection, "look_around")
     database.run(connection, "select_long_groups")

@@ -46,8 +46,7 @@ class Models:
         self._llm = settings.llm
         self._rerank = settings.rerank
         # A question is comparable with the snapshot's vectors only when the same embedder makes its own.
-        made_by = vectors.model_dump(include={"provider", "model", "dimensions"})
-        self._embedding = settings.embedding.model_copy(update=made_by)
+        self._embedding = vectors.settings(settings.embedding)
         self._embedder_identity = vectors.identity
         self._home = Home(settings.home)
         self._opened = AsyncExitStack()
@@ -168,7 +167,7 @@ class Models:
                 if embedder.identity != self._embedder_identity:
                     raise EmbeddingError(
                         f"the snapshot was embedded by {self._embedder_identity}, and this version has"
-                        f" {embedder.identity}; run `lightrag-dagster run` to embed again"
+                        f" {embedder.identity}; run `lightrag-dagster backfill --knowledge-base` to embed again"
                     )
                 self._embedder = embedder
         return await self._embedder.embed_queries(texts, corpus_state)

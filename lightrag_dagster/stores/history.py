@@ -88,6 +88,15 @@ def release(home: Home) -> Manifest:
     return newest
 
 
+def newest_snapshot(home: Home) -> Manifest | None:
+    """Return the snapshot that was published last, or waits for `release`; None when there is none.
+
+    Raises:
+        StoreError: a manifest is damaged.
+    """
+    return snapshots(home)[-1] if held(home) else current_manifest(home)
+
+
 def held(home: Home) -> str | None:
     """Return the snapshot that a rollback holds published, or None; raises StoreError when the record is damaged."""
     pointer = read_record(home.held, Pointer)

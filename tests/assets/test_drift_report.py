@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from assets.drift_report import drift_report
-from lightrag_dagster.settings import ExtractionSettings, Settings
+from lightrag_dagster.settings import EmbeddingSettings, ExtractionSettings, Settings
 from resources import build_resources
 from tests.support import FLOOD, RIVER, run, write_source
 
@@ -31,3 +31,9 @@ def test_the_report_names_what_drifted_and_its_price(
     metadata, _ = report(german)
     assert (metadata["drifted"], metadata["chunks_to_ask_about"]) == (1, 2)
     assert "| extractions | 2 |" in str(metadata["sources"])
+
+    other = settings.model_copy(update={"embedding": EmbeddingSettings(dimensions=512)})
+    metadata, published = report(other)
+    assert (metadata["drifted"], metadata["drifted_of_knowledge_base"], published) == (0, "vectors", True)
+    tokens, cost = metadata["tokens_to_embed_at_most"], metadata["backfill_cost_usd_high"]
+    assert (isinstance(tokens, int) and tokens > 100, cost) == (True, 0.0)

@@ -17,7 +17,7 @@ def test_a_backfill_from_edit_to_published(
     (source / "flood.txt").write_text(FLOOD)
     command(capfd, monkeypatch, "run")
     code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
-    assert (code, output) == (0, "Every source was made with the prompts, models and settings of today.\n")
+    assert (code, output) == (0, "Everything was made with the prompts, models and settings of today.\n")
 
     monkeypatch.setenv("LIGHTRAG_EXTRACTION__LANGUAGE", "German")
 
@@ -42,3 +42,27 @@ def test_a_backfill_from_edit_to_published(
     assert output.index("input tokens") < output.index("notes extractions") < output.index("Published gen-")
     code, output, _ = command(capfd, monkeypatch, "status")
     assert "drifted was made" not in output
+
+
+def test_a_backfill_of_the_knowledge_base(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "sources" / "notes"
+    source.mkdir(parents=True)
+    (source / "river.md").write_text(RIVER)
+    command(capfd, monkeypatch, "run")
+    monkeypatch.setenv("LIGHTRAG_EMBEDDING__DIMENSIONS", "512")
+    for words, expected in (
+        (["run"], "left so: vectors; `lightrag-dagster backfill` shows"),
+        (["status"], "Of the knowledge base have drifted: vectors."),
+        (["status"], "would ask about 0 chunks, make 0 summaries, embed"),
+        (["plan"], "Vectors have drifted and stay; `plan --backfill` shows their price."),
+        (["plan", "--backfill"], "vectors anew"),
+        (["plan", "--backfill", "--json"], '"embedding_calls": [ 3, 3 ]'),
+        (["backfill"], "These have drifted: vectors; add --all, --source or --knowledge-base."),
+        (["backfill", "--source", "notes"], "Nothing changed; gen-"),
+        (["backfill", "--knowledge-base"], "Published gen-"),
+        (["backfill"], "Everything was made with the prompts, models and settings of today."),
+    ):
+        code, output, _ = command(capfd, monkeypatch, *words)
+        assert (code, expected in " ".join(output.split())) == (0, True), output

@@ -34,6 +34,8 @@ SENTENCES = (
 )
 SOURCES = ("archive", "notes", "office")
 PATHS = ("a.txt", "b.md", "deeper/a.txt", "deeper/c.md")
+BRIEF_MARK = "Condense them"
+BRIEF = f"{BRIEF_MARK}, in $language, into at most $max_tokens tokens."
 PROMPTS = (None, "Types: person, organization, place, thing.", "Types: person, other.")
 
 texts = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
@@ -51,6 +53,8 @@ class Model:
         summary = "Description" in messages[-1].content
         request = ChatRequest("summarise" if summary else "extract", messages)
         text = wait_for(OfflineChatModel().complete(request)).text
+        if BRIEF_MARK in messages[0].content:
+            text = f"In brief: {text}"
         return text.replace("Bergen", "Bergen (Norway)") if body["model"] == "second" else text
 
     def fault(self, received: Received) -> Reply | None:
@@ -68,6 +72,7 @@ class Histories(RuleBasedStateMachine):
         server.chat, server.fault = self.model.chat, self.model.fault
         self.files: dict[str, dict[str, str | bytes]] = {}
         self.options: dict[str, Any] = {"model": "first", "size": 1200, "prompt": None}
+        self.options |= {"brief": False, "dimensions": 512}
 
     @initialize(text=texts)
     def begin(self, text: str) -> None:
@@ -108,6 +113,18 @@ class Histories(RuleBasedStateMachine):
     @rule(prompt=st.sampled_from(PROMPTS))
     def edit_prompt(self, prompt: str | None) -> None:
         self.options["prompt"] = prompt
+
+    @rule(brief=st.booleans())
+    def edit_summary_prompt(self, brief: bool) -> None:
+        self.options["brief"] = brief
+
+    @rule(dimensions=st.sampled_from((256, 512)))
+    def change_embedder(self, dimensions: int) -> None:
+        self.options["dimensions"] = dimensions
+
+    @rule()
+    def backfill_everything(self) -> None:
+        self._run(backfill=True)
 
     @rule(size=st.sampled_from((20, 1200)))
     def change_chunk_size(self, size: int) -> None:
@@ -188,11 +205,13 @@ class Histories(RuleBasedStateMachine):
 
     def _settings(self, home: str = "home") -> Settings:
         (self.folder / "sources").mkdir(parents=True, exist_ok=True)
-        prompts = None
-        if self.options["prompt"]:
-            prompts = self.folder / "prompts"
-            prompts.mkdir(exist_ok=True)
-            (prompts / "entity_types.md").write_text(self.options["prompt"])
+        prompts = self.folder / "prompts"
+        prompts.mkdir(exist_ok=True)
+        edited = {"entity_types": self.options["prompt"], "summary_system": BRIEF if self.options["brief"] else None}
+        for name, text in edited.items():
+            (prompts / f"{name}.md").unlink(missing_ok=True)
+            if text:
+                (prompts / f"{name}.md").write_text(text)
         return load_settings(
             home=self.folder / home,
             sources=self.folder / "sources",
@@ -201,6 +220,7 @@ class Histories(RuleBasedStateMachine):
             documents={"accept_deletes": True, "max_failed_share": 1.0},
             llm={"provider": "openai", "model": self.options["model"], "max_retries": 0},
             merging={"summary_min_descriptions": 3},
+            embedding={"dimensions": self.options["dimensions"]},
         )
 
 

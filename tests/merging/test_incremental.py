@@ -17,6 +17,7 @@ from lightrag_dagster.merging.inputs import MergeInput, Previous, find_previous,
 from lightrag_dagster.merging.merge import Merged
 from lightrag_dagster.stores import files
 from lightrag_dagster.stores.generations import set_newest
+from lightrag_dagster.stores.manifest import GenerationInputs
 from tests.merging.tables import CURRENT, NAMES, Summariser, chunk, entity, merged_from, relation, write
 from tests.stores.corpus import RIVER, home_of
 from tests.stores.corpus import merge as merge_by_hand
@@ -173,6 +174,36 @@ def test_it_always_equals_a_merge_of_everything(
     check(tmp_path_factory.mktemp("merge"), first, history, [*fails[: len(history)], False], limits)
 
 
+class Briefer(Exact):
+    """Answers otherwise, as by another prompt."""
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        return ChatResponse(f"In brief: {(await super().complete(request)).text}")
+
+
+@histories
+@bounds(max_examples=8, derandomize=True, **BOUNDS)
+def test_what_stands_under_another_prompt_does_not_depend_on_how_much_is_merged(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    first: State,
+    history: Any,
+    fails: Any,
+    limits: Any,
+) -> None:
+    monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
+    folder = tmp_path_factory.mktemp("merge")
+    limits = limits | {"summary_min_descriptions": 2}
+    inputs = inputs_of(folder, first)
+    previous = stored(folder, inputs, merged_from(inputs, folder, Exact(fails[0]), **limits))
+    # One mention comes or goes, so that much stands.
+    now = inputs_of(folder, first._replace(entities=first.entities ^ set(sorted(history[0][0].entities)[:1])))
+    followed = merged_from(now, folder, Briefer(), previous, **limits)
+    everything = merged_from(now, folder, Briefer(), previous._replace(whole=False), **limits)
+    for name in schemas.MERGED_TABLES:
+        assert getattr(followed, name).to_pylist() == getattr(everything, name).to_pylist()
+
+
 BEFORE = [("c1", "Marta"), ("c1", "Bergen"), ("c2", "Marta"), ("c2", "Bergen"), ("c3", "Öre")]
 
 
@@ -189,16 +220,16 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
 
 
-def test_only_groups_with_other_descriptions_are_summarised_again(tmp_path: Path, followed: None) -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_only_groups_with_other_descriptions_are_summarised_again(tmp_path: Path, followed: None, whole: bool) -> None:
     inputs = simple(tmp_path, BEFORE)
     first = Exact()
     previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, first, summary_min_descriptions=2))
     # The new chunk touches Bergen too, since it is an end of a relation in it, but describes it no further.
     second = Exact()
-    merged = merged_from(
-        simple(tmp_path, [*BEFORE, ("c4", "Marta")]), tmp_path, second, previous, summary_min_descriptions=2
-    )
-    assert merged.changed_chunks == 1
+    now, previous = simple(tmp_path, [*BEFORE, ("c4", "Marta")]), previous._replace(whole=whole)
+    merged = merged_from(now, tmp_path, second, previous, summary_min_descriptions=2)
+    assert merged.changed_chunks == (1 if whole else None)
     assert sorted(map(subject_of, first.requests)) == ["Bergen", "Bergen — Marta", "Marta"]
     assert sorted(map(subject_of, second.requests)) == ["Bergen — Marta", "Marta"]
 
@@ -254,13 +285,14 @@ def test_nothing_is_left_in_the_scratch_folder(tmp_path: Path) -> None:
 
 def test_the_last_generation_is_followed_only_with_the_same_fingerprint_and_all_its_files(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
-    assert find_previous(home, "code") is None
+    nothing = GenerationInputs(sources={}, left_out={}, fingerprint="code")
+    assert find_previous(home, nothing) is None
     generation = merge_by_hand(home, "river")
     set_newest(home, generation)
-    previous = find_previous(home, "code")
+    previous = find_previous(home, nothing)
     assert previous is not None
     assert previous.inputs == merge_inputs(home, generation.inputs())
     assert previous.tables["relations"] == generation.path("relations.parquet")
-    assert find_previous(home, "other code") is None
+    assert find_previous(home, nothing.model_copy(update={"fingerprint": "other code"})) is None
     previous.inputs[0].chunks.unlink()
-    assert find_previous(home, "code") is None
+    assert find_previous(home, nothing) is None

@@ -1,11 +1,11 @@
 -- What several statements share. Their variables are set beforehand: `whitespace`, the characters that Python strips;
--- `text_basis`, prompt, model and settings of summaries; `summary_descriptions` and `summary_tokens`, their thresholds;
--- `embedder`, the identity of the embedding model; `entity_chunks` and `relation_chunks`, how many chunks a row is made
--- from at most; `chunk_order`, 1 to keep the first of them in canonical order, -1 to keep the last.
+-- `summary_descriptions` and `summary_tokens`, from when on descriptions are summarised; `embedder`, the identity of the
+-- embedding model; `entity_chunks` and `relation_chunks`, how many chunks a row is made from at most; `chunk_order`, 1
+-- to keep the first of them in canonical order, -1 to keep the last.
 CREATE MACRO strip(text) AS trim(text, getvariable('whitespace'));
 
 CREATE MACRO text_fingerprint(descriptions, failed) AS
-    left(sha256(to_json([coalesce(descriptions, []), [getvariable('text_basis'), failed]])::VARCHAR), 32);
+    left(sha256(to_json([coalesce(descriptions, []), [failed]])::VARCHAR), 32);
 
 CREATE MACRO embedding_fingerprint(text) AS left(sha256(getvariable('embedder') || chr(10) || text), 32);
 
