@@ -36,8 +36,10 @@ def test_a_step_that_asked_for_nothing_leaves_no_entry(tmp_path: Path) -> None:
     assert ledger.last_run() is None
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(b"not a database" * 100)
-    with pytest.raises(StoreError, match=r"ledger\.sqlite"):
+    with pytest.raises(StoreError, match=r"ledger\.sqlite is damaged; restore it"):
         Ledger(path).spent("a")
+    with pytest.raises(StoreError, match="cannot be written; check the permissions"):
+        Ledger(tmp_path).spent("a")
