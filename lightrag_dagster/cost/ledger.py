@@ -53,7 +53,8 @@ class Ledger:
 
     def spent(self, run: str) -> float:
         """Return what a run has cost so far. US dollars."""
-        return float(self._query("SELECT coalesce(sum(cost_usd), 0) FROM ledger WHERE run = ?", (run,))[0][0])
+        rows = self._query("SELECT total(cost_usd) FROM ledger WHERE run = ?", (run,))
+        return float(rows[0][0]) if rows else 0.0
 
     def by_purpose(self) -> dict[str, Entry]:
         """Return the totals of each purpose, over all runs and sources."""
@@ -67,6 +68,8 @@ class Ledger:
         return str(rows[0][0]) if rows else None
 
     def _query(self, statement: str, parameters: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        if not self._path.exists():
+            return []
         with self._connected() as connection:
             return connection.execute(statement, parameters).fetchall()
 

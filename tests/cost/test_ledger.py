@@ -13,6 +13,7 @@ def entry(run: str, purpose: str, calls: int = 1, cost: float = 0.5) -> Entry:
 def test_entries_add_up_by_run_and_purpose(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "home" / "ledger.sqlite")
     assert (ledger.last_run(), ledger.spent("a"), ledger.by_purpose()) == (None, 0.0, {})
+    assert list(tmp_path.iterdir()) == []
 
     for one in (entry("a", "extract"), entry("a", "embed", cost=0.25), entry("b", "extract", calls=3)):
         ledger.add(one)
