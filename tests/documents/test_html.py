@@ -86,6 +86,12 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("character", ["\x0c", "\x00", "&#12;", "&#xFFFE;"])
+def test_a_character_that_xml_has_not_costs_nothing_else(character: str) -> None:
+    _, text = extract_html(f"Page 1{character}<p>The weir was built in 1911.</p>".encode())
+    assert "The weir was built in 1911." in text
+
+
 def test_deep_nesting_costs_only_the_page() -> None:
     title, text = extract_html(b"<p>shallow</p>" + b"<div>" * 5000 + b"deep")
     assert title is None
