@@ -14,7 +14,7 @@ from lightrag_dagster.prompts import Prompts, load_prompts
 from lightrag_dagster.settings import Settings
 
 _REVISIONS = {
-    "raw_documents": 1,
+    "raw_documents": 2,
     "chunks": 1,
     "extractions": 2,
     "mentions": 1,

@@ -65,8 +65,10 @@ def _writable(page: str) -> str:
 
 
 def _parse(page: str) -> lxml_html.HtmlElement:
+    # trafilatura loses what follows a comment in a list item or a cell, and takes the comment for text in a heading.
+    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     # Bytes, because lxml refuses a string that declares an encoding of its own.
-    return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), lxml_html.HTMLParser(encoding="utf-8"))
+    return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
 
 
 def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:

@@ -47,6 +47,9 @@ def test_the_main_text_keeps_its_headings_and_lists(body: str) -> None:
             (None, "## A\n\na\n\n## B\n\nb"),
         ),
         ("<nav>Home</nav><p>Short.</p>", (None, "Short.")),
+        # As frameworks write it, with a comment between two texts.
+        ("<h2>A <!-- c -->b</h2><ul><li>one<!-- --> two</li></ul>", (None, "## A b\n\n- one two")),
+        ("<p>Then</p><table><tr><td>a<!-- -->b</td></tr></table>", (None, "Then\n\n| ab |")),
         ("<svg><text>only in a drawing</text><style>x</style></svg>", (None, "only in a drawing")),
         ("<html><head><title>T</title></head><body></body></html>", ("T", "")),
         ("<!-- nothing but a comment -->", (None, "")),
