@@ -15,7 +15,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.manifest import Embedder, Recipe
 
 _REVISIONS = {
-    "raw_documents": 1,
+    "raw_documents": 2,
     "chunks": 1,
     "extractions": 2,
     "mentions": 1,

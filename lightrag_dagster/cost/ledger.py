@@ -7,10 +7,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, fields
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.stores.sqlite import BUSY_SECONDS, explained
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Ledger:
 
     def spent(self, run: str) -> float:
         """Return what a run has cost so far. US dollars."""
-        return float(self._query("SELECT coalesce(sum(cost_usd), 0) FROM ledger WHERE run = ?", (run,))[0][0])
+        rows = self._query("SELECT total(cost_usd) FROM ledger WHERE run = ?", (run,))
+        return float(rows[0][0]) if rows else 0.0
 
     def by_purpose(self) -> dict[str, Entry]:
         """Return the totals of each purpose, over all runs and sources."""
@@ -66,23 +68,17 @@ class Ledger:
         return str(rows[0][0]) if rows else None
 
     def _query(self, statement: str, parameters: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        if not self._path.exists():
+            return []
         with self._connected() as connection:
             return connection.execute(statement, parameters).fetchall()
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """Open the file for one transaction."""
-        try:
+        schema = files(__package__).joinpath("ledger.sql").read_text(encoding="utf-8")
+        with explained(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=60)) as connection, connection:
-                kinds = [f"{field.name} {_SQL[str(field.type)]} NOT NULL" for field in fields(Entry)]
-                connection.execute(
-                    f"CREATE TABLE IF NOT EXISTS ledger (number INTEGER PRIMARY KEY, {', '.join(kinds)})"
-                )
-                connection.execute("CREATE TABLE IF NOT EXISTS receipts (receipt TEXT PRIMARY KEY)")
+            with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS)) as connection, connection:
+                connection.executescript(schema)
                 yield connection
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"{self._path} cannot be used: {error}; move it away and run again") from error
-
-
-_SQL = {str(str): "TEXT", str(int): "INTEGER", str(float): "REAL"}

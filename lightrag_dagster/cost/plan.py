@@ -23,6 +23,8 @@ from lightrag_dagster.prompts import Prompts
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.responses import ResponseStore
 
+_NOT_STORED = "not stored"
+
 
 @dataclass(frozen=True)
 class Documents:
@@ -102,7 +104,7 @@ class Rehearsal:
         tokens = question_tokens(request, self._count_tokens)
         first = all(message.role != "assistant" for message in request.messages)
         (self.first_rounds if first else self.later_rounds).append(tokens)
-        raise TransientProviderError("not stored")
+        raise TransientProviderError(_NOT_STORED)
 
 
 def compare(previous: pa.Table | None, current: pa.Table) -> Documents:
@@ -151,15 +153,14 @@ async def rehearse(
         retry_failed=llm.retry_failed,
         keep_drifted=keep_drifted,
     )
-    missing = rows.filter(pc.equal(rows["error"], "not stored"))
-    new = missing.filter(pc.equal(missing["status"], "failed"))["chunk_id"]
-    failed = pc.sum(pc.and_(pc.equal(rows["status"], "failed"), pc.not_equal(rows["error"], "not stored"))).as_py()
+    unanswered = rows.filter(pc.equal(rows["status"], "failed"))["error"].to_pylist()
+    new = unanswered.count(_NOT_STORED)
     return SourcePlan(
         source,
         documents,
-        chunks_new=len(new),
-        chunks_stored=rows.num_rows - len(new) - (failed or 0),
-        chunks_failed=failed or 0,
+        chunks_new=new,
+        chunks_stored=rows.num_rows - len(unanswered),
+        chunks_failed=len(unanswered) - new,
         question_tokens=sum(model.first_rounds[asked:]),
     )
 

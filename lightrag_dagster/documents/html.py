@@ -9,6 +9,7 @@ from lxml import html as lxml_html
 from trafilatura.settings import use_config
 
 from lightrag_dagster.documents.formats import decode
+from lightrag_dagster.documents.sanitise import FORBIDDEN
 
 # What cannot be extracted becomes a row that says so; the library would also print it.
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
@@ -35,21 +36,39 @@ def extract_html(data: bytes) -> tuple[str | None, str]:
     declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
     page = decode(data, declared[1].decode("ascii") if declared else None)
     try:
-        tree = _parse(page)
-        title = _first_text(tree, "//head/title") or _first_text(tree, "//h1")
-        markdown = trafilatura.extract(
-            _with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG
-        )
-        return title, _unescape(markdown) if markdown else _all_text(_parse(page))
+        try:
+            return _title_and_text(page)
+        except ValueError:
+            return _title_and_text(_writable(page))
     except etree.ParserError:  # no element at all: an empty file, or only comments
         return None, ""
     except Exception as error:  # the parsers raise many kinds; whatever it was, it costs this page only (I4)
         raise ValueError(f"the HTML cannot be parsed ({type(error).__name__})") from error
 
 
+def _title_and_text(page: str) -> tuple[str | None, str]:
+    tree = _parse(page)
+    title = _first_text(tree, "//head/title") or _first_text(tree, "//h1")
+    markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
+    return title, _unescape(markdown) if markdown else _all_text(_parse(page))
+
+
+def _writable(page: str) -> str:
+    """Return a page without characters that lxml reads but refuses to write: a form feed, `&#12;`."""
+    tree = _parse(page)
+    for node in tree.iter():
+        for part in ("text", "tail"):
+            text = getattr(node, part)
+            if text and FORBIDDEN.search(text):
+                setattr(node, part, FORBIDDEN.sub(" ", text))
+    return str(lxml_html.tostring(tree, encoding="unicode"))
+
+
 def _parse(page: str) -> lxml_html.HtmlElement:
+    # trafilatura loses what follows a comment in a list item or a cell, and takes the comment for text in a heading.
+    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     # Bytes, because lxml refuses a string that declares an encoding of its own.
-    return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), lxml_html.HTMLParser(encoding="utf-8"))
+    return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
 
 
 def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:

@@ -28,11 +28,9 @@ class FullText:
 
     def search(self, query: str, limit: int) -> Hits:
         """Return the chunks with the highest BM25 scores, best first, ties by id."""
+        match = MatchQuery(query, "content")  # type: ignore[call-arg]  # mypy does not see the defaults
         found = (
-            self._table.search(_matching(query), query_type="fts")
-            .select(["chunk_id", "_score"])
-            .limit(limit + _SPARE)
-            .to_arrow()
+            self._table.search(match, query_type="fts").select(["chunk_id", "_score"]).limit(limit + _SPARE).to_arrow()
         )
         best = sorted(zip(found["chunk_id"].to_pylist(), found["_score"].to_pylist(), strict=True), key=_best_first)
         rows = self._graph.chunks.rows_of([one for one, _ in best[:limit]])
@@ -47,10 +45,6 @@ def full_text(graph: Adjacency) -> Iterator[FullText]:
         table = lancedb.connect(folder).create_table("chunks", chunks)
         table.create_index("content", config=FTS())
         yield FullText(table, graph)
-
-
-def _matching(query: str) -> MatchQuery:
-    return MatchQuery(query, "content")  # type: ignore[call-arg]  # mypy does not see the defaults
 
 
 def _best_first(hit: tuple[str, float]) -> tuple[float, str]:

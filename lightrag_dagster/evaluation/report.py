@@ -2,9 +2,9 @@
 
 import base64
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.evaluation.bootstrap import Estimate
 from lightrag_dagster.evaluation.chart import chart
@@ -57,15 +57,12 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 def image(summary: pa.Table, metric: str, k: int) -> str:
     """Return a Markdown image, with the SVG in it: the mean of a metric in each mode, best first, and its interval."""
-    rows = [(row["mode"], Estimate(*(row[name] for name in Estimate._fields))) for row in _of(summary, metric)]
+    measured = summary.filter(pc.equal(summary["metric"], metric)).to_pylist()
+    rows = [(row["mode"], Estimate(*(row[name] for name in Estimate._fields))) for row in measured]
     rows.sort(key=lambda row: (-row[1].mean, row[0]))
     heading = f"{title(metric, k)}, {rows[0][1].questions} questions, 95% intervals"
     data = base64.b64encode(chart(heading, rows).encode()).decode()
     return f"![{heading}](data:image/svg+xml;base64,{data})"
-
-
-def _of(summary: pa.Table, metric: str) -> list[dict[str, Any]]:
-    return [row for row in summary.to_pylist() if row["metric"] == metric]
 
 
 def _shown(metric: str, row: dict[str, float] | None, with_interval: bool) -> str:

@@ -15,8 +15,10 @@ from typing import Any, Self
 
 from lightrag_dagster.errors import StoreError
 
-_BUSY_SECONDS = 60
-_DAMAGED = "is damaged; restore it from a backup, or move it away to start anew (what it held is then paid for again)"
+BUSY_SECONDS = 60
+"""How long one process waits for another's lock on a file."""
+
+_DAMAGED = "is damaged; restore it from a backup, or move it away to start anew (answers in it are then paid for again)"
 _UNWRITABLE = "cannot be written; check the permissions of the file and its folder, then run again"
 _NEXT_STEPS = {
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
@@ -25,7 +27,7 @@ _NEXT_STEPS = {
     sqlite3.SQLITE_READONLY: _UNWRITABLE,
     sqlite3.SQLITE_CANTOPEN: _UNWRITABLE,
     sqlite3.SQLITE_PERM: _UNWRITABLE,
-    sqlite3.SQLITE_BUSY: f"was locked by another process for {_BUSY_SECONDS} s; end that one, then run again",
+    sqlite3.SQLITE_BUSY: f"was locked by another process for {BUSY_SECONDS} s; end that one, then run again",
 }
 
 
@@ -50,7 +52,7 @@ def open_database(path: Path, schema: str, *, synchronous: str = "NORMAL") -> sq
     """
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {synchronous}")

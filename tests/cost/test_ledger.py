@@ -13,6 +13,7 @@ def entry(run: str, purpose: str, calls: int = 1, cost: float = 0.5) -> Entry:
 def test_entries_add_up_by_run_and_purpose(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "home" / "ledger.sqlite")
     assert (ledger.last_run(), ledger.spent("a"), ledger.by_purpose()) == (None, 0.0, {})
+    assert list(tmp_path.iterdir()) == []
 
     for one in (entry("a", "extract"), entry("a", "embed", cost=0.25), entry("b", "extract", calls=3)):
         ledger.add(one)
@@ -36,8 +37,10 @@ def test_a_step_that_asked_for_nothing_leaves_no_entry(tmp_path: Path) -> None:
     assert ledger.last_run() is None
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(b"not a database" * 100)
-    with pytest.raises(StoreError, match=r"ledger\.sqlite"):
+    with pytest.raises(StoreError, match=r"ledger\.sqlite is damaged; restore it"):
         Ledger(path).spent("a")
+    with pytest.raises(StoreError, match="cannot be written; check the permissions"):
+        Ledger(tmp_path).spent("a")

@@ -47,6 +47,9 @@ def test_the_main_text_keeps_its_headings_and_lists(body: str) -> None:
             (None, "## A\n\na\n\n## B\n\nb"),
         ),
         ("<nav>Home</nav><p>Short.</p>", (None, "Short.")),
+        # As frameworks write it, with a comment between two texts.
+        ("<h2>A <!-- c -->b</h2><ul><li>one<!-- --> two</li></ul>", (None, "## A b\n\n- one two")),
+        ("<p>Then</p><table><tr><td>a<!-- -->b</td></tr></table>", (None, "Then\n\n| ab |")),
         ("<svg><text>only in a drawing</text><style>x</style></svg>", (None, "only in a drawing")),
         ("<html><head><title>T</title></head><body></body></html>", ("T", "")),
         ("<!-- nothing but a comment -->", (None, "")),
@@ -84,6 +87,12 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     extract_html(b"<html></html>")
     extract_html(b"<p></p>")
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("character", ["\x0c", "\x00", "&#12;", "&#xFFFE;"])
+def test_a_character_that_xml_has_not_costs_nothing_else(character: str) -> None:
+    _, text = extract_html(f"Page 1{character}<p>The weir was built in 1911.</p>".encode())
+    assert "The weir was built in 1911." in text
 
 
 def test_deep_nesting_costs_only_the_page() -> None:
