@@ -17,8 +17,8 @@ from lightrag_dagster.automation.publication import publish_accepted
 from lightrag_dagster.cli.instance import open_instance
 from lightrag_dagster.cli.pipeline import bring_up_to_date
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.cost.plan import Remaking
 from lightrag_dagster.cost.planning import make_plan
-from lightrag_dagster.cost.remaking import Remaking
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, StoreError
 from lightrag_dagster.inheritance import drifted_parts, next_inputs
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings

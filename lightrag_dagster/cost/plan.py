@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.cost.past import CountTokens, Past, Range, question_tokens
 from lightrag_dagster.cost.prices import BATCH_SHARE, price_of
-from lightrag_dagster.cost.remaking import Remaking
 from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.extraction.extractions import extract
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
@@ -45,6 +44,25 @@ class SourcePlan:
     chunks_stored: int = 0
     chunks_failed: int = 0
     question_tokens: int = 0
+
+
+@dataclass(frozen=True)
+class Remaking:
+    """Calls, tokens and US dollars of summaries and vectors that are not stored, each at least and at most."""
+
+    known_price: bool
+    summary_calls: Range
+    summary_input_tokens: Range
+    summary_output_tokens: Range
+    summaries: Range
+    embedding_calls: Range
+    embedding_tokens: Range
+    embeddings: Range
+
+    def at_most(self) -> "Remaking":
+        """Return it for mentions that will be others, so that nothing of it is certain."""
+        most = {name: Range(0, value.high) for name, value in vars(self).items() if isinstance(value, Range)}
+        return Remaking(known_price=self.known_price, **most)
 
 
 @dataclass

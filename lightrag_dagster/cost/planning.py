@@ -12,7 +12,6 @@ from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.cost.past import past_of
 from lightrag_dagster.cost.plan import Plan, Rehearsal, compare, estimate, rehearse
 from lightrag_dagster.cost.prices import price_of
-from lightrag_dagster.cost.remaking import rehearse_remaking
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources
 from lightrag_dagster.documents.table import read_documents
@@ -78,7 +77,11 @@ def make_plan(
                 )
             )
         remade = knowledge_base or settings.backfill == "automatic"
-        remaking = rehearse_remaking(versions, store) if remade and drifted_parts(versions) else None
+        remaking = None
+        if remade and drifted_parts(versions):
+            from lightrag_dagster.cost.remaking import rehearse_remaking
+
+            remaking = rehearse_remaking(versions, store)
     llm = settings.llm.of("extract")
     past = past_of(
         pa.concat_tables(old_chunks),

@@ -5,13 +5,12 @@ may be, so that what is made of it, a summary of summaries or a vector, is count
 were says little: it is mostly another prompt or model that asks for new ones.
 """
 
-from dataclasses import dataclass
-
 import duckdb
 
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.cost.past import CountTokens, Range, question_tokens
+from lightrag_dagster.cost.plan import Remaking
 from lightrag_dagster.cost.prices import price_of
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.embedding.batches import batches
@@ -28,25 +27,6 @@ from lightrag_dagster.stores.vectors import VectorStore
 from lightrag_dagster.versions import Versions
 
 _IMAGINED = "(a summary to come)"
-
-
-@dataclass(frozen=True)
-class Remaking:
-    """Calls, tokens and US dollars of summaries and vectors that are not stored, each at least and at most."""
-
-    known_price: bool
-    summary_calls: Range
-    summary_input_tokens: Range
-    summary_output_tokens: Range
-    summaries: Range
-    embedding_calls: Range
-    embedding_tokens: Range
-    embeddings: Range
-
-    def at_most(self) -> "Remaking":
-        """Return it for mentions that will be others, so that nothing of it is certain."""
-        most = {name: Range(0, value.high) for name, value in vars(self).items() if isinstance(value, Range)}
-        return Remaking(known_price=self.known_price, **most)
 
 
 def rehearse_remaking(versions: Versions, responses: ResponseStore) -> Remaking:
