@@ -7,7 +7,6 @@ result equals a merge of everything.
 
 from collections.abc import Sequence
 from operator import attrgetter
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -15,7 +14,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.merging.database import fetch, name_entities, read_statement, run, view_files
 from lightrag_dagster.merging.inputs import MergeInput, Previous
-from lightrag_dagster.schemas import MERGED_TABLES, RELATIONS, SOURCE_TABLES
+from lightrag_dagster.schemas import RELATIONS, SOURCE_TABLES
 from lightrag_dagster.stores import files
 
 MOST_CHANGED = 0.25
@@ -35,17 +34,22 @@ def few_changed(connection: duckdb.DuckDBPyConnection, inputs: Sequence[MergeInp
     return bool(changed <= MOST_CHANGED * chunks)
 
 
-def recall_evidence(connection: duckdb.DuckDBPyConnection, previous: Previous) -> None:
-    """Add to the evidence of the changed chunks what else was said of the groups that they touch."""
-    for table, path in previous.tables.items():
-        view_files(connection, f"{table}_before", MERGED_TABLES[table], [path])
+def recall_evidence(connection: duckdb.DuckDBPyConnection, previous: Previous) -> dict[str, pa.Table]:
+    """Add to the evidence of the changed chunks what else was said of the groups that they touch.
+
+    Returns the merged tables of the last merge, which are read once, since to decompress them is what costs most.
+    """
+    before = {table: files.read_parquet(path) for table, path in previous.tables.items()}
+    for table, rows in before.items():
+        connection.register(f"{table}_before", rows)
     run(connection, "touch_groups")
     name_entities(connection, "SELECT src AS name FROM recalled UNION SELECT tgt FROM recalled")
     run(connection, "recall_relations")
+    return before
 
 
 def with_the_rest(
-    connection: duckdb.DuckDBPyConnection, previous: Previous, fresh: dict[str, pa.Table]
+    connection: duckdb.DuckDBPyConnection, before: dict[str, pa.Table], fresh: dict[str, pa.Table]
 ) -> dict[str, pa.Table]:
     """Return the merged tables: the fresh rows, and those of the last merge that nothing touches."""
     reranked = fetch(connection, read_statement("rerank_relations"), RELATIONS)
@@ -62,16 +66,16 @@ def with_the_rest(
         "relation_evidence": ("chunk_id", changed_chunks),
     }
     fresh = fresh | {"relations": pa.concat_tables([fresh["relations"], reranked])}
-    return {
-        table: pa.concat_tables([_without(previous.tables[table], *replaced[table]).cast(rows.schema), rows])
-        for table, rows in fresh.items()
-    }
+    kept = dict[str, pa.Table]()
+    for table, (key, ids) in replaced.items():
+        connection.unregister(f"{table}_before")  # Frees it: zeroing other memory takes longer than the filter.
+        kept[table] = _without(before.pop(table), key, ids).cast(fresh[table].schema)
+    return {table: pa.concat_tables([kept[table], rows]) for table, rows in fresh.items()}
 
 
 def _ids(connection: duckdb.DuckDBPyConnection, table: str) -> pa.ChunkedArray:
     return connection.sql(f"FROM {table}").to_arrow_table().column(0)
 
 
-def _without(path: Path, key: str, ids: pa.ChunkedArray) -> pa.Table:
-    rows = files.read_parquet(path)
+def _without(rows: pa.Table, key: str, ids: pa.ChunkedArray) -> pa.Table:
     return rows.filter(pc.invert(pc.is_in(rows[key], value_set=ids)))

@@ -88,6 +88,7 @@ async def merge(
                 name: database.fetch(connection, f"FROM {name}", MERGED_TABLES[name])
                 for name in ("entity_evidence", "relation_evidence")
             }
+            before = recall_evidence(connection, previous) if previous else {}
             _group(connection, previous)
             groups = [Group(*row) for row in connection.execute("FROM long_group ORDER BY kind, id").fetchall()]
             summaries = await summarise(groups, model, prompts, settings, count_tokens, max_concurrency)
@@ -99,7 +100,7 @@ async def merge(
             if previous is None:
                 return Merged(**tables, changed_chunks=None)
             changed = connection.execute("SELECT count(*) FROM changed_chunk").fetchall()[0][0]
-            return Merged(**with_the_rest(connection, previous, tables), changed_chunks=changed)
+            return Merged(**with_the_rest(connection, before, tables), changed_chunks=changed)
 
     if previous is not None:
         try:
@@ -131,8 +132,10 @@ def _collect(
         ("relation_mention", RELATION_MENTIONS, [one.relation_mentions for one in inputs]),
     ):
         database.view_files(connection, f"every_{view}", schema, paths)
-        restriction = "SEMI JOIN changed_chunk USING (chunk_id)" if previous else ""
-        connection.execute(f"CREATE VIEW {view} AS FROM every_{view} {restriction}")
+        if previous is None:
+            connection.execute(f"CREATE VIEW {view} AS FROM every_{view}")
+        else:
+            connection.execute(f"CREATE TABLE {view} AS FROM every_{view} SEMI JOIN changed_chunk USING (chunk_id)")
     database.name_entities(
         connection,
         "SELECT name FROM entity_mention UNION SELECT src FROM relation_mention UNION SELECT tgt FROM relation_mention",
@@ -143,8 +146,6 @@ def _collect(
 
 def _group(connection: duckdb.DuckDBPyConnection, previous: Previous | None) -> None:
     """Make the tables from which rows are finished, and `long_group`, which may need summaries."""
-    if previous is not None:
-        recall_evidence(connection, previous)
     database.run(connection, "group_entities")
     database.run(connection, "group_relations")
     if previous is not None:
