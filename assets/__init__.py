@@ -6,7 +6,7 @@ from assets.documents import raw_documents
 from assets.drift_report import drift_report
 from assets.extractions import extractions
 from assets.graph import knowledge_graph
-from assets.knowledge_base import integrity, knowledge_base
+from assets.knowledge_base import knowledge_base
 from assets.mentions import mentions
 from assets.merged import merged
 from assets.retrieval_evaluation import retrieval_evaluation
@@ -20,6 +20,4 @@ PUBLICATION = [merged, chunk_vectors, entity_vectors, relation_vectors, knowledg
 
 ASSETS = [*INGESTION, *PUBLICATION, answers, retrieval_evaluation, drift_report]
 
-CHECKS = [integrity]
-
-__all__ = ["ASSETS", "CHECKS", "INGESTION", "PUBLICATION"]
+__all__ = ["ASSETS", "INGESTION", "PUBLICATION"]

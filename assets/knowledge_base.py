@@ -1,9 +1,10 @@
 """`knowledge_base`: the published snapshot."""
 
+from collections.abc import Iterator
+
 import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, stopwatch
-from lightrag_dagster.errors import IntegrityError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.publication import publish
 from resources import GenerationsResource
@@ -25,19 +26,32 @@ from resources import GenerationsResource
     kinds={"parquet", "duckdb"},
     owners=OWNERS,
     description="The manifest that pins one version of every table and store; readers see it whole or not at all.",
+    check_specs=[
+        dg.AssetCheckSpec(
+            "integrity",
+            asset="knowledge_base",
+            description="Invariant I5: endpoints and cited chunks exist, rows agree across Parquet, LanceDB and Kùzu, "
+            "vectors are finite and of the right size. What breaks it is not published.",
+        )
+    ],
 )
-def knowledge_base(settings: dg.ResourceParam[Settings], generations: GenerationsResource) -> dg.MaterializeResult:
+def knowledge_base(
+    settings: dg.ResourceParam[Settings], generations: GenerationsResource
+) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult]:
     """Check the newest generation and make it the published snapshot."""
+    from lightrag_dagster.stores.integrity import findings
     from lightrag_dagster.stores.retention import collect_garbage
     from lightrag_dagster.stores.views import build_views
 
     with stopwatch() as watch, generations.building() as home:
         generation = generations.newest()
         build_views(generation)
-        manifest = publish(home, generation)
+        problems = findings(generation)
+        yield dg.AssetCheckResult(check_name="integrity", passed=not problems, metadata={"findings": problems})
+        manifest = publish(home, generation, problems)
         if settings.retention.automatic:
             collect_garbage(home, settings.retention.snapshots, dry_run=False)
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.snapshot_id),
         metadata={
             "snapshot_id": manifest.snapshot_id,
@@ -47,19 +61,3 @@ def knowledge_base(settings: dg.ResourceParam[Settings], generations: Generation
             **{f"rows/{table}": rows for table, rows in manifest.rows.items()},
         },
     )
-
-
-@dg.asset_check(
-    asset=knowledge_base,
-    description="Invariant I5: endpoints and cited chunks exist, rows agree across Parquet, LanceDB and Kùzu, vectors "
-    "are finite and of the right size. What breaks it was not published.",
-)
-def integrity(generations: GenerationsResource) -> dg.AssetCheckResult:
-    """Report what breaks I5 in the newest generation."""
-    from lightrag_dagster.stores.integrity import findings
-
-    try:
-        problems = findings(generations.newest())
-    except IntegrityError as error:
-        problems = [str(error)]
-    return dg.AssetCheckResult(passed=not problems, metadata={"findings": problems})

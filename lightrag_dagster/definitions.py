@@ -5,7 +5,7 @@ Reading settings and prompt files is all that happens at load.
 
 import dagster as dg
 
-from assets import ASSETS, CHECKS, INGESTION, PUBLICATION
+from assets import ASSETS, INGESTION, PUBLICATION
 from lightrag_dagster.automation import FRESHNESS, SENSORS, conditions, schedules
 from lightrag_dagster.memory import give_memory_back
 from lightrag_dagster.settings import Settings, load_settings
@@ -43,7 +43,6 @@ def build_definitions(settings: Settings) -> dg.Definitions:
 
     return dg.Definitions(
         assets=dg.map_asset_specs(complete, ASSETS),
-        asset_checks=CHECKS,
         jobs=[INGEST, PUBLISH, ASK, EVALUATE, REPORT],
         schedules=schedules(settings),
         sensors=SENSORS,

@@ -1,5 +1,6 @@
 """Publication: one pointer file says which generation is the published snapshot, and is replaced in one step."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from lightrag_dagster.errors import IntegrityError, StoreError
@@ -12,11 +13,16 @@ from lightrag_dagster.stores.manifest import Graph, Manifest, Pointer, Vectors, 
 _NAMED_FINDINGS = 3
 
 
-def publish(home: Home, generation: Generation) -> Manifest:
+def publish(home: Home, generation: Generation, problems: Sequence[str] | None = None) -> Manifest:
     """Make a generation the published snapshot, when invariant I5 holds; the current one stays as it is.
 
     A generation that was published before, and is again, becomes the latest in sequence. While a rollback holds another
     snapshot, it becomes a snapshot that waits for `release`.
+
+    Args:
+        home: The home of the generation.
+        generation: What to publish, finished.
+        problems: What `integrity.findings` said of it just now; it is asked here when this is not given.
 
     Raises:
         IntegrityError: I5 does not hold; what was published stays published.
@@ -28,7 +34,9 @@ def publish(home: Home, generation: Generation) -> Manifest:
     latest = snapshots(home)[-1:] if holding else [one for one in [current_manifest(home)] if one]
     if latest and latest[0].snapshot_id == generation.id:
         return latest[0]
-    if problems := findings(generation):
+    if problems is None:
+        problems = findings(generation)
+    if problems:
         named = "; ".join(problems[:_NAMED_FINDINGS])
         more = f"; and {len(problems) - _NAMED_FINDINGS} more" if len(problems) > _NAMED_FINDINGS else ""
         folder = home.generation(generation.id)
