@@ -61,6 +61,16 @@ CREATE TEMP VIEW backward_edges AS
     UNION ALL SELECT 'MENTIONS', src, tgt FROM "backward_MENTIONS"
     UNION ALL SELECT 'RELATED', src, tgt FROM "backward_RELATED";
 
+-- What one of two tables of the same columns holds and the other does not: `missing` is 1 for each copy that only the
+-- first holds, -1 for each that only the second does. Both directions of EXCEPT ALL, at a sixth of its cost.
+CREATE TEMP MACRO differences(wanted, stored) AS TABLE
+WITH counted AS (
+    SELECT * EXCLUDE (copies), sum(copies)::BIGINT AS surplus
+    FROM (SELECT *, 1 AS copies FROM query_table(wanted) UNION ALL SELECT *, -1 FROM query_table(stored))
+    GROUP BY ALL
+)
+SELECT * EXCLUDE (surplus), sign(surplus) AS missing, unnest(range(abs(surplus))) AS copy FROM counted WHERE surplus <> 0;
+
 SELECT 'a relation ends at an entity that does not exist' AS problem, relation_id AS id
 FROM endpoints ANTI JOIN entities USING (entity_id);
 
@@ -88,26 +98,19 @@ FROM raw_documents GROUP BY doc_id HAVING count(*) > 1;
 SELECT 'two texts have one chunk id' AS problem, chunk_id AS id
 FROM chunks GROUP BY chunk_id HAVING count(DISTINCT content) > 1;
 
-SELECT 'a row has no vector of its text in ' || store AS problem, id
-FROM (FROM wanted_vectors EXCEPT ALL FROM stored_vectors);
+SELECT if(missing > 0, 'a row has no vector of its text in ', 'a vector belongs to no row, in ') || store AS problem, id
+FROM differences('wanted_vectors', 'stored_vectors');
 
-SELECT 'a vector belongs to no row, in ' || store AS problem, id
-FROM (FROM stored_vectors EXCEPT ALL FROM wanted_vectors);
+SELECT if(missing > 0, 'a row is missing from the graph, of ', 'a node of the graph belongs to no row, of ') || store
+           AS problem, id
+FROM differences('wanted_nodes', 'stored_nodes');
 
-SELECT 'a row is missing from the graph, of ' || store AS problem, id
-FROM (FROM wanted_nodes EXCEPT ALL FROM stored_nodes);
+SELECT if(missing > 0, 'an edge is missing from the graph read forwards, of ',
+          'an edge of the graph read forwards belongs to no row, of ') || store AS problem,
+       src || ' to ' || tgt AS id
+FROM differences('wanted_edges', 'forward_edges');
 
-SELECT 'a node of the graph belongs to no row, of ' || store AS problem, id
-FROM (FROM stored_nodes EXCEPT ALL FROM wanted_nodes);
-
-SELECT 'an edge is missing from the graph read forwards, of ' || store AS problem, src || ' to ' || tgt AS id
-FROM (FROM wanted_edges EXCEPT ALL FROM forward_edges);
-
-SELECT 'an edge of the graph read forwards belongs to no row, of ' || store AS problem, src || ' to ' || tgt AS id
-FROM (FROM forward_edges EXCEPT ALL FROM wanted_edges);
-
-SELECT 'an edge is missing from the graph read backwards, of ' || store AS problem, src || ' to ' || tgt AS id
-FROM (FROM wanted_edges EXCEPT ALL FROM backward_edges);
-
-SELECT 'an edge of the graph read backwards belongs to no row, of ' || store AS problem, src || ' to ' || tgt AS id
-FROM (FROM backward_edges EXCEPT ALL FROM wanted_edges);
+SELECT if(missing > 0, 'an edge is missing from the graph read backwards, of ',
+          'an edge of the graph read backwards belongs to no row, of ') || store AS problem,
+       src || ' to ' || tgt AS id
+FROM differences('wanted_edges', 'backward_edges');
