@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 import dagster as dg
+import pyarrow as pa
 
 from assets.metadata import OWNERS, stopwatch, table_metadata
 from assets.partitions import SOURCES
+from lightrag_dagster.extraction.keeping import keep_mentions
 from lightrag_dagster.extraction.mentions import parse_extractions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.acceptance import accept
@@ -46,12 +48,16 @@ from resources import TablesResource
 def mentions(
     context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], tables: TablesResource
 ) -> Iterator[dg.MaterializeResult]:
-    """Parse the responses; accept the source's tables when they may be merged."""
+    """Parse the responses that were not parsed before; accept the source's tables when they may be merged."""
     store, source = tables.open(), context.partition_key
     fingerprint = Versions.of(settings).mentions
     with stopwatch() as watch:
         extractions = store.require("extractions", source)
-        entities, relations = parse_extractions(store.read("extractions", source, extractions.version))
+        rows = store.read("extractions", source, extractions.version)
+        kept_entities, kept_relations, left = keep_mentions(store, source, rows, fingerprint)
+        new_entities, new_relations = parse_extractions(left)
+        entities = pa.concat_tables([kept_entities, new_entities])
+        relations = pa.concat_tables([kept_relations, new_relations])
         inputs = {"extractions": extractions.version}
         entity_version = store.write("entity_mentions", source, entities, inputs=inputs, fingerprint=fingerprint)
         relation_version = store.write("relation_mentions", source, relations, inputs=inputs, fingerprint=fingerprint)
