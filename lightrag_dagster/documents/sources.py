@@ -54,11 +54,11 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
         SourceError: as `find_sources`; none is configured, or a name is not one.
     """
     found = find_sources(settings)
-    if not found:
-        raise SourceError(f"{settings.sources} holds no source; make a folder in it for each source, with documents")
     unknown = sorted(set(names) - set(found))
     if unknown:
-        raise SourceError(f"no such source: {', '.join(unknown)}; there are {', '.join(found)}")
+        raise SourceError(f"no such source: {', '.join(unknown)}; there are {', '.join(found) or 'none'}")
+    if not found:
+        raise SourceError(f"{settings.sources} holds no source; make a folder in it for each source, with documents")
     return [source for name, source in found.items() if not names or name in names]
 
 
