@@ -22,7 +22,7 @@ from lightrag_dagster.stores.tables import SourceTables
 SETTLED_SECONDS = 60.0
 """A younger version of a table stays: the run that wrote it may not have said yet that it is the current one."""
 
-_CLOCK_MARGIN = timedelta(seconds=10)
+CLOCK_MARGIN = timedelta(seconds=10)
 """How long LanceDB may take to begin a cleanup, during which its idea of old grows."""
 
 
@@ -128,7 +128,7 @@ def _clean_vectors(home: Home, tags: dict[str, set[str]], unused: list[str]) -> 
         # is at work while the lock is held: what is unverified is what a killed one left.
         pinned = {handle.tags.get_version(tag) for tag in kept}
         oldest = min(one["timestamp"] for one in handle.list_versions() if one["version"] in pinned)
-        age = datetime.now(oldest.tzinfo) - oldest + _CLOCK_MARGIN
+        age = datetime.now(oldest.tzinfo) - oldest + CLOCK_MARGIN
         handle.optimize(cleanup_older_than=age, delete_unverified=True)
 
 

@@ -1,5 +1,6 @@
 """Many nights of small changes: the stores follow what is published, not what has been."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,9 @@ def pass_nights(folder: Path, nights: int, documents: int) -> None:
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A night is over in seconds here."""
+    """A night is over in seconds here, so what waits for seconds would wait for nights."""
     monkeypatch.setattr(retention, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(retention, "CLOCK_MARGIN", timedelta(seconds=1))
 
 
 def test_the_stores_stay_small_over_some_nights(tmp_path: Path) -> None:
