@@ -17,7 +17,8 @@ from resources import TablesResource
     pool=LLM_POOL,
     kinds={"parquet"},
     owners=OWNERS,
-    description="One row a question of the file that the setting `questions` names: answer, references, snapshot.",
+    description="One row a question of the file that the setting `questions` names: answer, references, snapshot, "
+    "or why there is no answer.",
 )
 def answers(
     context: dg.AssetExecutionContext,
@@ -34,14 +35,18 @@ def answers(
         known = stored.current("answers", ALL_SOURCES)
         previous = stored.read("answers", ALL_SOURCES) if known else None
         made = answer_all(opened, questions, previous)
+        inputs = answer_inputs(opened.snapshot_id, questions)
+        if made.asked_again:
+            # Not what the next run would make them from, so it asks again.
+            inputs["asked_again"] = str(made.asked_again)
         version = stored.write(
             "answers",
             ALL_SOURCES,
             made.rows,
-            inputs=answer_inputs(opened.snapshot_id, questions),
+            inputs=inputs,
             fingerprint=Versions.of(settings).answers,
         )
     return dg.MaterializeResult(
         data_version=dg.DataVersion(version.version),
-        metadata=table_metadata(made.rows, asked=made.asked, seconds=watch.seconds),
+        metadata=table_metadata(made.rows, asked=made.asked, failed=made.failed, seconds=watch.seconds),
     )

@@ -181,11 +181,12 @@ ANSWERS = pa.schema(
     [
         _field("question", pa.string(), "The question as asked."),
         _field("mode", pa.string(), "Retrieval mode."),
-        _field("answer", pa.string(), "The answer."),
+        _field("answer", pa.string(), "The answer; empty when there is none."),
         _field("references", _TEXTS, "source/path of each reference, best first."),
         _field("cited", _TEXTS, "source/path of those that the answer cites, best first."),
         _field("snapshot_id", pa.string(), "The snapshot that was asked; one with the same context is not."),
-        _field("request_key", pa.string(), "Hash of the model and all messages that it saw."),
+        _field("request_key", pa.string(), "Hash of the model and all messages that it saw; empty without an answer."),
+        _field("error", pa.string(), "Why there is no answer.", nullable=True),
     ]
 )
 

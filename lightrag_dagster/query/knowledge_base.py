@@ -90,6 +90,11 @@ class KnowledgeBase:
         return self.snapshot.manifest
 
     @property
+    def mode(self) -> str:
+        """The mode of questions that name none."""
+        return self._settings.query.mode
+
+    @property
     def chat_identity(self) -> str:
         """Names provider, model and parameters that shape an answer."""
         return chat_identity(self._settings.llm.of("answer"))

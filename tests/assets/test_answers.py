@@ -12,7 +12,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
 from tests.llm.models import offline_answer
-from tests.loopback import Loopback
+from tests.loopback import Loopback, Reply
 from tests.support import FLOOD, RIVER, published, run, write_source
 
 
@@ -56,3 +56,22 @@ def test_answers_are_booked_and_bounded(tmp_path: Path, loopback: Loopback) -> N
     run(settings)
     assert published(settings) != before
     assert SourceTables(home).read("answers", ALL_SOURCES).to_pylist() != first
+
+
+def test_a_question_that_failed_for_now_is_asked_by_the_next_run(tmp_path: Path, loopback: Loopback) -> None:
+    settings = settings_of(tmp_path, loopback)
+    write_source(settings, "notes", {"river.md": RIVER})
+    loopback.fault = lambda received: Reply.error(503) if "# Context" in str(received.body) else None
+    assert not run(settings).failed
+    assert [
+        bool(row["error"]) for row in SourceTables(Home(settings.home)).read("answers", ALL_SOURCES).to_pylist()
+    ] == [True]
+
+    loopback.fault = lambda received: None
+    assert run(settings).published is None
+    assert [row["error"] for row in SourceTables(Home(settings.home)).read("answers", ALL_SOURCES).to_pylist()] == [
+        None
+    ]
+    asked = len(loopback.requests)
+    run(settings)
+    assert len(loopback.requests) == asked
