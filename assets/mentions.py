@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from assets.metadata import OWNERS, stopwatch, table_metadata
 from assets.partitions import SOURCES
-from lightrag_dagster.extraction.keeping import keep_mentions
 from lightrag_dagster.extraction.mentions import parse_extractions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.acceptance import accept
@@ -49,6 +48,8 @@ def mentions(
     context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], tables: TablesResource
 ) -> Iterator[dg.MaterializeResult]:
     """Parse the responses that were not parsed before; accept the source's tables when they may be merged."""
+    from lightrag_dagster.extraction.keeping import keep_mentions
+
     store, source = tables.open(), context.partition_key
     fingerprint = Versions.of(settings).mentions
     with stopwatch() as watch:
