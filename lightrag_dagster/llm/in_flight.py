@@ -1,12 +1,13 @@
 """Calls that are in flight: an identical one waits for the first, and then finds its answer in the store."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from filelock import FileLock, Timeout
+from filelock import lock_descriptor
 
 from lightrag_dagster.errors import StoreError
 
@@ -37,25 +38,36 @@ class InFlight:
             if self._folder is None:
                 yield
                 return
-            file = await _lock_file(self._folder / key)
+            path = self._folder / key
+            descriptor = await _locked(path)
             try:
                 yield
             finally:
-                # Removed while it is held: whoever opened it before sees that it is gone, and tries again.
-                Path(file.lock_file).unlink(missing_ok=True)
-                file.release()
+                path.unlink(missing_ok=True)
+                os.close(descriptor)
 
 
-async def _lock_file(path: Path) -> FileLock:
-    file = FileLock(path, thread_local=False)
+async def _locked(path: Path) -> int:
+    """Return an open descriptor of the file, which holds its lock."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         while True:
-            try:
-                file.acquire(timeout=0)
-            except Timeout:
-                await asyncio.sleep(_POLL_SECONDS)
-            else:
-                return file
+            descriptor = _opened(path)
+            if _is_locked(descriptor):
+                return descriptor
+            os.close(descriptor)
+            await asyncio.sleep(_POLL_SECONDS)
     except OSError as error:
         raise StoreError(f"cannot lock {path}: {error.strerror or error}; make the home writable") from error
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Try to lock an open file; whoever held it before may have removed it, and such a lock keeps nobody out."""
+    return lock_descriptor(descriptor, blocking=False) and os.fstat(descriptor).st_nlink > 0
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT)
