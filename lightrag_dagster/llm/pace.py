@@ -53,7 +53,11 @@ class Pace:
                 for part in [self._tokens.max_rate] * int(whole) + [rest]:
                     await self._tokens.acquire(part)
         async with self._change:
-            await self._change.wait_for(lambda: self._in_flight < self.allowed)
+            try:
+                await self._change.wait_for(lambda: self._in_flight < self.allowed)
+            except asyncio.CancelledError:
+                self._wake()  # It may have been told of a place that it no longer takes.
+                raise
             self._in_flight += 1
         try:
             while (wait := self._resume_at - _now()) > 0:
@@ -62,7 +66,7 @@ class Pace:
         finally:
             async with self._change:
                 self._in_flight -= 1
-                self._change.notify_all()
+                self._wake()
 
     def slow_down(self, sent: float, wait: float | None) -> None:
         """Note that a request met an overloaded server: halve the pace, and let nobody through for `wait` seconds."""
@@ -76,6 +80,10 @@ class Pace:
     def speed_up(self) -> None:
         """Note that an answer arrived."""
         self._allowed = min(float(self._most), self._allowed + 1 / self._allowed)
+
+    def _wake(self) -> None:
+        """Tell as many of those who wait as there are free places."""
+        self._change.notify(max(0, self.allowed - self._in_flight))
 
 
 def _limiter(per_minute: int | None) -> AsyncLimiter | None:

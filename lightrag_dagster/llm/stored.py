@@ -4,6 +4,7 @@ An answer is durable before anything uses it. Identical calls in flight together
 whoever waited for one finds its answer in the store.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
@@ -86,6 +87,7 @@ class StoredChatModel:
             response = replace(response, cost_usd=reservation.cost)
             self._store.put_many({key: response})
         self.usage.add(response, stored=False)
+        await asyncio.sleep(0)  # Whoever waited for this call's place sends before the answer is worked on.
         return response
 
     def _worst_case(self, request: ChatRequest) -> float:

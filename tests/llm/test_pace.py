@@ -51,6 +51,26 @@ def test_the_pace_never_falls_below_one() -> None:
     assert asyncio.run(measure()) == 1
 
 
+def test_a_place_that_is_not_taken_goes_to_the_next() -> None:
+    """The second is cancelled just as the first's place is given to it."""
+
+    async def measure() -> None:
+        pace = Pace(1)
+
+        async def call() -> None:
+            async with pace.turn(1):
+                pass
+
+        async with pace.turn(1):
+            second, third = (asyncio.create_task(call()) for _ in range(2))
+            await asyncio.sleep(0.01)
+        second.cancel()
+        await asyncio.wait_for(third, 5)
+        assert second.cancelled()
+
+    asyncio.run(measure())
+
+
 def test_a_wait_holds_up_everybody() -> None:
     async def measure() -> float:
         pace, loop = Pace(4), asyncio.get_running_loop()
