@@ -1,15 +1,16 @@
 """The merge of made-up mentions: the one that follows a change against the one of everything.
 
-    python -m benchmarks.merging --mentions 1000000
+    python -m benchmarks.merging --mentions 1000000 --runs 3
 
 Four sources hold chunks of six entity mentions and four relation mentions each, about 80 characters of description a
 mention. `flat`: every name is as frequent as any other, three entity mentions a name. `zipf`: the r-th name is as
 frequent as 1 / (r + 10), so that a few are in a large part of all chunks. A change replaces a share of the chunks, all
 over the sources, by others.
 
-Each merge runs in a process of its own, from reading the Parquet files to having written the merged ones. Printed are
-its seconds, those of the processor, its peak memory, and both as a share of the merge of everything. `rewrite` reads
-and writes the merged tables and merges nothing: no change can cost less.
+Each merge runs in a process of its own, from reading the Parquet files to having written the merged ones, and after
+it the merge of everything from the same files. Printed are its seconds, those of the processor, its peak memory, and
+both times as a share of the merge of everything: medians of all runs. `rewrite` reads and writes the merged tables and
+merges nothing: no change can cost less.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,25 +183,37 @@ def _measured(work: Callable[..., Previous], arguments: tuple[Any, ...]) -> tupl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mentions", type=int, default=1_000_000)
-    chunks = parser.parse_args().mentions // (ENTITIES + RELATIONS)
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    chunks = arguments.mentions // (ENTITIES + RELATIONS)
     print(f"{'names':6} {'what':>16} {'seconds':>16} {'processor':>16} {'memory':>9}")
     for names in ("flat", "zipf"):
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            (folder / "merged").mkdir()
-            (folder / "again").mkdir()
+            for name in ("merged", "again"):
+                (folder / name).mkdir()
             inputs = write_inputs(folder / "before", chunks, names == "zipf", 0.0)
-            previous, whole = timed(run_merge, inputs, None, folder / "merged")
+            previous, _ = timed(run_merge, inputs, None, folder / "merged")
 
-            def show(what: str, cost: Cost, names: str = names, whole: Cost = whole) -> None:
-                shares = [f"{mine:8.1f} {mine / all_:6.0%}" for mine, all_ in zip(cost[:2], whole[:2], strict=True)]
-                print(f"{names:6} {what:>16} {shares[0]:>16} {shares[1]:>16} {cost.megabytes:6.0f} MB", flush=True)
+            def compare(what: str, *work: Any, names: str = names, folder: Path = folder) -> None:
+                """Time work, and the merge of everything that is in the files it reads."""
+                pairs = [
+                    (timed(*work, folder / "again")[1], timed(run_merge, work[1], None, folder / "again")[1])
+                    for _ in range(arguments.runs)
+                ]
+                times = [
+                    f"{median(mine[kind] for mine, _ in pairs):8.1f} "
+                    f"{median(mine[kind] / everything[kind] for mine, everything in pairs):6.0%}"
+                    for kind in range(2)
+                ]
+                memory = median(mine.megabytes for mine, _ in pairs)
+                print(f"{names:6} {what:>16} {times[0]:>16} {times[1]:>16} {memory:6.0f} MB", flush=True)
 
-            show("everything", whole)
-            show("rewrite", timed(rewrite, inputs, previous, folder / "again")[1])
+            compare("everything", run_merge, inputs, None)
+            compare("rewrite", rewrite, inputs, previous)
             for share in SHARES:
                 changed = write_inputs(folder / f"after-{share}", chunks, names == "zipf", share)
-                show(f"{share:.1%} changed", timed(run_merge, changed, previous, folder / "again")[1])
+                compare(f"{share:.1%} changed", run_merge, changed, previous)
 
 
 if __name__ == "__main__":

@@ -27,11 +27,12 @@ def few_changed(connection: duckdb.DuckDBPyConnection, inputs: Sequence[MergeInp
         now, before = (set(map(attrgetter(table), state)) for state in (inputs, previous.inputs))
         view_files(connection, f"{table}_now", SOURCE_TABLES[table], now - before)
         view_files(connection, f"{table}_before", SOURCE_TABLES[table], before - now)
+    most = MOST_CHANGED * _count(connection, "SELECT count(DISTINCT chunk_id) FROM chunk")
+    # Every row is compared only where that may end well.
+    if _count(connection, read_statement("count_new_extractions")) > most:
+        return False
     run(connection, "find_changed_chunks")
-    changed, chunks = connection.execute(
-        "SELECT (SELECT count(*) FROM changed_chunk), count(DISTINCT chunk_id) FROM chunk"
-    ).fetchall()[0]
-    return bool(changed <= MOST_CHANGED * chunks)
+    return _count(connection, "SELECT count(*) FROM changed_chunk") <= most
 
 
 def recall_evidence(connection: duckdb.DuckDBPyConnection, previous: Previous) -> dict[str, pa.Table]:
@@ -71,6 +72,10 @@ def with_the_rest(
         connection.unregister(f"{table}_before")  # Frees it: zeroing other memory takes longer than the filter.
         kept[table] = _without(before.pop(table), key, ids).cast(fresh[table].schema)
     return {table: pa.concat_tables([kept[table], rows]) for table, rows in fresh.items()}
+
+
+def _count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
+    return int(connection.execute(statement).fetchall()[0][0])
 
 
 def _ids(connection: duckdb.DuckDBPyConnection, table: str) -> pa.ChunkedArray:
