@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.cost.past import CountTokens, Past, Range, question_tokens
 from lightrag_dagster.cost.prices import BATCH_SHARE, price_of
+from lightrag_dagster.cost.rehearsal import Rehearsal
 from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.extraction.extractions import extract
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
-from lightrag_dagster.llm.stored import response_key
 from lightrag_dagster.prompts import Prompts
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.responses import ResponseStore
@@ -104,21 +104,17 @@ class Plan:
         return asdict(self) | {"total": self.total, "total_by_batch": self.total_by_batch}
 
 
-class Rehearsal:
-    """Stands in for the model: answers from the response store, and counts what it would have to buy."""
+class ExtractionRehearsal(Rehearsal):
+    """Counts the tokens of what it would have to buy, a number a question."""
 
     def __init__(self, identity: str, store: ResponseStore, count_tokens: CountTokens) -> None:
-        self._store = store
+        super().__init__(identity, store)
         self._count_tokens = count_tokens
-        self.identity = identity
         self.first_rounds: list[int] = []
         self.later_rounds: list[int] = []
 
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Return the stored answer; raise TransientProviderError, as a row of the rehearsal shows, where none is."""
-        stored = self._store.get_many([response_key(self.identity, request)])
-        if stored:
-            return next(iter(stored.values()))
+    def missing(self, request: ChatRequest) -> ChatResponse:
+        """Raise TransientProviderError, which the row of the chunk then shows."""
         tokens = question_tokens(request, self._count_tokens)
         first = all(message.role != "assistant" for message in request.messages)
         (self.first_rounds if first else self.later_rounds).append(tokens)
@@ -145,7 +141,7 @@ async def rehearse(
     source: str,
     documents: Documents,
     chunks: pa.Table,
-    model: Rehearsal,
+    model: ExtractionRehearsal,
     prompts: Prompts,
     settings: Settings,
     fingerprint: str,

@@ -10,7 +10,7 @@ from lightrag_dagster.chunking.keeping import keep_drifted_chunks
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.cost.past import past_of
-from lightrag_dagster.cost.plan import Plan, Rehearsal, compare, estimate, rehearse
+from lightrag_dagster.cost.plan import ExtractionRehearsal, Plan, compare, estimate, rehearse
 from lightrag_dagster.cost.prices import price_of
 from lightrag_dagster.documents.listing import list_files, listing_signature
 from lightrag_dagster.documents.sources import Source, chosen_sources
@@ -48,7 +48,7 @@ def make_plan(
     tables, tokenizer = SourceTables(home), load_tokenizer(settings.chunking.encoding)
     plans, old_chunks, old_rows = [], [CHUNKS.empty_table()], [EXTRACTIONS.empty_table()]
     with ResponseStore(home.responses) as store:
-        model = Rehearsal(chat_identity(settings.llm.of("extract")), store, tokenizer.counts)
+        model = ExtractionRehearsal(chat_identity(settings.llm.of("extract")), store, tokenizer.counts)
         for source in chosen_sources(settings, names) if names is not None else []:
             before = _current(tables, "raw_documents", source.name)
             documents = _documents(tables, source, before, versions, backfill=backfill)

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 
 from lightrag_dagster.blocking import wait_for
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
+from lightrag_dagster.cost.rehearsal import Rehearsal, rehearse_merge
 from lightrag_dagster.documents.sources import find_sources
 from lightrag_dagster.embedding.vectors import embedded_fingerprints
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.extraction.extractions import extract
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
 from lightrag_dagster.llm.providers import chat_identity
-from lightrag_dagster.llm.stored import response_key
 from lightrag_dagster.merging.inputs import merge_inputs
-from lightrag_dagster.merging.merge import merge
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.acceptance import wanted_inputs
 from lightrag_dagster.stores.generations import Generation
@@ -58,22 +57,12 @@ def prune(settings: Settings, *, dry_run: bool) -> Pruned:
     return Pruned(len(useless_answers), len(answers), len(useless_numbers), len(numbers))
 
 
-class _Noting:
-    """Stands in for a model: answers from the response store alone, and notes what it was asked for."""
+class _Stored(Rehearsal):
+    """Has no answer but the stored ones."""
 
-    def __init__(self, identity: str, store: ResponseStore) -> None:
-        self._store = store
-        self.identity = identity
-        self.keys: set[str] = set()
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        key = response_key(self.identity, request)
-        self.keys.add(key)
-        stored = self._store.get_many([key])
-        if not stored:
-            # Not a transient one: a build goes on with an answer that was cut off when the model refuses more room.
-            raise PermanentProviderError("not stored")
-        return stored[key]
+    def missing(self, request: ChatRequest) -> ChatResponse:
+        # Not a transient one: a build goes on with an answer that was cut off when the model refuses more room.
+        raise PermanentProviderError("not stored")
 
 
 async def _wanted_responses(settings: Settings, home: Home, store: ResponseStore) -> set[str]:
@@ -81,7 +70,7 @@ async def _wanted_responses(settings: Settings, home: Home, store: ResponseStore
     versions, tables = Versions.of(settings), SourceTables(home)
     tokenizer, sources = load_tokenizer(settings.chunking.encoding), list(find_sources(settings))
     llm = settings.llm.of("extract")
-    extracting = _Noting(chat_identity(llm), store)
+    extracting = _Stored(chat_identity(llm), store)
     for source in sources:
         if tables.current("chunks", source) is None:
             continue
@@ -96,18 +85,9 @@ async def _wanted_responses(settings: Settings, home: Home, store: ResponseStore
             count_tokens=tokenizer.count,
             longer_outputs=llm.longer_outputs,
         )
-    summarising = _Noting(chat_identity(settings.llm.of("summarise")), store)
-    await merge(
-        merge_inputs(home, wanted_inputs(home, sources, versions.generation)),
-        scratch=home.root,
-        extraction_fingerprint=versions.extractions,
-        embedder_identity=versions.embedder,
-        model=summarising,
-        prompts=versions.prompts,
-        settings=settings.merging,
-        count_tokens=tokenizer.counts,
-        max_concurrency=1,
-    )
+    summarising = _Stored(chat_identity(settings.llm.of("summarise")), store)
+    inputs = merge_inputs(home, wanted_inputs(home, sources, versions.generation))
+    await rehearse_merge(versions, inputs, summarising)
     return extracting.keys | summarising.keys
 
 

@@ -1,6 +1,6 @@
 """The vector tables of a generation: embed what changed, keep the rest."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 import duckdb
 import numpy as np
@@ -128,18 +128,20 @@ async def embed_changed(
     return await sync_vectors(home, table, wanted, vectors_of, tag, embedder.dimensions)
 
 
-def texts_of_rows(connection: duckdb.DuckDBPyConnection, embedder: str) -> dict[str, dict[str, str]]:
-    """Return for each of VECTOR_TABLES the key in the vector store → text of all that is embedded for it.
+def missing_texts(connection: duckdb.DuckDBPyConnection, embedder: str, known: Iterable[str]) -> list[list[str]]:
+    """Return for each of VECTOR_TABLES the distinct texts that are embedded for it, but those whose keys are known.
 
     Args:
         connection: has views or tables `chunks`, `entities` and `relations`.
         embedder: identity of the embedder of the chunks; that of the others is in their fingerprints.
+        known: keys in the vector store.
     """
     connection.execute("SET VARIABLE identity = $1", [embedder])
-    return {
-        name: dict(connection.execute(f"SELECT embedding_fingerprint, text FROM ({rows})").fetchall())
-        for name, rows in _ROWS.items()
-    }
+    connection.register("known", pa.table({"embedding_fingerprint": pa.array(known, pa.string())}))
+    statement = """
+        SELECT any_value(text) FROM ({}) ANTI JOIN known USING (embedding_fingerprint)
+        GROUP BY embedding_fingerprint ORDER BY embedding_fingerprint"""
+    return [[text for (text,) in connection.execute(statement.format(rows)).fetchall()] for rows in _ROWS.values()]
 
 
 def embedded_fingerprints(generation: Generation, embedder: str) -> set[str]:
