@@ -5,16 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import command
-from tests.support import FLOOD, RIVER
+from tests.support import FLOOD
 
 
 def test_a_backfill_from_edit_to_published(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
-    source = tmp_path / "sources" / "notes"
-    source.mkdir(parents=True)
-    (source / "river.md").write_text(RIVER)
-    (source / "flood.txt").write_text(FLOOD)
+    (notes / "flood.txt").write_text(FLOOD)
     command(capfd, monkeypatch, "run")
     code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
     assert (code, output) == (0, "Everything was made with the prompts, models and settings of today.\n")
@@ -44,12 +41,8 @@ def test_a_backfill_from_edit_to_published(
     assert "drifted was made" not in output
 
 
-def test_a_backfill_of_the_knowledge_base(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    source = tmp_path / "sources" / "notes"
-    source.mkdir(parents=True)
-    (source / "river.md").write_text(RIVER)
+@pytest.mark.usefixtures("notes")
+def test_a_backfill_of_the_knowledge_base(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     command(capfd, monkeypatch, "run")
     monkeypatch.setenv("LIGHTRAG_EMBEDDING__DIMENSIONS", "512")
     for words, expected in (

@@ -9,7 +9,6 @@ from tests.cli.test_cli import command
 from tests.llm.models import offline_answer
 from tests.loopback import Loopback
 from tests.loopback_batches import Fate
-from tests.support import RIVER
 
 SETTINGS = {
     "llm": {"provider": "openai", "mode": "batch", "batch": {"longest_poll": 0.01}},
@@ -17,15 +16,13 @@ SETTINGS = {
 }
 
 
+@pytest.mark.usefixtures("notes")
 def test_batches_from_the_command_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
 ) -> None:
     fates = [Fate(looks=1000, answered=0)]
     loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: fates.pop(0) if fates else Fate(looks=2)
     (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
-    source = tmp_path / "sources" / "notes"
-    source.mkdir(parents=True)
-    (source / "river.md").write_text(RIVER)
     assert command(capfd, monkeypatch, "batch", "list")[1] == "No batches are under way.\n"
 
     code, output, errors = command(capfd, monkeypatch, "run")

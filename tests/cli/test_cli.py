@@ -7,7 +7,7 @@ import pytest
 
 from lightrag_dagster.cli import main
 from tests.loopback import Loopback
-from tests.support import FLOOD, RIVER
+from tests.support import FLOOD
 
 
 def command(
@@ -59,12 +59,9 @@ def test_bad_yaml_gives_one_line_and_exit_code_2(
 
 
 def test_a_knowledge_base_from_the_command_line(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
-    source = tmp_path / "sources" / "notes"
-    source.mkdir(parents=True)
-    (source / "river.md").write_text(RIVER)
-    (source / "flood.txt").write_text(FLOOD)
+    (notes / "flood.txt").write_text(FLOOD)
 
     code, output, errors = command(capfd, monkeypatch, "run")
     assert (code, errors) == (0, "")
@@ -105,12 +102,10 @@ def test_a_knowledge_base_from_the_command_line(
         assert len(errors.strip().splitlines()) == 1
 
 
+@pytest.mark.usefixtures("notes")
 def test_an_unreachable_endpoint_gives_one_line_and_exit_code_2(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = tmp_path / "sources" / "notes"
-    source.mkdir(parents=True)
-    (source / "river.md").write_text(RIVER)
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
     monkeypatch.setenv("LIGHTRAG_LLM__MAX_RETRIES", "0")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
@@ -124,12 +119,10 @@ def test_an_unreachable_endpoint_gives_one_line_and_exit_code_2(
     assert errors.startswith("error: ")
 
 
+@pytest.mark.usefixtures("notes")
 def test_embeddings_of_another_size_give_one_line_and_exit_code_2(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loopback: Loopback
 ) -> None:
-    source = tmp_path / "sources" / "notes"
-    source.mkdir(parents=True)
-    (source / "river.md").write_text(RIVER)
     loopback.dimensions = 8
     monkeypatch.setenv("LIGHTRAG_EMBEDDING__PROVIDER", "openai")
     monkeypatch.setenv("LIGHTRAG_EMBEDDING__MODEL", "small")
