@@ -76,11 +76,10 @@ def merged(
         generation = start(home, inputs)
         usage, extent = Usage(), "nothing"
         if not all(generation.has(name) for name in MERGED_TABLES):
-            tables, usage = wait_for(run(generation, inputs))
-            changed = tables.changed_chunks
+            result, usage = wait_for(run(generation, inputs))
+            changed = result.changed_chunks
             extent = "everything" if changed is None else f"what {changed} changed chunks touch"
-            for name in MERGED_TABLES:
-                generation.write_table(name, getattr(tables, name))
+            generation.write_tables(result.tables)
         set_newest(home, generation)
     for name in MERGED_TABLES:
         table = generation.read_table(name)

@@ -40,7 +40,7 @@ from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Keywords
-from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, MergingSettings, QuerySettings
 from lightrag_dagster.stores.acceptance import accept, wanted_inputs
 from lightrag_dagster.stores.adjacency import build_adjacency
@@ -189,8 +189,7 @@ async def build(home: Home, entities: int, embedder: SyntheticEmbedder) -> None:
         count_tokens=load_tokenizer("o200k_base").counts,
         max_concurrency=4,
     )
-    for name in MERGED_TABLES:
-        generation.write_table(name, getattr(merged, name))
+    generation.write_tables(merged.tables)
     lap("merge")
     for name in VECTOR_TABLES:
         await build_vectors(

@@ -36,6 +36,11 @@ class Merged(NamedTuple):
     changed_chunks: int | None
     """How many chunks decided what was merged anew; None when everything was."""
 
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The four tables by name."""
+        return {name: getattr(self, name) for name in MERGED_TABLES}
+
 
 async def merge(
     inputs: Sequence[MergeInput],

@@ -14,7 +14,6 @@ from lightrag_dagster.extraction.mentions import parse_extractions
 from lightrag_dagster.llm.providers import open_chat_model, open_embedder
 from lightrag_dagster.merging.inputs import merge_inputs
 from lightrag_dagster.merging.merge import merge
-from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.acceptance import accept, wanted_inputs
 from lightrag_dagster.stores.adjacency import build_adjacency
@@ -113,5 +112,4 @@ async def _merge(generation: Generation, inputs: GenerationInputs, settings: Set
             count_tokens=tokenizer.counts,
             max_concurrency=settings.llm.max_concurrency,
         )
-    for name in MERGED_TABLES:
-        generation.write_table(name, getattr(merged, name))
+    generation.write_tables(merged.tables)

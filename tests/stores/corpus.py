@@ -179,8 +179,7 @@ def merge(home: Home, *sources: str, embedder_identity: str = "hash/8") -> Gener
     for source in sources:
         assert accept(home, source, 0.5).accepted
     generation = start(home, wanted_inputs(home, sources, "code"))
-    for table, merged in merged_tables(generation, embedder_identity).items():
-        generation.write_table(table, merged)
+    generation.write_tables(merged_tables(generation, embedder_identity))
     return generation
 
 
