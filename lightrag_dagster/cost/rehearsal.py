@@ -2,15 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from lightrag_dagster.chunking.tokenizer import load_tokenizer
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
 from lightrag_dagster.llm.stored import response_key
 from lightrag_dagster.merging.inputs import MergeInput
-from lightrag_dagster.merging.merge import Merged, merge
 from lightrag_dagster.stores.home import Home
 from lightrag_dagster.stores.responses import ResponseStore
 from lightrag_dagster.versions import Versions
+
+if TYPE_CHECKING:
+    from lightrag_dagster.merging.merge import Merged
 
 
 class Rehearsal(ABC):
@@ -32,12 +35,14 @@ class Rehearsal(ABC):
         """Answer a request whose answer is not stored, or raise."""
 
 
-async def rehearse_merge(versions: Versions, inputs: Sequence[MergeInput], model: Rehearsal) -> Merged:
+async def rehearse_merge(versions: Versions, inputs: Sequence[MergeInput], model: Rehearsal) -> "Merged":
     """Merge everything by today's recipe.
 
     Raises:
         StoreError: a file is damaged, or the disk is full.
     """
+    from lightrag_dagster.merging.merge import merge
+
     settings = versions.settings
     return await merge(
         inputs,
