@@ -15,6 +15,7 @@ from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.extraction.extractions import extract
 from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
 from lightrag_dagster.llm.providers import chat_identity
+from lightrag_dagster.llm.stored import response_key
 from lightrag_dagster.merging.inputs import merge_inputs
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stores.acceptance import wanted_inputs
@@ -58,7 +59,15 @@ def prune(settings: Settings, *, dry_run: bool) -> Pruned:
 
 
 class _Stored(Rehearsal):
-    """Has no answer but the stored ones."""
+    """Has no answer but the stored ones, and notes under which keys it was asked."""
+
+    def __init__(self, identity: str, store: ResponseStore) -> None:
+        super().__init__(identity, store)
+        self.keys: set[str] = set()
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        self.keys.add(response_key(self.identity, request))
+        return await super().complete(request)
 
     def missing(self, request: ChatRequest) -> ChatResponse:
         # Not a transient one: a build goes on with an answer that was cut off when the model refuses more room.

@@ -17,17 +17,15 @@ if TYPE_CHECKING:
 
 
 class Rehearsal(ABC):
-    """Stands in for a model: answers from the response store, and notes under which keys it was asked."""
+    """Stands in for a model: answers from the response store where it can."""
 
     def __init__(self, identity: str, store: ResponseStore) -> None:
         self._store = store
         self.identity = identity
-        self.keys: set[str] = set()
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the stored answer, or what `missing` returns; raises what it raises."""
         key = response_key(self.identity, request)
-        self.keys.add(key)
         return self._store.get_many([key]).get(key) or self.missing(request)
 
     @abstractmethod
