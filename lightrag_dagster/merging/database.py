@@ -70,6 +70,11 @@ def fetch(connection: duckdb.DuckDBPyConnection, statement: str, schema: pa.Sche
     return connection.sql(statement).to_arrow_table().select(schema.names).cast(schema)
 
 
+def count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
+    """Return the one number that a query yields."""
+    return int(connection.execute(statement).fetchall()[0][0])
+
+
 def read_statement(name: str) -> str:
     """Return the text of a file in sql/."""
     return resources.files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.merging.database import fetch, name_entities, read_statement, run, view_files
+from lightrag_dagster.merging.database import count, fetch, name_entities, read_statement, run, view_files
 from lightrag_dagster.merging.inputs import MergeInput, Previous
 from lightrag_dagster.schemas import RELATIONS, SOURCE_TABLES
 from lightrag_dagster.stores import files
@@ -22,17 +22,17 @@ MOST_CHANGED = 0.25
 
 
 def few_changed(connection: duckdb.DuckDBPyConnection, inputs: Sequence[MergeInput], previous: Previous) -> bool:
-    """Collect the changed chunks, and say whether they are few enough to follow them."""
+    """Say whether the changed chunks are few enough to follow them, and collect them in `changed_chunk` then."""
     for table in ("chunks", "entity_mentions", "relation_mentions"):
         now, before = (set(map(attrgetter(table), state)) for state in (inputs, previous.inputs))
         view_files(connection, f"{table}_now", SOURCE_TABLES[table], now - before)
         view_files(connection, f"{table}_before", SOURCE_TABLES[table], before - now)
-    most = MOST_CHANGED * _count(connection, "SELECT count(DISTINCT chunk_id) FROM chunk")
+    most = MOST_CHANGED * count(connection, "SELECT count(DISTINCT chunk_id) FROM chunk")
     # Every row is compared only where that may end well.
-    if _count(connection, read_statement("count_new_extractions")) > most:
+    if count(connection, read_statement("count_new_extractions")) > most:
         return False
     run(connection, "find_changed_chunks")
-    return _count(connection, "SELECT count(*) FROM changed_chunk") <= most
+    return count(connection, "SELECT count(*) FROM changed_chunk") <= most
 
 
 def recall_evidence(connection: duckdb.DuckDBPyConnection, previous: Previous) -> dict[str, pa.Table]:
@@ -72,10 +72,6 @@ def with_the_rest(
         connection.unregister(f"{table}_before")  # Frees it: zeroing other memory takes longer than the filter.
         kept[table] = _without(before.pop(table), key, ids).cast(fresh[table].schema)
     return {table: pa.concat_tables([kept[table], rows]) for table, rows in fresh.items()}
-
-
-def _count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
-    return int(connection.execute(statement).fetchall()[0][0])
 
 
 def _ids(connection: duckdb.DuckDBPyConnection, table: str) -> pa.ChunkedArray:

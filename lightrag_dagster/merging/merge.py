@@ -102,7 +102,7 @@ async def merge(
             } | evidence
             if followed is None:
                 return Merged(**tables, changed_chunks=None)
-            changed = connection.execute("SELECT count(*) FROM changed_chunk").fetchall()[0][0]
+            changed = database.count(connection, "SELECT count(*) FROM changed_chunk")
             return Merged(**with_the_rest(connection, before, tables), changed_chunks=changed)
 
     if previous is not None:
