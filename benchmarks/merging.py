@@ -7,10 +7,10 @@ mention. `flat`: every name is as frequent as any other, three entity mentions a
 frequent as 1 / (r + 10), so that a few are in a large part of all chunks. A change replaces a share of the chunks, all
 over the sources, by others.
 
-Each merge runs in a process of its own, from reading the Parquet files to having written the merged ones, and after
-it the merge of everything from the same files. Printed are its seconds, those of the processor, its peak memory, and
-both times as a share of the merge of everything: medians of all runs. `rewrite` reads and writes the merged tables and
-merges nothing: no change can cost less.
+Each merge runs in a process of its own, from reading the Parquet files to having written the merged ones, and before
+or after it, in turn, the merge of everything from the same files. Printed are its seconds, those of the processor, its
+peak memory, and both times as a share of the merge of everything: medians of all runs. `rewrite` reads and writes the
+merged tables and merges nothing: no change can cost less.
 """
 
 import argparse

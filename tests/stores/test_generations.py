@@ -55,6 +55,15 @@ def test_a_merged_table_is_written_once_and_sorted(tmp_path: Path) -> None:
     assert generation.read_table("entities", ["entity_id"]).to_pydict() == {"entity_id": ["a", "b"]}
 
 
+def test_several_merged_tables_are_written_at_once_and_the_failure_of_one_is_raised(tmp_path: Path) -> None:
+    generation = start(Home(tmp_path), INPUTS)
+    entities = rows(ENTITIES, [{"entity_id": "b"}, {"entity_id": "a"}])
+    with pytest.raises(StoreError, match="rows for relations have another schema"):
+        generation.write_tables({"relations": entities, "entities": entities})
+    assert not generation.has("relations")
+    assert generation.read_table("entities", ["entity_id"]).to_pydict() == {"entity_id": ["a", "b"]}
+
+
 def test_equal_rows_in_another_order_are_the_same_bytes(tmp_path: Path) -> None:
     records = [{"entity_id": f"ent-{n}", "chunk_ids": [str(n)]} for n in range(50)]
     contents = []
