@@ -4,10 +4,10 @@ import dagster as dg
 
 from assets.metadata import LLM_POOL, OWNERS, account_of, stopwatch, table_metadata
 from lightrag_dagster import KnowledgeBaseResource
-from lightrag_dagster.query.questions import answer_inputs, read_questions
+from lightrag_dagster.build.versions import Versions
+from lightrag_dagster.evaluation.filed_questions import answer_inputs, read_questions
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.tables import ALL_SOURCES
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.storage.tables import ALL_SOURCES
 from resources import TablesResource
 
 
@@ -27,7 +27,7 @@ def answers(
     knowledge_base: KnowledgeBaseResource,
 ) -> dg.MaterializeResult:
     """Ask the questions whose context changed."""
-    from lightrag_dagster.query.answers import answer_all
+    from lightrag_dagster.evaluation.answers import answer_all
 
     stored = tables.open()
     with stopwatch() as watch, knowledge_base.open(account_of(context, settings)) as opened:

@@ -5,12 +5,12 @@ import pyarrow as pa
 
 from assets.metadata import OWNERS, keeps_drifted, made_by, stopwatch, table_metadata
 from assets.partitions import SOURCES
-from lightrag_dagster.chunking.chunks import chunk_documents
-from lightrag_dagster.chunking.keeping import keep_drifted_chunks
+from lightrag_dagster.build.staleness import recorded_fingerprint
+from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.staleness import recorded_fingerprint
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.chunking.keeping import keep_drifted_chunks
 from resources import TablesResource
 
 

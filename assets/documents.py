@@ -8,12 +8,12 @@ import pyarrow.compute as pc
 
 from assets.metadata import OWNERS, counts, stopwatch, table_metadata
 from assets.partitions import SOURCES
-from lightrag_dagster.documents.deletions import check_deletions
-from lightrag_dagster.documents.listing import ListedFile, list_files, listing_signature
-from lightrag_dagster.documents.sources import find_source
-from lightrag_dagster.documents.table import read_documents
+from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.stages.documents.deletions import check_deletions
+from lightrag_dagster.stages.documents.listing import ListedFile, list_files, listing_signature
+from lightrag_dagster.stages.documents.sources import find_source
+from lightrag_dagster.stages.documents.table import read_documents
 from resources import TablesResource
 
 

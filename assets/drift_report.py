@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import dagster as dg
 
 from assets.metadata import OWNERS, Metadata, stopwatch
-from lightrag_dagster.cost.plan import Plan
-from lightrag_dagster.identity import digest
-from lightrag_dagster.inheritance import drifted_parts
+from lightrag_dagster.build.inheritance import drifted_parts
+from lightrag_dagster.build.plan import Plan
+from lightrag_dagster.build.states import PUBLISHED, SourceState, backfill_plan, source_states
+from lightrag_dagster.build.versions import Versions
+from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.states import PUBLISHED, SourceState, backfill_plan, source_states
-from lightrag_dagster.versions import Versions
 
 
 @dg.asset(

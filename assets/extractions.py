@@ -18,13 +18,13 @@ from assets.metadata import (
     table_metadata,
 )
 from assets.partitions import SOURCES
-from lightrag_dagster.blocking import wait_for
-from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.extraction.extractions import extract, made_otherwise
-from lightrag_dagster.llm.protocol import Usage
+from lightrag_dagster.build.staleness import recorded_fingerprint
+from lightrag_dagster.build.versions import Versions
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.staleness import recorded_fingerprint
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.stages.extraction.extractions import extract, made_otherwise
 from resources import ChatModelResource, TablesResource
 
 
@@ -82,7 +82,7 @@ def extractions(
 
     with stopwatch() as watch:
         chunks = store.require("chunks", source)
-        rows, usage, awaited = wait_for(ask(store.read("chunks", source, chunks.version)))
+        rows, usage, awaited = run_sync(ask(store.read("chunks", source, chunks.version)))
         if awaited:
             yield from _still_waiting(context, awaited)
             return

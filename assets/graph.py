@@ -3,7 +3,7 @@
 import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, made_by, stopwatch
-from lightrag_dagster.stores.generations import ADJACENCY
+from lightrag_dagster.storage.generations import ADJACENCY
 from resources import GenerationsResource
 
 
@@ -23,8 +23,8 @@ from resources import GenerationsResource
 )
 def knowledge_graph(generations: GenerationsResource) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""
-    from lightrag_dagster.stores.adjacency import build_adjacency
-    from lightrag_dagster.stores.graph import build_graph
+    from lightrag_dagster.indexes.adjacency import build_adjacency
+    from lightrag_dagster.indexes.graph import build_graph
 
     with stopwatch() as watch, generations.building():
         generation = generations.newest()

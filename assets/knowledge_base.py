@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, made_by, stopwatch
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.publication import publish
+from lightrag_dagster.storage.publication import publish
 from resources import GenerationsResource
 
 
@@ -39,9 +39,9 @@ def knowledge_base(
     settings: dg.ResourceParam[Settings], generations: GenerationsResource
 ) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult]:
     """Check the newest generation and make it the published snapshot."""
-    from lightrag_dagster.stores.integrity import findings
-    from lightrag_dagster.stores.retention import collect_garbage
-    from lightrag_dagster.stores.views import build_views
+    from lightrag_dagster.indexes.integrity import findings
+    from lightrag_dagster.indexes.views import build_views
+    from lightrag_dagster.storage.gc import collect_garbage
 
     with stopwatch() as watch, generations.building() as home:
         generation = generations.newest()

@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from assets.metadata import OWNERS, stopwatch, table_metadata
 from assets.partitions import SOURCES
-from lightrag_dagster.extraction.mentions import parse_extractions
+from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.acceptance import accept
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.storage.acceptance import accept
+from lightrag_dagster.storage.home import Home
 from resources import TablesResource
 
 
@@ -48,7 +48,7 @@ def mentions(
     context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], tables: TablesResource
 ) -> Iterator[dg.MaterializeResult]:
     """Parse the responses that were not parsed before; accept the source's tables when they may be merged."""
-    from lightrag_dagster.extraction.keeping import keep_mentions
+    from lightrag_dagster.stages.extraction.keeping import keep_mentions
 
     store, source = tables.open(), context.partition_key
     fingerprint = Versions.of(settings).mentions

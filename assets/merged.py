@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets.metadata import LLM_POOL, OWNERS, account_of, keeps_drifted, made_by, stopwatch, table_metadata
-from lightrag_dagster.blocking import wait_for
-from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.identity import table_version
-from lightrag_dagster.inheritance import next_inputs
-from lightrag_dagster.llm.protocol import Usage
+from lightrag_dagster.build.inheritance import next_inputs
+from lightrag_dagster.build.versions import Versions
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.identity import table_version
+from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.generations import Generation, set_newest, start
-from lightrag_dagster.stores.manifest import GenerationInputs
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.storage.generations import Generation, set_newest, start
+from lightrag_dagster.storage.manifest import GenerationInputs
 from resources import ChatModelResource, GenerationsResource
 
 if TYPE_CHECKING:
-    from lightrag_dagster.merging.merge import Merged
+    from lightrag_dagster.stages.merging.merge import Merged
 
 _DESCRIPTIONS = {
     "entities": "One row an entity: the merge of its mentions in every source.",
@@ -49,8 +49,8 @@ def merged(
     chat_model: ChatModelResource,
 ) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
-    from lightrag_dagster.merging.inputs import find_previous, merge_inputs
-    from lightrag_dagster.merging.merge import merge
+    from lightrag_dagster.stages.merging.inputs import find_previous, merge_inputs
+    from lightrag_dagster.stages.merging.merge import merge
 
     versions = Versions.of(settings)
 
@@ -76,7 +76,7 @@ def merged(
         generation = start(home, inputs)
         usage, extent = Usage(), "nothing"
         if not all(generation.has(name) for name in MERGED_TABLES):
-            result, usage = wait_for(run(generation, inputs))
+            result, usage = run_sync(run(generation, inputs))
             changed = result.changed_chunks
             extent = "everything" if changed is None else f"what {changed} changed chunks touch"
             generation.write_tables(result.tables)

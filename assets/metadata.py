@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from lightrag_dagster.llm.providers import Account
+from lightrag_dagster.models.providers import Account
 from lightrag_dagster.settings import Settings
 
 COMMAND_TAG = "lightrag/command"

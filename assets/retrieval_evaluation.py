@@ -8,17 +8,17 @@ import pyarrow as pa
 
 from assets.metadata import LLM_POOL, OWNERS, Metadata, account_of, stopwatch, table_metadata
 from lightrag_dagster import KnowledgeBaseResource
-from lightrag_dagster.blocking import wait_for
-from lightrag_dagster.chunking.tokenizer import load_tokenizer
+from lightrag_dagster.build.versions import Versions
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.identity import table_version
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.evaluation.filed_questions import answer_inputs
 from lightrag_dagster.evaluation.questions import GoldQuestion, read_gold
 from lightrag_dagster.evaluation.report import cells, change_cells, image, markdown
 from lightrag_dagster.evaluation.summary import Change, changes, summarise, with_history
-from lightrag_dagster.identity import table_version
-from lightrag_dagster.llm.providers import Account
-from lightrag_dagster.query.questions import answer_inputs
+from lightrag_dagster.models.providers import Account
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.tables import ALL_SOURCES
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.storage.tables import ALL_SOURCES
 from resources import ChatModelResource, TablesResource
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _judged(
             limit = settings.llm.of("judge").max_concurrency
             return await judge_all(prepared, answering, judging, versions.prompts, limit)
 
-    return wait_for(run())
+    return run_sync(run())
 
 
 def _shown(summary: pa.Table, k: int) -> Metadata:

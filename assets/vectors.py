@@ -5,13 +5,13 @@ from typing import Any
 import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, account_of, made_by, stopwatch
-from lightrag_dagster.blocking import wait_for
-from lightrag_dagster.inheritance import explaining_inherited
-from lightrag_dagster.llm.protocol import Usage
+from lightrag_dagster.build.inheritance import explaining_inherited
+from lightrag_dagster.build.versions import Versions
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.generations import Generation
-from lightrag_dagster.stores.manifest import VectorTable
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.manifest import VectorTable
 from resources import EmbedderResource, GenerationsResource
 
 
@@ -22,7 +22,7 @@ def _vectors(
     embedder: EmbedderResource,
     name: str,
 ) -> dg.MaterializeResult:
-    from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
+    from lightrag_dagster.indexes.embedding import build_vectors, save_corpus_state
 
     async def build(generation: Generation) -> tuple[VectorTable, Usage]:
         async with embedder.open(account_of(context, settings), chosen) as model:
@@ -35,7 +35,7 @@ def _vectors(
         generation, now = generations.newest(), Versions.of(settings).recipe
         chosen = (generation.inputs().recipe or now).embedder
         with explaining_inherited(chosen, now.embedder):
-            entry, usage = wait_for(build(generation))
+            entry, usage = run_sync(build(generation))
     metadata: dict[str, Any] = {
         "dagster/row_count": entry.rows,
         "lance_table": entry.table,

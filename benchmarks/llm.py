@@ -19,14 +19,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.passages import generate
-from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.extraction.extractions import extract
-from lightrag_dagster.identity import chunk_id
-from lightrag_dagster.llm.providers import open_chat_model
-from lightrag_dagster.prompts import load_prompts
+from lightrag_dagster.core.identity import chunk_id
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import ExtractionSettings, LLMSettings
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stages.extraction.extractions import extract
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.storage.home import Home
 
 SERVER = """
 import json, sys

@@ -28,15 +28,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lightrag_dagster.llm.protocol import ChatRequest, ChatResponse
-from lightrag_dagster.merging.inputs import MergeInput, Previous
-from lightrag_dagster.merging.merge import merge
-from lightrag_dagster.prompts import load_prompts
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, RELATION_MENTIONS
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.stores import files
-from lightrag_dagster.stores.generations import Generation
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
+from lightrag_dagster.stages.merging.merge import merge
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.storage import files
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
 
 Array = npt.NDArray[Any]
 

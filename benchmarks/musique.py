@@ -25,15 +25,15 @@ from rich.console import Console
 
 from benchmarks.pipeline import Meter
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.blocking import wait_for
-from lightrag_dagster.cli.pipeline import bring_up_to_date
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.evaluation.bootstrap import Values, estimates
 from lightrag_dagster.evaluation.evaluation import evaluate
 from lightrag_dagster.evaluation.questions import GoldQuestion
-from lightrag_dagster.llm.fencing import last_fenced
-from lightrag_dagster.llm.offline import OfflineChatModel
-from lightrag_dagster.llm.protocol import ChatRequest, Message
+from lightrag_dagster.models.offline import OfflineChatModel
+from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
+from lightrag_dagster.stages.prompts.fencing import last_fenced
 from tests.loopback import serving
 
 ABLATIONS: Mapping[str, dict[str, Any]] = {
@@ -70,7 +70,7 @@ def main() -> None:
             asked = body["messages"][-1]["content"]
             if "Description" in asked:
                 messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
-                return wait_for(OfflineChatModel().complete(ChatRequest("summarise", messages))).text
+                return run_sync(OfflineChatModel().complete(ChatRequest("summarise", messages))).text
             return answers[_key(last_fenced(asked) or "")]
 
         server.chat = chat

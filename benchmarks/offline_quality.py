@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightrag_dagster.identity import name_key
-from lightrag_dagster.llm.offline import LexicalEmbedder
-from lightrag_dagster.llm.offline.extractor import extract
-from lightrag_dagster.llm.protocol import Vectors
+from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.models.offline import LexicalEmbedder
+from lightrag_dagster.models.offline.extractor import extract
 
 
 def extractor(text: str) -> tuple[list[str], list[tuple[str, str]]]:

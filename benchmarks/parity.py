@@ -20,15 +20,15 @@ from typing import Any
 
 import yaml
 
-from lightrag_dagster.documents.listing import list_files
-from lightrag_dagster.documents.sources import find_sources
-from lightrag_dagster.documents.table import read_documents
-from lightrag_dagster.identity import name_key
-from lightrag_dagster.llm.offline import OfflineChatModel
-from lightrag_dagster.prompts import load_prompts
-from lightrag_dagster.prompts.requests import extraction_request, keyword_request
+from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.models.offline import OfflineChatModel
 from lightrag_dagster.query.keywords import parse_keywords
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.stages.documents.table import read_documents
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.stages.prompts.requests import extraction_request, keyword_request
 
 REPOSITORY = Path(__file__).parent.parent
 FIXTURE = REPOSITORY / "tests" / "query" / "fixtures" / "lightrag.json.gz"

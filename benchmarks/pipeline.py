@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.passages import write_sources
-from lightrag_dagster.cli.pipeline import bring_up_to_date
 from lightrag_dagster.cli.progress import Display
+from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.settings import load_settings
 
 
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    index_log = logging.getLogger("lightrag_dagster.stores.lance")
+    index_log = logging.getLogger("lightrag_dagster.indexes.lance")
     index_log.setLevel(logging.INFO)
     index_log.addHandler(logging.StreamHandler())
     with tempfile.TemporaryDirectory() as scratch:

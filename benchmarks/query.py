@@ -24,14 +24,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lightrag_dagster import identity
-from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.embedding.vectors import build_vectors
-from lightrag_dagster.llm.offline import OfflineChatModel
-from lightrag_dagster.llm.protocol import Vectors
-from lightrag_dagster.merging.inputs import merge_inputs
-from lightrag_dagster.merging.merge import merge
-from lightrag_dagster.prompts import load_prompts
+from lightrag_dagster.core import identity
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.indexes.adjacency import build_adjacency
+from lightrag_dagster.indexes.embedding import build_vectors
+from lightrag_dagster.indexes.graph import build_graph
+from lightrag_dagster.indexes.integrity import findings
+from lightrag_dagster.indexes.views import build_views
+from lightrag_dagster.models.offline import OfflineChatModel
 from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.retrieval import retrieve
@@ -42,15 +43,15 @@ from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, MergingSettings, QuerySettings
-from lightrag_dagster.stores.acceptance import accept, wanted_inputs
-from lightrag_dagster.stores.adjacency import build_adjacency
-from lightrag_dagster.stores.generations import ADJACENCY, start
-from lightrag_dagster.stores.graph import build_graph
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.manifest import VECTOR_TABLES
-from lightrag_dagster.stores.publication import publish
-from lightrag_dagster.stores.tables import SourceTables
-from lightrag_dagster.stores.views import build_views
+from lightrag_dagster.stages.merging.inputs import merge_inputs
+from lightrag_dagster.stages.merging.merge import merge
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.storage.acceptance import accept, wanted_inputs
+from lightrag_dagster.storage.generations import ADJACENCY, start
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import VECTOR_TABLES
+from lightrag_dagster.storage.publication import publish
+from lightrag_dagster.storage.tables import SourceTables
 
 SOURCES = ("north", "south", "east", "west")
 CLUSTER = 200
@@ -206,7 +207,7 @@ async def build(home: Home, entities: int, embedder: SyntheticEmbedder) -> None:
     )
     build_views(generation)
     lap("arrays and views")
-    publish(home, generation)
+    publish(home, generation, findings(generation))
     lap("publish")
 
 
@@ -255,7 +256,7 @@ OPENING = """
 import sys, time
 from pathlib import Path
 from lightrag_dagster.query.snapshot import open_snapshot
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.storage.home import Home
 started = time.perf_counter()
 snapshot = open_snapshot(Home(Path(sys.argv[1])), None)
 opened = time.perf_counter()

@@ -19,15 +19,15 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.passages import write_sources
-from lightrag_dagster.llm.offline import OfflineChatModel
-from lightrag_dagster.prompts import load_prompts
-from lightrag_dagster.prompts.requests import extraction_request
+from lightrag_dagster.models.offline import OfflineChatModel
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.stages.prompts.requests import extraction_request
 
 OURS = """
 import json, resource, sys, time
 from pathlib import Path
 from rich.console import Console
-from lightrag_dagster.cli.pipeline import bring_up_to_date
+from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.settings import load_settings
 

@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lightrag_dagster.llm.protocol import Message
+    from lightrag_dagster.core.protocols import Message
+    from lightrag_dagster.knowledge_base_resource import KnowledgeBaseResource
     from lightrag_dagster.query.filters import Filters
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
     from lightrag_dagster.query.types import Answer, Keywords, Retrieval
-    from lightrag_dagster.resource import KnowledgeBaseResource
 
 __all__ = ["Answer", "Filters", "Keywords", "KnowledgeBase", "KnowledgeBaseResource", "Message", "Retrieval"]
 
@@ -18,8 +18,8 @@ _MODULES = {
     "Filters": "lightrag_dagster.query.filters",
     "Keywords": "lightrag_dagster.query.types",
     "KnowledgeBase": "lightrag_dagster.query.knowledge_base",
-    "KnowledgeBaseResource": "lightrag_dagster.resource",
-    "Message": "lightrag_dagster.llm.protocol",
+    "KnowledgeBaseResource": "lightrag_dagster.knowledge_base_resource",
+    "Message": "lightrag_dagster.core.protocols",
     "Retrieval": "lightrag_dagster.query.types",
 }
 

@@ -6,10 +6,10 @@ Reading settings and prompt files is all that happens at load.
 import dagster as dg
 
 from assets import ASSETS, INGESTION, PUBLICATION
-from lightrag_dagster.automation import FRESHNESS, SENSORS, conditions, schedules
+from assets.automation import FRESHNESS, SENSORS, conditions, schedules
+from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.memory import give_memory_back
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.versions import Versions
 from resources import build_resources
 
 INGEST = dg.define_asset_job(

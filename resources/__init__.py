@@ -1,6 +1,6 @@
 """The Dagster resources that assets use, and how settings configure them."""
 
-from lightrag_dagster.resource import KnowledgeBaseResource
+from lightrag_dagster.knowledge_base_resource import KnowledgeBaseResource
 from lightrag_dagster.settings import Settings
 from resources.models import ChatModelResource, EmbedderResource
 from resources.stores import GenerationsResource, TablesResource

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import Field
 
-from lightrag_dagster.llm.batch.ledger import refuse_while_awaited
-from lightrag_dagster.llm.providers import Account, open_chat_model, open_embedder
-from lightrag_dagster.llm.stored import StoredChatModel, StoredEmbedder
+from lightrag_dagster.models.batch.ledger import refuse_while_awaited
+from lightrag_dagster.models.providers import Account, open_chat_model, open_embedder
+from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.manifest import Embedder
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import Embedder
 
 if TYPE_CHECKING:
-    from lightrag_dagster.llm.batch.model import BatchedChatModel
+    from lightrag_dagster.models.batch.model import BatchedChatModel
 
 
 class ChatModelResource(dg.ConfigurableResource):
@@ -47,7 +47,7 @@ class ChatModelResource(dg.ConfigurableResource):
             if llm.provider != "offline":
                 refuse_while_awaited(home, account.source)
             return self.open("extract", account)
-        from lightrag_dagster.llm.batch.model import open_batched_chat_model
+        from lightrag_dagster.models.batch.model import open_batched_chat_model
 
         return open_batched_chat_model(llm, home, account)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
-from lightrag_dagster.stores.generations import Generation, newest
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.lock import building
-from lightrag_dagster.stores.tables import SourceTables
+from lightrag_dagster.storage.generations import Generation, newest
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.tables import SourceTables
 
 LOCK_SECONDS = 3600.0
 """How long a step waits for another builder: longer than any merge, shorter than a night."""

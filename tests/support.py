@@ -6,16 +6,16 @@ from typing import Any
 
 from rich.console import Console
 
-from lightrag_dagster.cli.pipeline import Outcome, bring_up_to_date
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.indexes.graph import open_graph
+from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.runner import Outcome, bring_up_to_date
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.generations import Generation
-from lightrag_dagster.stores.graph import open_graph
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.lance import open_vectors
-from lightrag_dagster.stores.manifest import Manifest
-from lightrag_dagster.stores.publication import current_manifest
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.publication import current_manifest
 
 RIVER = (
     "Marta Lindqvist maintains the gauge at Halden Weir. Orrin Instruments built the gauge in 2019. "

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from lightrag_dagster.cli.pipeline import bring_up_to_date
+from lightrag_dagster.build.inheritance import drifted_parts
+from lightrag_dagster.build.plan import Plan
+from lightrag_dagster.build.planning import make_plan
+from lightrag_dagster.build.states import backfill_plan, source_states
+from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.run import print_outcome
-from lightrag_dagster.cost.plan import Plan
-from lightrag_dagster.cost.planning import make_plan
-from lightrag_dagster.inheritance import drifted_parts
+from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.states import backfill_plan, source_states
-from lightrag_dagster.versions import Versions
 
 
 def run_backfill(

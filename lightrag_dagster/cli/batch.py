@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.llm.batch.ledger import OPEN, Batch, BatchLedger
+from lightrag_dagster.models.batch.ledger import OPEN, Batch, BatchLedger
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.storage.home import Home
 
 _HOUR = 3600.0
 _SHOWN = 8
@@ -27,7 +27,7 @@ def list_batches(console: Console, *, every: bool) -> None:
     settings = load_settings()
     home = Home(settings.home)
     if home.batches.exists() and settings.llm.provider != "offline":
-        from lightrag_dagster.llm.batch.waiting import look_at_batches
+        from lightrag_dagster.models.batch.waiting import look_at_batches
 
         asyncio.run(look_at_batches(settings.llm, home))
     batches = _batches(home) if every else _batches(home, *OPEN)
@@ -67,7 +67,7 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
 
 
 async def _cancel(settings: Settings, chosen: Sequence[Batch]) -> list[tuple[Batch, bool]]:
-    from lightrag_dagster.llm.batch.batches import open_batches
+    from lightrag_dagster.models.batch.batches import open_batches
 
     async with open_batches(settings.llm, Home(settings.home)) as batches:
         return [(batch, await batches.cancel(batch)) for batch in chosen]

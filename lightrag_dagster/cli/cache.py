@@ -3,12 +3,12 @@
 from rich.console import Console
 from rich.table import Table
 
-from lightrag_dagster.cost.pruning import prune
+from lightrag_dagster.build.pruning import prune
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.lock import building
-from lightrag_dagster.stores.responses import ResponseStore
-from lightrag_dagster.stores.vectors import VectorStore
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.vectors import VectorStore
 
 _LOCK_SECONDS = 5.0
 _MEGABYTE = 1_000_000

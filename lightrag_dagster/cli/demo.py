@@ -8,9 +8,9 @@ from rich.table import Table
 
 import lightrag_dagster
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.cli.pipeline import bring_up_to_date
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SourceError
+from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.settings import (
     EmbeddingSettings,
     EvaluationSettings,
@@ -19,7 +19,7 @@ from lightrag_dagster.settings import (
     Settings,
     load_settings,
 )
-from lightrag_dagster.stores.manifest import Manifest
+from lightrag_dagster.storage.manifest import Manifest
 
 QUESTION = "What does the duty officer do at an amber alarm?"
 _EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"

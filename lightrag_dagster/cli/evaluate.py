@@ -7,16 +7,16 @@ from rich.console import Console
 from rich.table import Table
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.cli.pipeline import evaluate_modes
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import read_gold
 from lightrag_dagster.evaluation.report import cells, change_cells
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.summary import changes, of_snapshot
+from lightrag_dagster.runner import evaluate_modes
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
 
 def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:

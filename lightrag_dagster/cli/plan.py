@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from lightrag_dagster.cost.past import Range
-from lightrag_dagster.cost.plan import Plan
-from lightrag_dagster.cost.planning import make_plan
-from lightrag_dagster.inheritance import drifted_parts
+from lightrag_dagster.build.inheritance import drifted_parts
+from lightrag_dagster.build.past import Range
+from lightrag_dagster.build.plan import Plan
+from lightrag_dagster.build.planning import make_plan
+from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.versions import Versions
 
 
 def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json: bool) -> None:

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.cli.pipeline import Outcome, bring_up_to_date
 from lightrag_dagster.cli.progress import Display, display
+from lightrag_dagster.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.storage.home import Home
 
 
 def run_pipeline(
@@ -64,7 +64,7 @@ def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:
     sources = [source for source in outcome.waiting if source not in outcome.failed]
     if not sources:
         return []
-    from lightrag_dagster.llm.batch.waiting import wait_until_due
+    from lightrag_dagster.models.batch.waiting import wait_until_due
 
     display.run("waiting for")
     display.start("batches")

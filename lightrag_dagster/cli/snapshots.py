@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stores import history
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.lock import building
-from lightrag_dagster.stores.publication import current_manifest, snapshots
-from lightrag_dagster.stores.retention import collect_garbage
+from lightrag_dagster.storage import history
+from lightrag_dagster.storage.gc import collect_garbage
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.publication import current_manifest, snapshots
 
 _LOCK_SECONDS = 5.0
 _SHOWN = 10

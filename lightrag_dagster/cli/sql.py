@@ -9,11 +9,11 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
+from lightrag_dagster.indexes.views import query_views
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stores.generations import VIEWS, Generation
-from lightrag_dagster.stores.history import published_or_error
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.views import query_views
+from lightrag_dagster.storage.generations import VIEWS, Generation
+from lightrag_dagster.storage.history import published_or_error
+from lightrag_dagster.storage.home import Home
 
 _SHOWN_ROWS = 100
 

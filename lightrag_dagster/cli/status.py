@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from lightrag_dagster.build.inheritance import drifted_parts
+from lightrag_dagster.build.states import SourceState, backfill_plan, source_states
+from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.cli.plan import dollars, number
-from lightrag_dagster.cost.ledger import Ledger
-from lightrag_dagster.inheritance import drifted_parts
-from lightrag_dagster.llm.batch.ledger import OPEN, BatchLedger
+from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.states import SourceState, backfill_plan, source_states
-from lightrag_dagster.stores.history import held
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.publication import current_manifest
-from lightrag_dagster.stores.tables import SourceTables
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.history import held
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.tables import SourceTables
 
 
 def show_status(console: Console) -> None:

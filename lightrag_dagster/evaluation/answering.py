@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from lightrag_dagster.core.aio import gather_or_cancel
+from lightrag_dagster.core.progress import report
+from lightrag_dagster.core.protocols import ChatModel
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.evaluation.questions import GoldQuestion
-from lightrag_dagster.extraction.thinking import without_thinking
-from lightrag_dagster.llm.protocol import ChatModel
-from lightrag_dagster.progress import report
-from lightrag_dagster.prompts import Prompts
-from lightrag_dagster.prompts.requests import judge_request
 from lightrag_dagster.query.cited import without_references
 from lightrag_dagster.query.context import render
 from lightrag_dagster.query.knowledge_base import Prepared
-from lightrag_dagster.together import together
+from lightrag_dagster.stages.extraction.thinking import without_thinking
+from lightrag_dagster.stages.prompts import Prompts
+from lightrag_dagster.stages.prompts.requests import judge_request
 
 JUDGED = pa.schema(
     [("mode", pa.string()), ("question", pa.string()), ("answer", pa.string())]
@@ -58,7 +58,7 @@ async def judge_all(
             rows.append(await _judged(question, prepared, answering, judging, prompts))
             report("answers", len(rows), len(asked))
 
-    await together(work() for _ in range(min(max_concurrency, len(asked))))
+    await gather_or_cancel(work() for _ in range(min(max_concurrency, len(asked))))
     return pa.Table.from_pylist(rows, JUDGED)
 
 

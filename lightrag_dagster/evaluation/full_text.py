@@ -12,8 +12,8 @@ import lancedb
 from lancedb.index import FTS
 from lancedb.query import MatchQuery
 
+from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.search import Hits
-from lightrag_dagster.stores.adjacency import Adjacency
 
 _SPARE = 20
 """Hits beyond the limit, so that which of several equal ones comes first does not depend on the index."""

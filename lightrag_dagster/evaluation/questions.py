@@ -5,9 +5,9 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.identity import digest
-from lightrag_dagster.query.questions import read_filed
+from lightrag_dagster.evaluation.filed_questions import read_filed
 
 
 class GoldQuestion(BaseModel):

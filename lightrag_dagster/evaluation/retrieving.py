@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.progress import report
 from lightrag_dagster.evaluation.full_text import full_text
 from lightrag_dagster.evaluation.metrics import GOLD, HITS
 from lightrag_dagster.evaluation.questions import GoldQuestion
-from lightrag_dagster.progress import report
 from lightrag_dagster.query.context import render, with_references
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.modes import MODES

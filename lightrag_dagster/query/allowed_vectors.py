@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from lightrag_dagster.llm.protocol import Vectors
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.indexes.adjacency import KeyedTable
+from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.query.snapshot import VectorSearch
-from lightrag_dagster.stores.adjacency import KeyedTable
-from lightrag_dagster.stores.lance import compare_all
 
 _FLAT_ROWS = 20_000
 """Up to this many allowed vectors are kept in memory and all compared: 80 MiB at 1,024 dimensions."""

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.search import Hits, Search
 from lightrag_dagster.settings import AssociativeSettings
-from lightrag_dagster.stores.adjacency import Adjacency
 
 Mass = npt.NDArray[np.float32]
 

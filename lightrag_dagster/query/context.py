@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from lightrag_dagster.llm.fencing import fence
 from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval
+from lightrag_dagster.stages.prompts.fencing import fence
 
 
 def entity_line(entity: Entity) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from lightrag_dagster.identity import entity_id
+from lightrag_dagster.core.identity import entity_id
 
 _MOST_DESCRIPTIONS = 7
 """Descriptions that are joined, the longest first: the merge asks for a summary of more."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lightrag_dagster.stores.adjacency import Adjacency, Rows
+from lightrag_dagster.indexes.adjacency import Adjacency, Rows
 
 
 def relations_around(graph: Adjacency, entities: Rows) -> list[int]:

@@ -4,8 +4,8 @@ import json
 import re
 from collections.abc import Iterable
 
-from lightrag_dagster.extraction.thinking import without_thinking
 from lightrag_dagster.query.types import Keywords
+from lightrag_dagster.stages.extraction.thinking import without_thinking
 
 _SHORT_QUESTION = 50
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
-from lightrag_dagster.llm.protocol import ChatRequest
-from lightrag_dagster.llm.providers import Account, chat_identity
-from lightrag_dagster.prompts import load_prompts
+from lightrag_dagster.core.protocols import ChatRequest
+from lightrag_dagster.models.providers import Account, chat_identity
 from lightrag_dagster.query.answer import NO_CONTEXT, context_of, prompt_of, request_of
 from lightrag_dagster.query.cited import checked
 from lightrag_dagster.query.models import Models
@@ -20,8 +19,9 @@ from lightrag_dagster.query.retriever import Retriever
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.manifest import Manifest
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import Manifest
 
 Question = TypeVar("Question")
 Result = TypeVar("Result")

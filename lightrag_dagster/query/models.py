@@ -13,9 +13,9 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
-from lightrag_dagster.llm.protocol import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
-from lightrag_dagster.llm.providers import (
+from lightrag_dagster.models.providers import (
     Account,
     open_chat_model,
     open_embedder,
@@ -23,11 +23,11 @@ from lightrag_dagster.llm.providers import (
     open_plain_embedder,
 )
 from lightrag_dagster.settings import LLMSettings, Settings
-from lightrag_dagster.stores import manifest
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.storage import manifest
+from lightrag_dagster.storage.home import Home
 
 if TYPE_CHECKING:
-    from lightrag_dagster.query.rerankers import Reranker
+    from lightrag_dagster.models.rerankers import Reranker
 
 _log = logging.getLogger(__name__)
 
@@ -130,7 +130,7 @@ class Models:
             put(piece)
 
     async def _reranked(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        from lightrag_dagster.query.rerankers import open_reranker
+        from lightrag_dagster.models.rerankers import open_reranker
 
         async with self._opening:
             if self._reranker is None:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lightrag_dagster.indexes.adjacency import Rows
 from lightrag_dagster.query.expansion import endpoints_of, relations_around
 from lightrag_dagster.query.round_robin import round_robin
 from lightrag_dagster.query.search import Hits, Search
 from lightrag_dagster.query.types import Keywords
-from lightrag_dagster.stores.adjacency import Rows
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypedDict
 
 from pydantic import ValidationError
 
+from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.llm.protocol import Message
 from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.types import Keywords

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from lightrag_dagster.indexes.adjacency import Adjacency, Rows
 from lightrag_dagster.query.search import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
-from lightrag_dagster.stores.adjacency import Adjacency, Rows
 
 _BLOCK = 64
 

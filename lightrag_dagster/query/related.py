@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lightrag_dagster.indexes.adjacency import Lists
 from lightrag_dagster.query.search import Search
-from lightrag_dagster.stores.adjacency import Lists
 
 # LightRAG keeps no more chunks of an entity or relation; the tables here keep all, and a question takes the first.
 _CHUNKS_OF_ONE_OWNER = 200

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 
-from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.llm.protocol import Vectors
-from lightrag_dagster.prompts import Prompts
-from lightrag_dagster.prompts.requests import keyword_request
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.query.answer import in_context
 from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.keywords import cleaned, or_question, parse_keywords
@@ -21,6 +19,8 @@ from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.prompts import Prompts
+from lightrag_dagster.stages.prompts.requests import keyword_request
 
 _SPARE_TOKENS = 200
 """Of the total budget, for the headings of the context and the list of documents (as LightRAG has it)."""

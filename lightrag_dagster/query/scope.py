@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable, Lists, Rows, priority_of
+from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.allowed_vectors import AllowedVectors
 from lightrag_dagster.query.evidence import Evidence, as_endpoint, joined, joined_keywords, merged_entity
 from lightrag_dagster.query.filters import Filters, allowed_documents
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.stores.adjacency import Adjacency, KeyedTable, Lists, Rows, priority_of
-from lightrag_dagster.stores.views import create_views
 
 Mask = npt.NDArray[np.bool_]
 

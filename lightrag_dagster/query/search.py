@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from lightrag_dagster.llm.protocol import Vectors
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.indexes.adjacency import Rows
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
-from lightrag_dagster.stores.adjacency import Rows
 
 Hits = dict[int, float | None]
 """row → score, best first; None where nothing was compared."""

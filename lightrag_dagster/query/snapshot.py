@@ -6,15 +6,15 @@ from typing import Protocol
 
 import numpy as np
 
+from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.llm.protocol import Vectors
-from lightrag_dagster.stores.adjacency import Adjacency
-from lightrag_dagster.stores.generations import ADJACENCY, CORPUS_STATE, Generation
-from lightrag_dagster.stores.history import named, published_or_error
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.lance import open_vectors
-from lightrag_dagster.stores.leases import Lease, door
-from lightrag_dagster.stores.manifest import Manifest
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.storage.generations import ADJACENCY, CORPUS_STATE, Generation
+from lightrag_dagster.storage.history import named, published_or_error
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.leases import Lease, door
+from lightrag_dagster.storage.manifest import Manifest
 
 
 class VectorSearch(Protocol):

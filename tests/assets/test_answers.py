@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import yaml
 
-from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
-from tests.llm.models import offline_answer
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 from tests.loopback import Loopback, Reply
+from tests.models.models import offline_answer
 from tests.support import FLOOD, RIVER, published, run, write_source
 
 

@@ -6,8 +6,8 @@ import dagster as dg
 
 from assets import INGESTION
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.acceptance import accepted
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.home import Home
 from resources import build_resources
 from tests.support import FLOOD, RIVER, write_source
 

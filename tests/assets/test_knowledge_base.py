@@ -7,10 +7,10 @@ import dagster as dg
 from assets import INGESTION, PUBLICATION
 from assets.knowledge_base import knowledge_base
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores import files
-from lightrag_dagster.stores.generations import newest
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.publication import current_manifest
+from lightrag_dagster.storage import files
+from lightrag_dagster.storage.generations import newest
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.publication import current_manifest
 from resources import build_resources
 from tests.support import RIVER, write_source
 

@@ -7,10 +7,10 @@ import dagster as dg
 import pytest
 
 from assets.retrieval_evaluation import retrieval_evaluation
-from lightrag_dagster.cost.ledger import Ledger
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.tables import ALL_SOURCES, SourceTables
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 from resources import build_resources
 from tests.loopback import Loopback
 from tests.query.published import publish_sources

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from tests.cli.test_cli import command
-from tests.llm.models import offline_answer
 from tests.loopback import Loopback
 from tests.loopback_batches import Fate
+from tests.models.models import offline_answer
 
 SETTINGS = {
     "llm": {"provider": "openai", "mode": "batch", "batch": {"longest_poll": 0.01}},

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.tables import ALL_SOURCES
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import ALL_SOURCES
 from tests.cli.test_cli import command
 from tests.query.published import publish_sources
 from tests.support import run, write_source

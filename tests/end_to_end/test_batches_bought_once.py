@@ -11,9 +11,9 @@ import yaml
 from lightrag_dagster.settings import Settings, load_settings
 from tests.conftest import pointing_to
 from tests.kills import run_and_kill
-from tests.llm.models import offline_answer
 from tests.loopback import Loopback, Received
 from tests.loopback_batches import Fate
+from tests.models.models import offline_answer
 from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_source
 
 # Small chunks and batches make many calls.

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from lightrag_dagster.identity import embedding_fingerprint
-from lightrag_dagster.llm.protocol import ChatRequest, Message
-from lightrag_dagster.llm.providers import chat_identity, embedder_identity
-from lightrag_dagster.llm.stored import response_key
+from lightrag_dagster.core.identity import embedding_fingerprint
+from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.models.providers import chat_identity, embedder_identity
+from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.responses import ResponseStore
-from lightrag_dagster.stores.vectors import VectorStore
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.vectors import VectorStore
 from tests.conftest import pointing_to
 from tests.kills import run_and_kill
-from tests.llm.models import offline_answer, role_of
 from tests.loopback import Loopback, Received
+from tests.models.models import offline_answer, role_of
 from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_source
 
 KINDS = ("extract", "summarise", "embed")

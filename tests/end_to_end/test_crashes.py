@@ -12,8 +12,8 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.publication import current_manifest
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.publication import current_manifest
 from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
 
 MOMENTS = ("before", "during", "after")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.storage.home import Home
 from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
 
 Files = dict[str, str | bytes]

@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.passages import generate
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stores import retention
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.publication import snapshots
+from lightrag_dagster.storage import gc as retention
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.publication import snapshots
 from tests.support import run, snapshot_contents
 
 LEAST_CHANGED = 0.01

@@ -10,14 +10,14 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from lightrag_dagster.blocking import wait_for
-from lightrag_dagster.llm.offline import OfflineChatModel
-from lightrag_dagster.llm.protocol import ChatRequest, Message
-from lightrag_dagster.merging import incremental
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.models.offline import OfflineChatModel
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stores import history
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.publication import snapshots
+from lightrag_dagster.stages.merging import incremental
+from lightrag_dagster.storage import history
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.publication import snapshots
 from tests.loopback import Loopback, Received, Reply
 from tests.support import run, snapshot_contents, write_source
 
@@ -52,7 +52,7 @@ class Model:
         messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
         summary = "Description" in messages[-1].content
         request = ChatRequest("summarise" if summary else "extract", messages)
-        text = wait_for(OfflineChatModel().complete(request)).text
+        text = run_sync(OfflineChatModel().complete(request)).text
         if BRIEF_MARK in messages[0].content:
             text = f"In brief: {text}"
         return text.replace("Bergen", "Bergen (Norway)") if body["model"] == "second" else text

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.conftest import API_KEY
-from tests.llm.models import offline_answer, role_of
 from tests.loopback import Loopback, Received, Reply
+from tests.models.models import offline_answer, role_of
 from tests.support import FLOOD, RIVER
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ import lancedb.table
 import pyarrow.parquet as pq
 
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stores.sqlite import KeyedTable
+from lightrag_dagster.storage.sqlite import KeyedTable
 from tests.support import run
 
 SECONDS_INTO_A_WRITE = 0.003

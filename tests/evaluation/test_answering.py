@@ -2,14 +2,14 @@ import asyncio
 
 import pytest
 
+from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.evaluation.answering import Judgement, exact_match, f1, judge_all, parse_judgement
 from lightrag_dagster.evaluation.questions import GoldQuestion
-from lightrag_dagster.llm.protocol import ChatRequest, Message
-from lightrag_dagster.prompts import load_prompts
 from lightrag_dagster.query.knowledge_base import Prepared
 from lightrag_dagster.query.types import Keywords, Retrieval
-from tests.llm.models import ScriptedChatModel
+from lightrag_dagster.stages.prompts import load_prompts
+from tests.models.models import ScriptedChatModel
 
 
 @pytest.mark.parametrize(

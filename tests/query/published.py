@@ -3,28 +3,29 @@
 import asyncio
 from collections.abc import Mapping
 
-from lightrag_dagster.chunking.chunks import chunk_documents
-from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.documents.listing import list_files
-from lightrag_dagster.documents.sources import find_sources
-from lightrag_dagster.documents.table import read_documents
-from lightrag_dagster.embedding.vectors import build_vectors, save_corpus_state
-from lightrag_dagster.extraction.extractions import extract
-from lightrag_dagster.extraction.mentions import parse_extractions
-from lightrag_dagster.llm.providers import open_chat_model, open_embedder
-from lightrag_dagster.merging.inputs import merge_inputs
-from lightrag_dagster.merging.merge import merge
+from lightrag_dagster.build.versions import Versions
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.indexes.adjacency import build_adjacency
+from lightrag_dagster.indexes.embedding import build_vectors, save_corpus_state
+from lightrag_dagster.indexes.graph import build_graph
+from lightrag_dagster.indexes.integrity import findings
+from lightrag_dagster.indexes.views import build_views
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stores.acceptance import accept, wanted_inputs
-from lightrag_dagster.stores.adjacency import build_adjacency
-from lightrag_dagster.stores.generations import ADJACENCY, Generation, start
-from lightrag_dagster.stores.graph import build_graph
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.manifest import VECTOR_TABLES, GenerationInputs, Manifest
-from lightrag_dagster.stores.publication import publish
-from lightrag_dagster.stores.tables import SourceTables
-from lightrag_dagster.stores.views import build_views
-from lightrag_dagster.versions import Versions
+from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.stages.documents.table import read_documents
+from lightrag_dagster.stages.extraction.extractions import extract
+from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.stages.merging.inputs import merge_inputs
+from lightrag_dagster.stages.merging.merge import merge
+from lightrag_dagster.storage.acceptance import accept, wanted_inputs
+from lightrag_dagster.storage.generations import ADJACENCY, Generation, start
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import VECTOR_TABLES, GenerationInputs, Manifest
+from lightrag_dagster.storage.publication import publish
+from lightrag_dagster.storage.tables import SourceTables
 
 SOURCES: Mapping[str, Mapping[str, str]] = {
     "archive": {
@@ -68,7 +69,7 @@ async def _publish(settings: Settings) -> Manifest:
         generation.table_files("chunks"),
     )
     build_views(generation)
-    return publish(home, generation)
+    return publish(home, generation, findings(generation))
 
 
 async def _ingest(home: Home, source: str, settings: Settings, versions: Versions) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lightrag_dagster import identity
+from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import CHUNKS, ENTITIES, RELATIONS, SORT_KEYS
 
 

@@ -1,11 +1,11 @@
 import pytest
 
-from lightrag_dagster.llm.protocol import Message
-from lightrag_dagster.prompts import load_prompts
+from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.query.answer import prompt_of, request_of
 from lightrag_dagster.query.options import QueryOptions, question_of
 from lightrag_dagster.query.types import Entity, Keywords, Retrieval
 from lightrag_dagster.settings import QuerySettings
+from lightrag_dagster.stages.prompts import load_prompts
 
 HISTORY = (Message("user", "Hello"), Message("assistant", "Yes?"))
 ENTITY = Entity("ent-1", "Ada", "person", "Wrote notes.", 3, 0.5)

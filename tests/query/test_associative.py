@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.query.associative import pagerank
+from lightrag_dagster.query.transitions import walk
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stores.transitions import walk
 
 NODES = 6
 

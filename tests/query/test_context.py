@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from lightrag_dagster.llm.fencing import last_fenced
 from lightrag_dagster.query.context import render, with_references
 from lightrag_dagster.query.types import Chunk, Entity, Keywords, Reference, Relation, Retrieval
+from lightrag_dagster.stages.prompts.fencing import last_fenced
 
 ENTITY = Entity("ent-1", "Ada", "person", 'Wrote "notes".\nTwice.', 3, 0.5)
 RELATION = Relation("rel-1", "ent-1", "ent-2", "Ada", "Engine", "analysis", "Ada explained the engine.", 2.0, 4, None)

@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lightrag_dagster.identity import entity_id
+from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
 from lightrag_dagster.query.expansion import endpoints_of, relations_around
-from lightrag_dagster.stores.adjacency import Adjacency, build_adjacency
 from tests.query.tables import entities, relations
 
 

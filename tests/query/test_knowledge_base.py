@@ -328,7 +328,7 @@ def test_an_answer_is_stored_under_all_that_the_model_saw(elsewhere: KnowledgeBa
 
 
 def test_history_reaches_the_model_but_not_retrieval(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
-    from lightrag_dagster.llm.protocol import Message
+    from lightrag_dagster.core.protocols import Message
 
     history = [Message("user", "Tell me of Bergen."), Message("assistant", "An office.")]
     with_history = elsewhere.query(STATION, keywords=KEYWORDS, history=history)

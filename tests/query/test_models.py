@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
-from lightrag_dagster.llm.protocol import ChatRequest, Message
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, load_settings
-from lightrag_dagster.stores.manifest import Vectors
+from lightrag_dagster.storage.manifest import Vectors
 from tests.loopback import Loopback, Reply
 
 HELLO = ChatRequest("answer", (Message("user", "Hello"),))

@@ -17,8 +17,10 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.parity_vectors import DIMENSIONS, embed, entity_text, relation_text
-from lightrag_dagster.chunking.tokenizer import load_tokenizer
-from lightrag_dagster.llm.protocol import Vectors
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
+from lightrag_dagster.indexes.lance import VectorReader, open_vectors, sync_vectors
 from lightrag_dagster.query.retrieval import retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
@@ -26,12 +28,10 @@ from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import QuerySettings
-from lightrag_dagster.stores.adjacency import Adjacency, build_adjacency
-from lightrag_dagster.stores.generations import Generation
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.lance import VectorReader, open_vectors, sync_vectors
-from lightrag_dagster.stores.manifest import GenerationInputs, Graph, Manifest
-from lightrag_dagster.stores.manifest import Vectors as VectorsRecord
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import GenerationInputs, Graph, Manifest
+from lightrag_dagster.storage.manifest import Vectors as VectorsRecord
 from tests.query.tables import chunk_file, table
 
 DUMP: dict[str, Any] = json.loads(gzip.decompress((Path(__file__).parent / "fixtures/lightrag.json.gz").read_bytes()))

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
 from lightrag_dagster.query.records import chunks_at, entities_at, relations_at
-from lightrag_dagster.stores.adjacency import Adjacency, build_adjacency
 from tests.query.tables import chunk_file, entities, relations
 
 

@@ -9,20 +9,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lightrag_dagster.identity import entity_id, relation_id
-from lightrag_dagster.llm.protocol import Vectors
+from lightrag_dagster.core.identity import entity_id, relation_id
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
+from lightrag_dagster.indexes.lance import VectorReader, open_vectors, sync_vectors
 from lightrag_dagster.query.retrieval import retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import QuerySettings
-from lightrag_dagster.stores.adjacency import Adjacency, build_adjacency
-from lightrag_dagster.stores.generations import Generation
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.lance import VectorReader, open_vectors, sync_vectors
-from lightrag_dagster.stores.manifest import GenerationInputs, Graph, Manifest
-from lightrag_dagster.stores.manifest import Vectors as VectorsRecord
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import GenerationInputs, Graph, Manifest
+from lightrag_dagster.storage.manifest import Vectors as VectorsRecord
 from tests.query.tables import chunk_file, entities, relations
 
 KEYWORDS = Keywords(("theme",), ("thing",))

@@ -15,7 +15,7 @@ from lightrag_dagster.query import allowed_vectors
 from lightrag_dagster.query.scope import scoped
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stores.home import Home
+from lightrag_dagster.storage.home import Home
 from tests.query.published import SOURCES, publish_sources
 
 EVERYTHING = Keywords(

@@ -5,8 +5,8 @@ import pytest
 
 from lightrag_dagster.errors import NoSnapshotError, StoreError
 from lightrag_dagster.query.snapshot import open_snapshot
-from lightrag_dagster.stores.home import Home
-from lightrag_dagster.stores.manifest import VECTOR_TABLES
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import VECTOR_TABLES
 
 
 def test_a_snapshot_is_whole(published_home: Path) -> None:

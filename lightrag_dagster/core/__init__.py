@@ -1,0 +1,1 @@
+"""Identity, progress, async helpers, protocols and tokens: what every floor above uses."""

@@ -1,1 +1,0 @@
-"""Rows into vectors: the embedded text, and embedding only what changed."""

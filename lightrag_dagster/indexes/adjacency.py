@@ -1,0 +1,279 @@
+"""The graph as sorted arrays, memory-mapped: the hot path of retrieval.
+
+`build_adjacency` writes a folder once; `Adjacency.open` maps it, reads next to nothing and may be shared by threads.
+
+entities.arrow, relations.arrow   what a question needs of each row, sorted by id
+chunks.arrow                      one row a distinct chunk, sorted by id: chunk_id, content, tokens
+citations.arrow                   where each chunk stands, in canonical order within a chunk
+<table>_ids.npy                   the ids of a table as fixed-width bytes, for binary search
+endpoints.npy                     int32[relations, 2]: the entity rows a relation joins
+priority.npy                      int32[relations]: 0 for those of highest (rank, weight), equal for equal ones
+<lists>_offsets.npy, _values.npy  lists of rows: those of row r are values[offsets[r]:offsets[r + 1]]
+citation_offsets.npy              the same for citations, whose values would be 0, 1, 2, …
+"""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.errors import IntegrityError, StoreError
+from lightrag_dagster.schemas import CHUNKS
+from lightrag_dagster.storage import files
+
+Rows = npt.NDArray[np.int32]
+
+_ENTITY_COLUMNS = ["entity_id", "name", "type", "description", "degree"]
+_RELATION_COLUMNS = ["relation_id", "src_id", "tgt_id", "src", "tgt", "keywords", "description", "weight", "rank"]
+_ROWS_PER_BATCH = 50_000
+
+
+@dataclass(frozen=True)
+class KeyedTable:
+    """A memory-mapped table, sorted by its id column."""
+
+    rows: pa.Table
+    ids: npt.NDArray[np.bytes_]
+
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Return the row of each id, in the order given.
+
+        Raises:
+            StoreError: the table has no row with one of the ids.
+        """
+        wanted = np.array(ids, dtype=np.bytes_)
+        rows = np.searchsorted(self.ids, wanted)
+        known = rows < len(self.ids)
+        known[known] = self.ids[rows[known]] == wanted[known]
+        if not known.all():
+            missing = ids[int(np.argmin(known))]
+            raise StoreError(
+                f"{missing} has a vector but is not in the graph; run `lightrag-dagster run` to rebuild both"
+            )
+        return rows.astype(np.int32)
+
+    def ids_at(self, rows: Rows) -> list[str]:
+        """Return the ids of some rows, in the order given."""
+        return self.ids[rows].astype(str).tolist()  # type: ignore[no-any-return]
+
+    def take(self, rows: Rows) -> list[dict[str, Any]]:
+        """Return whole rows, in the order given."""
+        # Slices, not `Table.take`, which first copies all batches of a text column into one.
+        slices = (self.rows.slice(row, 1) for row in rows.tolist())
+        return pa.concat_tables([self.rows.slice(0, 0), *slices]).to_pylist()  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """A list of rows for every row (compressed sparse rows)."""
+
+    offsets: npt.NDArray[np.int64]
+    values: Rows
+
+    def of(self, row: int) -> Rows:
+        """Return the list of one row, in its order."""
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def of_any(self, rows: Rows) -> Rows:
+        """Return what is in the list of at least one of the rows, ascending."""
+        return np.unique(np.concatenate([self.values[:0], *(self.of(row) for row in rows.tolist())]))
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """The graph of one generation, with its chunks and where they stand."""
+
+    entities: KeyedTable
+    relations: KeyedTable
+    chunks: KeyedTable
+    citations: pa.Table
+    endpoints: npt.NDArray[np.int32]
+    priority: npt.NDArray[np.int32]
+    entity_relations: Lists
+    entity_chunks: Lists
+    relation_chunks: Lists
+    citation_offsets: npt.NDArray[np.int64]
+
+    @classmethod
+    def open(cls, folder: Path) -> "Adjacency":
+        """Map what `build_adjacency` wrote.
+
+        Raises:
+            StoreError: a file is missing or damaged.
+        """
+        try:
+            return cls(
+                entities=_map_keyed(folder, "entities"),
+                relations=_map_keyed(folder, "relations"),
+                chunks=_map_keyed(folder, "chunks"),
+                citations=_map_table(folder, "citations"),
+                endpoints=_map_array(folder, "endpoints"),
+                priority=_map_array(folder, "priority"),
+                entity_relations=_map_lists(folder, "entity_relations"),
+                entity_chunks=_map_lists(folder, "entity_chunks"),
+                relation_chunks=_map_lists(folder, "relation_chunks"),
+                citation_offsets=_map_array(folder, "citation_offsets"),
+            )
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
+
+    @cached_property
+    def transitions(self) -> Any:
+        """The walk over entities and chunks, entities first; see `transitions.walk`. Made when first asked for."""
+        from lightrag_dagster.query.transitions import walk
+
+        entities = len(self.entities.ids)
+        owners = np.repeat(np.arange(entities), np.diff(self.entity_chunks.offsets))
+        mentioned = self.entity_chunks.values.astype(np.int64) + entities
+        relations = np.unique(self.entity_relations.values)
+        return walk(self.endpoints[relations], owners, mentioned, entities + len(self.chunks.ids))
+
+    def citations_of(self, chunk: int) -> list[dict[str, Any]]:
+        """Return where a chunk stands: source, path, doc_id, chunk_index, page, char_start, char_end, heading."""
+        first, end = self.citation_offsets[chunk : chunk + 2].tolist()
+        return self.citations.slice(first, end - first).to_pylist()  # type: ignore[no-any-return]
+
+
+def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
+    """Return the place of every relation by rank, then weight, descending; equal ones have the same place."""
+    best_first = np.lexsort((-weight, -rank))
+    ranks, weights = rank[best_first], weight[best_first]
+    changes = (ranks[1:] != ranks[:-1]) | (weights[1:] != weights[:-1])
+    priority = np.empty(len(best_first), dtype=np.int32)
+    priority[best_first] = np.concatenate([np.zeros(min(1, len(best_first)), dtype=np.int32), np.cumsum(changes)])
+    return priority
+
+
+def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunks: Sequence[Path]) -> None:
+    """Write the arrays of one generation, so that `folder` holds all of them or does not exist.
+
+    Args:
+        folder: replaced when it exists.
+        entities: ENTITIES, sorted by key.
+        relations: RELATIONS, sorted by key.
+        chunks: CHUNKS as Parquet files, one a source.
+
+    Raises:
+        IntegrityError: a relation ends at, or a row cites, what does not exist.
+        StoreError: a chunk file is missing or damaged, or the disk refuses.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
+            arrays = Path(temporary) / "arrays"
+            arrays.mkdir()
+            chunk_ids = _write_chunks(arrays, chunks)
+            entity_ids = _write_keyed(arrays, "entities", entities.select(_ENTITY_COLUMNS))
+            _write_keyed(arrays, "relations", relations.select(_RELATION_COLUMNS))
+            _write_relations(arrays, relations, entity_ids)
+            for name, table in (("entity_chunks", entities), ("relation_chunks", relations)):
+                cited = table.column("chunk_ids").combine_chunks()
+                rows = _rows_in(chunk_ids, cited.flatten(), name)
+                _write_lists(arrays, name, pc.list_value_length(cited).to_numpy(zero_copy_only=False), rows)
+            for file in arrays.iterdir():
+                files.sync(file)
+            shutil.rmtree(folder, ignore_errors=True)
+            arrays.rename(folder)
+            files.sync(folder.parent)
+    except (OSError, duckdb.Error) as error:
+        reason = " ".join(str(error).split())
+        raise StoreError(f"{folder} cannot be built: {reason}; mend that and run again") from error
+
+
+def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:
+    """Write chunks and citations, streaming; return the distinct chunk ids, sorted."""
+    with duckdb.connect(config={"temp_directory": str(arrays.parent / "spill")}) as connection:
+        if chunks:
+            connection.read_parquet([str(path) for path in chunks]).create_view("chunks")
+        else:
+            connection.register("chunks", CHUNKS.empty_table())
+        _write_batches(arrays, "chunks", connection.sql(_sql("chunk_texts")).to_arrow_reader(_ROWS_PER_BATCH))
+        citations = connection.sql(_sql("chunk_citations")).to_arrow_table()
+    chunk_ids = _map_table(arrays, "chunks").column("chunk_id").combine_chunks()
+    _write_ids(arrays, "chunks", chunk_ids)
+    _write_batches(arrays, "citations", citations.drop_columns("chunk_id").to_reader())
+    cited = _rows_in(chunk_ids, citations.column("chunk_id"), "citations")
+    _write_array(arrays, "citation_offsets", _offsets(np.bincount(cited, minlength=len(chunk_ids))))
+    return chunk_ids
+
+
+def _write_relations(arrays: Path, relations: pa.Table, entity_ids: pa.Array) -> None:
+    """Write which entities each relation joins, and the other way round."""
+    sides = [_rows_in(entity_ids, relations.column(side), "relations") for side in ("src_id", "tgt_id")]
+    endpoints = np.stack(sides, axis=1).astype(np.int32)
+    _write_array(arrays, "endpoints", endpoints)
+    _write_array(arrays, "priority", priority_of(*(relations.column(name).to_numpy() for name in ("rank", "weight"))))
+    by_entity = np.argsort(endpoints.ravel(), kind="stable")
+    degrees = np.bincount(endpoints.ravel(), minlength=len(entity_ids))
+    _write_lists(arrays, "entity_relations", degrees, by_entity // 2)
+
+
+def _write_keyed(arrays: Path, name: str, table: pa.Table) -> pa.Array:
+    """Write a table, in one batch, and its ids; return the ids."""
+    _write_batches(arrays, name, table.combine_chunks().to_reader())
+    ids = table.column(0).combine_chunks()
+    _write_ids(arrays, name, ids)
+    return ids
+
+
+def _write_ids(arrays: Path, name: str, ids: pa.Array) -> None:
+    _write_array(arrays, f"{name}_ids", np.array(ids.to_pylist(), dtype=np.bytes_))
+
+
+def _write_lists(arrays: Path, name: str, lengths: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+    _write_array(arrays, f"{name}_offsets", _offsets(lengths))
+    _write_array(arrays, f"{name}_values", values.astype(np.int32))
+
+
+def _offsets(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _write_array(arrays: Path, name: str, array: npt.NDArray[Any]) -> None:
+    np.save(arrays / f"{name}.npy", array, allow_pickle=False)
+
+
+def _write_batches(arrays: Path, name: str, batches: pa.RecordBatchReader) -> None:
+    with pa.OSFile(str(arrays / f"{name}.arrow"), "wb") as sink, pa.ipc.new_file(sink, batches.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _rows_in(ids: pa.Array, wanted: pa.Array | pa.ChunkedArray, what: str) -> npt.NDArray[Any]:
+    """Return the position of each of `wanted` in `ids`."""
+    rows = pc.index_in(wanted, value_set=ids)
+    if rows.null_count:
+        missing = wanted.filter(rows.is_null())[0]
+        raise IntegrityError(f"{what}: {missing} does not exist; nothing was published")
+    positions: npt.NDArray[Any] = np.asarray(rows)
+    return positions
+
+
+def _map_keyed(folder: Path, name: str) -> KeyedTable:
+    return KeyedTable(_map_table(folder, name), _map_array(folder, f"{name}_ids"))
+
+
+def _map_lists(folder: Path, name: str) -> Lists:
+    return Lists(_map_array(folder, f"{name}_offsets"), _map_array(folder, f"{name}_values"))
+
+
+def _map_table(folder: Path, name: str) -> pa.Table:
+    return pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all()
+
+
+def _map_array(folder: Path, name: str) -> npt.NDArray[Any]:
+    return np.load(folder / f"{name}.npy", mmap_mode="r")  # type: ignore[no-any-return]
+
+
+def _sql(name: str) -> str:
+    return (package_files(__package__) / f"{name}.sql").read_text("utf-8")

@@ -1,0 +1,219 @@
+"""The graph in Kùzu: written once, verified, and from then on only read. No other module knows Kùzu.
+
+(Document)-[HAS_CHUNK]->(Chunk)-[MENTIONS]->(Entity)-[RELATED]->(Entity)
+
+It is never changed in place: Kùzu 0.11.3, the last release, leaves edges behind when a node is deleted.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import kuzu
+import pyarrow as pa
+
+from lightrag_dagster.core.progress import report
+from lightrag_dagster.errors import IntegrityError, QueryError, StoreError, one_line
+from lightrag_dagster.indexes.views import create_views
+from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.storage import files
+from lightrag_dagster.storage.generations import GRAPH, GRAPH_COUNTS, Generation
+from lightrag_dagster.storage.manifest import Graph
+
+NODES = {
+    "Document": "doc_id STRING PRIMARY KEY, source STRING, path STRING, title STRING",
+    "Chunk": "chunk_id STRING PRIMARY KEY, tokens INT32",
+    "Entity": "entity_id STRING PRIMARY KEY, name STRING, type STRING, description STRING, degree INT64",
+}
+"""Node tables and their columns; the first is the key."""
+
+RELATIONSHIPS = {
+    "HAS_CHUNK": "FROM Document TO Chunk, chunk_index INT32, char_start INT64, char_end INT64",
+    "MENTIONS": "FROM Chunk TO Entity, mentions INT64",
+    "RELATED": "FROM Entity TO Entity, relation_id STRING, keywords STRING, description STRING, weight DOUBLE,"
+    " rank INT64",
+}
+"""Relationship tables: what they join, and their columns."""
+
+# Kùzu's defaults are 80% of memory and 8 TiB of addresses, which containers refuse. Bytes; the second a power of 2.
+_BUFFER_POOL = 1 << 30
+_MAX_DATABASE = 1 << 35
+
+# COPY holds all rows of a relationship table at once: up to 1.5 GiB for 1,500,000 relations of 354 MB of Parquet, whose
+# texts hardly compress. In three slices it took four times as long, and the graph twice the room.
+_POOL_FOR_RELATIONS = 16
+
+# The graph of 165,000 relations and what it is copied from took twice the Parquet files of its tables. Bytes.
+_ROOM_FOR_TABLES = 3
+_LEAST_ROOM = 16 << 20
+
+
+class GraphReader:
+    """An open graph."""
+
+    def __init__(self, connection: kuzu.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, cypher: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Run one Cypher query and return its rows; raises QueryError when it is wrong or fails."""
+        # A result that outlives its database crashes the process, so none leaves this method or the next.
+        with closing(self._execute(cypher, parameters)) as result:
+            return [dict(row) for row in result.rows_as_dict()]
+
+    def table(self, cypher: str) -> pa.Table:
+        """Run one Cypher query and return its rows as a table; raises QueryError as `rows`."""
+        with closing(self._execute(cypher, None)) as result:
+            return result.get_as_arrow(-1)
+
+    def nodes(self, table: str) -> pa.Table:
+        """Return the keys of a node table: `id`."""
+        key = NODES[table].split()[0]
+        return self.table(f"MATCH (n:{table}) RETURN n.{key} AS id")
+
+    def edges(self, table: str, *, forward: bool) -> pa.Table:
+        """Return what a relationship table joins: `src`, `tgt`, read from its forward or its backward lists."""
+        _, source, _, target = RELATIONSHIPS[table].partition(",")[0].split()
+        hint = "(a JOIN r) JOIN b" if forward else "a JOIN (r JOIN b)"
+        keys = f"a.{NODES[source].split()[0]} AS src, b.{NODES[target].split()[0]} AS tgt"
+        return self.table(f"MATCH (a:{source})-[r:{table}]->(b:{target}) HINT {hint} RETURN {keys}")
+
+    def _execute(self, cypher: str, parameters: Mapping[str, Any] | None) -> kuzu.QueryResult:
+        try:
+            result = self._connection.execute(cypher, dict(parameters or {}))
+        except (RuntimeError, ValueError) as error:
+            raise QueryError(f"the Cypher cannot be run: {one_line(error)}") from error
+        if isinstance(result, list):
+            for one in result:
+                one.close()
+            raise QueryError("the Cypher holds several statements; give one")
+        return result
+
+
+def build_graph(generation: Generation) -> Graph:
+    """Write `graph.kuzu` and `graph.json` unless the generation has them, and return the counts.
+
+    Raises:
+        IntegrityError: what Kùzu holds is not what the tables hold.
+        StoreError: a table cannot be read, names a node that does not exist, or the disk refuses.
+    """
+    if generation.has(GRAPH_COUNTS):
+        return generation.read_record(GRAPH_COUNTS, Graph)
+    target = generation.path(GRAPH)
+    _require_room(generation, target.parent)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{GRAPH}.") as scratch:
+        built = Path(scratch) / GRAPH
+        expected = _copy_tables(generation, built)
+        _verify(built, expected)
+        files.sync(built)
+        built.replace(target)
+        files.sync(target.parent)
+    counts = Graph(
+        documents=expected["Document"],
+        chunks=expected["Chunk"],
+        entities=expected["Entity"],
+        relations=expected["RELATED"],
+    )
+    generation.write_record(GRAPH_COUNTS, counts)
+    return counts
+
+
+def _require_room(generation: Generation, folder: Path) -> None:
+    """Refuse to begin where the graph would not fit: on a full disk Kùzu ends the whole process, without a word."""
+    tables = sum(path.stat().st_size for name in MERGED_TABLES for path in generation.table_files(name))
+    needed, free = _LEAST_ROOM + _ROOM_FOR_TABLES * tables, shutil.disk_usage(folder).free
+    if free < needed:
+        raise StoreError(
+            f"the graph of {generation.id} needs {needed / 1e6:.0f} MB, and {folder} has {free / 1e6:.0f} MB left; "
+            "make room on the disk and run again"
+        )
+
+
+def graph_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Add one DuckDB view for each node and relationship table, to a database that has the views of a generation."""
+    connection.execute(package_files(__package__).joinpath("graph_tables.sql").read_text(encoding="utf-8"))
+
+
+@contextmanager
+def open_graph(path: Path) -> Iterator[GraphReader]:
+    """Open a finished graph read-only, any number of times, in any number of processes.
+
+    Raises:
+        StoreError: the file is missing or damaged.
+    """
+    with _database(path, read_only=True) as connection:
+        yield GraphReader(connection)
+
+
+@contextmanager
+def _database(path: Path, *, read_only: bool, buffer_pool: int = _BUFFER_POOL) -> Iterator[kuzu.Connection]:
+    try:
+        database = kuzu.Database(
+            str(path),
+            buffer_pool_size=buffer_pool,
+            max_db_size=_MAX_DATABASE,
+            max_num_threads=os.cpu_count() or 1,
+            read_only=read_only,
+        )
+    except (RuntimeError, OSError) as error:
+        raise StoreError(f"the graph {path} cannot be opened: {one_line(error)}; run `lightrag-dagster run`") from error
+    with closing(database), closing(kuzu.Connection(database)) as connection:
+        yield connection
+
+
+def _copy_tables(generation: Generation, target: Path) -> dict[str, int]:
+    """Fill a new database by bulk COPY and return the rows each table must have."""
+    rows: dict[str, int] = {}
+    definitions = {name: ("NODE", columns) for name, columns in NODES.items()} | {
+        name: ("REL", columns) for name, columns in RELATIONSHIPS.items()
+    }
+    relations = sum(path.stat().st_size for path in generation.table_files("relations"))
+    pool = max(_BUFFER_POOL, _POOL_FOR_RELATIONS * relations)
+    try:
+        with duckdb.connect() as tables, _database(target, read_only=False, buffer_pool=pool) as graph:
+            create_views(tables, generation)
+            graph_tables(tables)
+            for name, (kind, columns) in definitions.items():
+                report("graph", len(rows), len(definitions))
+                parquet = target.with_name(f"{name}.parquet")
+                tables.execute(f'COPY (FROM "{name}") TO {_quoted(parquet)} (FORMAT parquet)')
+                counted = tables.execute(f"SELECT count(*) FROM {_quoted(parquet)}").fetchone()
+                assert counted is not None
+                rows[name] = counted[0]
+                _run(graph, f"CREATE {kind} TABLE {name}({columns})")
+                _run(graph, f"COPY {name} FROM {_quoted(parquet)}")
+                parquet.unlink()
+            _run(graph, "CHECKPOINT")
+    except (RuntimeError, duckdb.Error) as error:
+        raise StoreError(f"the graph of {generation.id} cannot be built: {one_line(error)}; run again") from error
+    report("graph", len(rows), len(definitions))
+    return rows
+
+
+def _verify(built: Path, expected: Mapping[str, int]) -> None:
+    with open_graph(built) as graph:
+        for table in NODES:
+            _compare(table, graph.nodes(table).num_rows, expected[table])
+        for table in RELATIONSHIPS:
+            for forward in (True, False):
+                _compare(table, graph.edges(table, forward=forward).num_rows, expected[table])
+
+
+def _compare(table: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise IntegrityError(f"the graph holds {found} {table} where the tables hold {expected}; run again")
+
+
+def _run(connection: kuzu.Connection, statement: str) -> None:
+    result = connection.execute(statement)
+    assert isinstance(result, kuzu.QueryResult)  # it is a list only for several statements
+    result.close()
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

@@ -1,0 +1,78 @@
+"""DuckDB over a generation: one view a table, under the table's own name, over its Parquet files."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage import files
+from lightrag_dagster.storage.generations import VIEWS, Generation
+
+
+def create_views(connection: duckdb.DuckDBPyConnection, generation: Generation) -> None:
+    """Create the views of a generation in an open database; paths are absolute.
+
+    Raises:
+        StoreError: a file is missing or damaged.
+    """
+    try:
+        for table, schema in (SOURCE_TABLES | MERGED_TABLES).items():
+            paths = [str(path) for path in generation.table_files(table)]
+            empty = connection.from_arrow(schema.empty_table())
+            # Without a source there is no file to take the columns from, so the schema gives them.
+            columns = ", ".join(
+                f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True)
+            )
+            rows = (
+                f"FROM read_parquet({_literal(paths)}, hive_partitioning = false)"
+                if paths
+                else f"SELECT {columns} LIMIT 0"
+            )
+            connection.execute(f'CREATE VIEW "{table}" AS {rows}')
+    except duckdb.Error as error:
+        raise StoreError(f"the tables of {generation.id} cannot be read: {one_line(error)}; run again") from error
+
+
+def build_views(generation: Generation) -> None:
+    """Write `views.duckdb` unless the generation has it; raises StoreError."""
+    if generation.has(VIEWS):
+        return
+    with files.replacing(generation.path(VIEWS)) as temporary:
+        temporary.unlink()  # DuckDB refuses a file that is there and empty
+        with duckdb.connect(str(temporary)) as connection:
+            create_views(connection, generation)
+
+
+@contextmanager
+def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a file of views read-only; what goes wrong with the SQL inside the block is a QueryError of one line.
+
+    Raises:
+        StoreError: the file is missing or damaged.
+        QueryError: the SQL is wrong, or fails.
+    """
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        raise StoreError(f"{path} cannot be opened: {one_line(error)}; run `lightrag-dagster run`") from error
+    with connection:
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            yield connection
+        except duckdb.Error as error:
+            raise QueryError(f"the SQL cannot be run: {one_line(error)}") from error
+
+
+def query_views(path: Path, statement: str) -> pa.Table:
+    """Return the rows of one statement over a file of views; raises as `open_views`."""
+    with open_views(path) as connection:
+        rows = connection.sql(statement)
+        return pa.table({}) if rows is None else rows.to_arrow_table()
+
+
+def _literal(paths: list[str]) -> str:
+    return "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in paths) + "]"

@@ -1,0 +1,21 @@
+"""Identities of the OpenAI-compatible models, without the import of the SDK, which takes a second.
+
+The address of the endpoint is no part of them: the same model through another gateway is not paid for again.
+"""
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+
+
+def openai_chat_identity(settings: LLMSettings) -> str:
+    """Name the model and the parameters that shape its answers."""
+    name = f"openai/{settings.model}?temperature={settings.temperature}&max_output_tokens={settings.max_output_tokens}"
+    return f"{name}&extra_body={digest(settings.extra_body)}" if settings.extra_body else name
+
+
+def openai_embedder_identity(settings: EmbeddingSettings) -> str:
+    """Name the model, the length of its vectors, and where texts are cut, unless that is the usual place."""
+    name = f"openai/{settings.model}?dimensions={settings.dimensions}"
+    usual = EmbeddingSettings.model_fields["max_input_tokens"].default
+    limit = settings.max_input_tokens
+    return name if limit == usual else f"{name}&max_input_tokens={limit}"

@@ -1,0 +1,94 @@
+"""A chat model made of rules: it reads the same messages as a language model and answers in the same formats."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
+from lightrag_dagster.errors import PermanentProviderError
+from lightrag_dagster.models.offline.condensing import answer, summarise
+from lightrag_dagster.models.offline.extractor import extract
+from lightrag_dagster.models.offline.mentions import find_in_question
+from lightrag_dagster.models.offline.prose import plain
+from lightrag_dagster.models.offline.terms import terms
+from lightrag_dagster.models.offline.words import words
+from lightrag_dagster.stages.prompts.fencing import last_fenced
+
+_VERSION = 2
+"""Raise it whenever an answer changes: it is part of the identity by which stored answers are found."""
+
+_DELIMITER = "<|#|>"
+_COMPLETE = "<|COMPLETE|>"
+_MARKS = re.compile(r"<\|[^<>|\s]{0,20}\|>|<\|+|(?<!\|)\|+[>#]|#\|+")
+_LIMIT = re.compile(r"(\d{1,6}) tokens")
+_SUMMARY_TOKENS = 600
+
+
+class OfflineChatModel:
+    """Implements `ChatModel`: no network, no key, no cost, and the same answer to the same request, always."""
+
+    @property
+    def identity(self) -> str:
+        """Names the provider and the version of its rules."""
+        return f"offline/rules-{_VERSION}"
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer one request.
+
+        Raises:
+            PermanentProviderError: the last message does not end in the fence that its role asks for.
+        """
+        last = request.messages[-1].content
+        if request.role == "answer":
+            context = "\n".join(message.content for message in request.messages if message.role == "system")
+            return ChatResponse(answer(last, context))
+        if request.role == "extract" and any(message.role == "assistant" for message in request.messages):
+            return ChatResponse(_COMPLETE)  # rules leave nothing for a second look
+        body = last_fenced(last)
+        if body is None:
+            raise PermanentProviderError(
+                f"the offline model was asked to {request.role}, but the message ends in no fence; check custom prompts"
+            )
+        if request.role == "extract":
+            return ChatResponse(_records(body))
+        if request.role == "keywords":
+            return ChatResponse(_keywords(body))
+        limit = _LIMIT.search(request.messages[0].content)
+        tokens = int(limit[1]) if limit else request.max_output_tokens or _SUMMARY_TOKENS
+        return ChatResponse(summarise(body, tokens))
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
+        """Yield an answer line by line; raises as `complete`."""
+        for line in (await self.complete(request)).text.splitlines(keepends=True):
+            yield line
+
+
+def _records(content: str) -> str:
+    """Return a chunk's entities and relations, one record a line."""
+    found = extract(_MARKS.sub(" ", content))
+    rows: list[tuple[str, ...]] = [("entity", one.name, one.type, one.description) for one in found.entities]
+    rows += [("relation", one.source, one.target, one.keywords, one.description) for one in found.relations]
+    lines = (_DELIMITER.join(" ".join(_MARKS.sub(" ", field).split()) for field in row) for row in rows)
+    return "\n".join([*lines, _COMPLETE])
+
+
+def _keywords(query: str) -> str:
+    """Return what a question names as low-level keywords, and its other words of content as high-level ones.
+
+    A question with words of one kind only has the same keywords on both levels.
+    """
+    text = plain(query)
+    tokens, mentions = find_in_question(text)
+    named = {index for mention in mentions for index in range(mention.first, mention.after)}
+    phrases: list[list[str]] = [[]]
+    for index, token in enumerate(tokens):
+        asks = index == 0 and token.text.casefold() in words("imperatives")
+        if index in named or asks or not any(terms(token.text)):
+            phrases.append([])
+        else:
+            phrases[-1].append(token.text)
+    high = list(dict.fromkeys(" ".join(phrase) for phrase in phrases if phrase))
+    low = list(dict.fromkeys(mention.name for mention in mentions))
+    if not tokens and any(terms(text)):
+        high = [text]  # a script without spaces, and nothing in it that looks like a name
+    return json.dumps({"high_level_keywords": high or low, "low_level_keywords": low or high}, ensure_ascii=False)

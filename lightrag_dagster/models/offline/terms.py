@@ -1,0 +1,42 @@
+"""What a text is about, as terms that texts share: word stems, and pairs of characters where no spaces are."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import snowballstemmer
+
+from lightrag_dagster.models.offline.words import words
+
+_LONGEST_WORD = 64
+_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_RUN = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
+
+
+class Term(NamedTuple):
+    """A term of a text; `capital` is whether it was written with one."""
+
+    text: str
+    capital: bool
+
+
+def terms(text: str) -> Iterator[Term]:
+    """Yield the terms of a text in order, without stop words and single letters."""
+    for run in _RUN.finditer(text):
+        word = run[0]
+        if run["cjk"]:
+            yield from (Term(character, False) for character in word)
+            yield from (Term(word[at : at + 2], False) for at in range(len(word) - 1))
+        elif stem := _stem(word[:_LONGEST_WORD].casefold()):
+            yield Term(stem, word[0].isupper())
+
+
+@lru_cache(maxsize=1 << 17)
+def _stem(word: str) -> str:
+    """Return the stem of a case-folded word, or nothing for a stop word or a single letter."""
+    if word in words("stop") or (len(word) == 1 and not word.isdigit()):
+        return ""
+    # The English rules serve every language here: they shorten a word the same way wherever it stands. A stemmer keeps
+    # state while it works, so each call has its own, which threads cannot share.
+    return str(snowballstemmer.stemmer("english").stemWord(word))

@@ -1,0 +1,135 @@
+"""Language models behind an OpenAI-compatible endpoint: OpenAI itself, Azure, vLLM, Ollama and many others.
+
+`OPENAI_API_KEY` and `OPENAI_BASE_URL` are read from the environment and kept nowhere.
+"""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+from openai import AsyncOpenAI, AsyncStream
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, rough_tokens
+from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
+from lightrag_dagster.models.identities import openai_chat_identity
+from lightrag_dagster.models.openai_client import Endpoint
+from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, unusable
+from lightrag_dagster.settings import LLMSettings
+
+# OpenAI's reasoning models take no temperature, and their limit by another name.
+_REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
+# The SDK does not check the shape of what arrives; reading another shape ends in one of these.
+MALFORMED = (AttributeError, IndexError, TypeError, ValueError)
+# Posted as it is: walking through a body to apply annotations takes `completions.create` a third of a call's CPU.
+_PATH = "/chat/completions"
+
+
+class OpenAIChatModel:
+    """A language model behind `/chat/completions`."""
+
+    def __init__(self, settings: LLMSettings) -> None:
+        self._settings = settings
+        self._endpoint = Endpoint(settings)
+
+    @property
+    def identity(self) -> str:
+        """Names model and parameters; see `ChatModel.identity`."""
+        return openai_chat_identity(self._settings)
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer one request; see `ChatModel.complete`."""
+        return await self._endpoint.call(lambda client: self._ask(client, request), rough_tokens(request))
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
+        """Yield an answer piece by piece; raises as `complete`. It is tried again only before its first piece."""
+        body = request_body(self._settings, request) | {"stream": True}
+
+        async def begin(client: AsyncOpenAI) -> AsyncStream[ChatCompletionChunk]:
+            kind = AsyncStream[ChatCompletionChunk]
+            return await client.post(_PATH, cast_to=ChatCompletionChunk, body=body, stream=True, stream_cls=kind)
+
+        pieces = await self._endpoint.call(begin, rough_tokens(request))
+        failed = None
+        try:
+            async for piece in pieces:
+                if piece.choices and (text := piece.choices[0].delta.content):
+                    yield _encodable(text)
+        except SDK_ERRORS as error:
+            failed = explain(error, self._endpoint.target).error
+        finally:
+            await pieces.close()
+        if failed:
+            raise failed
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.close()
+
+    async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
+        completion = await client.post(_PATH, cast_to=ChatCompletion, body=request_body(self._settings, request))
+        return read_completion(completion, self._endpoint.target)
+
+
+def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:
+    """Return what is sent to `/chat/completions`, in real time and in a batch alike."""
+    limit = request.max_output_tokens or settings.max_output_tokens
+    reasoning = _REASONING.search(settings.model) is not None
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        "max_completion_tokens" if reasoning else "max_tokens": limit,
+    }
+    if not reasoning:
+        body["temperature"] = settings.temperature
+    if request.answer_schema is not None:
+        schema = {"name": request.role, "schema": request.answer_schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif request.json_answer:
+        body["response_format"] = {"type": "json_object"}
+    return body | settings.extra_body
+
+
+def read_completion(completion: ChatCompletion, target: Target) -> ChatResponse:
+    """Return the answer that a completion holds.
+
+    Raises:
+        FailedCallError: it holds none that can be used.
+    """
+    try:
+        return _response(completion, target)
+    except MALFORMED:
+        raise unusable(target, "it is not shaped like a chat completion") from None
+
+
+def _response(completion: ChatCompletion, target: Target) -> ChatResponse:
+    choice = completion.choices[0]
+    text = choice.message.content or ""
+    who = f"model {target.model} at {target.host}"
+    if choice.finish_reason == "content_filter":
+        raise _final(f"the content filter of {who} stopped the answer; change or remove the text")
+    if not text.strip():
+        if choice.finish_reason == "length":
+            message = f"{who} used up its output tokens without an answer; raise {target.settings}MAX_OUTPUT_TOKENS"
+            raise FailedCallError(OutputLimitError(message), retry=False)
+        if choice.message.refusal:
+            raise _final(f"{who} refused to answer; change or remove the text")
+        raise unusable(target, "it is empty")
+    usage = completion.usage
+    details = usage.prompt_tokens_details if usage else None
+    return ChatResponse(
+        text=_encodable(text),
+        finish_reason=choice.finish_reason or "stop",
+        input_tokens=(usage.prompt_tokens if usage else None) or 0,
+        output_tokens=(usage.completion_tokens if usage else None) or 0,
+        cached_input_tokens=(details.cached_tokens if details else None) or 0,
+    )
+
+
+def _final(message: str) -> FailedCallError:
+    return FailedCallError(PermanentProviderError(message), retry=False)
+
+
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which JSON can carry but no store can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,156 @@
+"""Which model the settings mean, with its store in front. Providers are imported only when they are used."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
+from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
+from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
+from lightrag_dagster.spending.budget import Budget
+from lightrag_dagster.spending.ledger import Entry, Ledger
+from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.vectors import VectorStore
+
+
+@dataclass
+class Account:
+    """On whose account calls are made: a run, which may have a budget (US dollars), and a source, if they are one's."""
+
+    run: str
+    source: str = ""
+    max_cost_usd: float | None = None
+    _budget: Budget | None = field(default=None, init=False, repr=False, compare=False)
+
+    def budget(self, ledger: Ledger) -> Budget:
+        """Return what the run may still spend, one budget for all models that are opened on this account."""
+        if self._budget is None:
+            limit = self.max_cost_usd
+            self._budget = Budget(limit, ledger.spent(self.run) if limit is not None else 0.0)
+        return self._budget
+
+    def entry(self, purpose: str, model: str, usage: Usage) -> Entry:
+        """Return what goes into the ledger."""
+        return Entry(
+            self.run,
+            purpose,
+            self.source,
+            model,
+            usage.calls,
+            usage.stored,
+            usage.input_tokens,
+            usage.cached_input_tokens,
+            usage.output_tokens,
+            usage.cost_usd,
+        )
+
+
+@asynccontextmanager
+async def open_chat_model(
+    settings: LLMSettings, home: Home, role: Role = "answer", account: Account | None = None
+) -> AsyncIterator[StoredChatModel]:
+    """Open the language model for calls of one role, for the block, in one event loop.
+
+    With an account, its budget holds and the ledger gets an entry when the block ends, however it ends.
+
+    Raises:
+        StoreError: the response store cannot be used.
+        ProviderAccessError: OPENAI_BASE_URL is not a URL.
+    """
+    own, ledger = settings.of(role), Ledger(home.ledger)
+    price = price_of(own.provider, own.model, own.prices)
+    with ResponseStore(home.responses) as store:
+        async with open_plain_chat_model(own) as model:
+            budget = account.budget(ledger) if account else None
+            limit = own.max_output_tokens
+            stored = StoredChatModel(
+                model,
+                store,
+                Usage(),
+                price=price,
+                budget=budget,
+                max_output_tokens=limit,
+                in_flight=home.in_flight,
+            )
+            try:
+                yield stored
+            finally:
+                if account:
+                    ledger.add(account.entry(role, stored.identity, stored.usage))
+
+
+@asynccontextmanager
+async def open_embedder(
+    settings: EmbeddingSettings, home: Home, account: Account | None = None
+) -> AsyncIterator[StoredEmbedder]:
+    """Open the embedding model for the block, in one event loop.
+
+    Raises:
+        StoreError: the vector store cannot be used.
+        ProviderAccessError: OPENAI_BASE_URL is not a URL.
+    """
+    usage, ledger = Usage(), Ledger(home.ledger)
+    price = price_of(settings.provider, settings.model, settings.prices)
+    with VectorStore(home.vectors) as store:
+        async with open_plain_embedder(settings, usage) as embedder:
+            budget = account.budget(ledger) if account else None
+            try:
+                yield StoredEmbedder(embedder, store, usage, price=price, budget=budget, in_flight=home.in_flight)
+            finally:
+                if account:
+                    ledger.add(account.entry("embed", embedder.identity, usage))
+
+
+@asynccontextmanager
+async def open_plain_chat_model(settings: LLMSettings) -> AsyncIterator[ChatModel]:
+    """Open the language model without a store, for readers who may not write; raises ProviderAccessError as above."""
+    if settings.provider == "offline":
+        from lightrag_dagster.models.offline import OfflineChatModel
+
+        yield OfflineChatModel()
+        return
+    from lightrag_dagster.models.openai_chat import OpenAIChatModel
+
+    model = OpenAIChatModel(settings)
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+@asynccontextmanager
+async def open_plain_embedder(settings: EmbeddingSettings, usage: Usage | None = None) -> AsyncIterator[Embedder]:
+    """Open the embedding model without a store; input tokens are counted in `usage` where given."""
+    if settings.provider == "offline":
+        from lightrag_dagster.models.offline import LexicalEmbedder
+
+        yield LexicalEmbedder(settings.dimensions)
+        return
+    from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
+
+    embedder = OpenAIEmbedder(settings, usage or Usage())
+    try:
+        yield embedder
+    finally:
+        await embedder.close()
+
+
+def chat_identity(settings: LLMSettings) -> str:
+    """Return the identity of the language model without opening it."""
+    if settings.provider == "openai":
+        return openai_chat_identity(settings)
+    from lightrag_dagster.models.offline import OfflineChatModel
+
+    return OfflineChatModel().identity
+
+
+def embedder_identity(settings: EmbeddingSettings) -> str:
+    """Return the identity of the embedding model without opening it."""
+    if settings.provider == "openai":
+        return openai_embedder_identity(settings)
+    from lightrag_dagster.models.offline import LexicalEmbedder
+
+    return LexicalEmbedder(settings.dimensions).identity

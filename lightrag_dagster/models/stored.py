@@ -1,0 +1,212 @@
+"""The response store and the vector store in front of a model: what was paid for once is not asked again.
+
+An answer is durable before anything uses it. Identical calls in flight together are made once, by whichever process:
+whoever waited for one finds its answer in the store.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lightrag_dagster.core.identity import digest, embedding_fingerprint
+from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Usage, Vectors, rough_tokens
+from lightrag_dagster.errors import LightRAGError, StoreError, TransientProviderError
+from lightrag_dagster.models.in_flight import InFlight
+from lightrag_dagster.spending.budget import Budget
+from lightrag_dagster.spending.prices import FREE, Price
+from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.vectors import VectorStore
+
+
+class StoredChatModel:
+    """A chat model that answers from the response store where it can, and counts in `usage` what it does."""
+
+    awaited: AbstractSet[str] = frozenset()
+    """Batches whose answers are still to come; none here, where every question is answered at once."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        store: ResponseStore,
+        usage: Usage,
+        *,
+        price: Price = FREE,
+        budget: Budget | None = None,
+        max_output_tokens: int = 0,
+        in_flight: Path | None = None,
+    ) -> None:
+        """Buy from `model` at `price`, within `budget`; a request that sets no limit may have `max_output_tokens`.
+
+        `in_flight` is the folder in which processes that share the store see what another one is asking.
+        """
+        self._model = model
+        self._store = store
+        self._in_flight = InFlight(in_flight)
+        self._price = price
+        self._budget = budget or Budget(None)
+        self._max_output_tokens = max_output_tokens
+        self.usage = usage
+
+    @property
+    def identity(self) -> str:
+        """Identity of the model behind."""
+        return self._model.identity
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer one request; see `ChatModel.complete`. An empty answer is not stored but a TransientProviderError."""
+        key = response_key(self.identity, request)
+        if stored := self._stored(key):
+            return stored
+        async with self._in_flight.claim(key):
+            return self._stored(key) or await self._buy(key, request)
+
+    def _stored(self, key: str) -> ChatResponse | None:
+        stored = self._store.get_many([key]).get(key)
+        if stored:
+            self.usage.add(stored, stored=True)
+        return stored
+
+    async def _buy(self, key: str, request: ChatRequest) -> ChatResponse:
+        async with self._budget.reserve(self._worst_case(request)) as reservation:
+            try:
+                response = await self._model.complete(request)
+                if not response.text.strip():
+                    raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
+            except LightRAGError as error:
+                _count_failure(self.usage, error)
+                raise
+            tokens = (response.input_tokens, response.output_tokens, response.cached_input_tokens)
+            # A model that knows what it asks, as by batch, says so itself.
+            reservation.cost = response.cost_usd or self._price.of(*tokens)
+            response = replace(response, cost_usd=reservation.cost)
+            self._store.put_many({key: response})
+        self.usage.add(response, stored=False)
+        await asyncio.sleep(0)  # Whoever waited for this call's place sends before the answer is worked on.
+        return response
+
+    def _worst_case(self, request: ChatRequest) -> float:
+        return self._price.of(rough_tokens(request), request.max_output_tokens or self._max_output_tokens)
+
+
+def response_key(identity: str, request: ChatRequest) -> str:
+    """Return under what a request's answer is stored: all that shapes it, and nothing of how it was bought."""
+    messages = [(message.role, message.content) for message in request.messages]
+    parts: list[Any] = [identity, request.role, messages, request.max_output_tokens, request.attempt]
+    if request.json_answer:
+        parts.append(request.answer_schema or "json")
+    return digest(*parts)
+
+
+class StoredEmbedder:
+    """An embedder that takes vectors from the vector store where it can.
+
+    `usage.calls` counts requests to the model behind, `usage.stored` the vectors that were stored already.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        store: VectorStore,
+        usage: Usage,
+        *,
+        price: Price = FREE,
+        budget: Budget | None = None,
+        in_flight: Path | None = None,
+    ) -> None:
+        """Buy from `embedder` at `price`, within `budget`.
+
+        `in_flight` is the folder in which processes that share the store see which questions another one is embedding.
+        Documents are embedded by one process at a time, the builder.
+        """
+        self._embedder = embedder
+        self._price = price
+        self._budget = budget or Budget(None)
+        self._store = store
+        self._documents, self._questions = InFlight(), InFlight(in_flight)
+        self.usage = usage
+
+    @property
+    def identity(self) -> str:
+        """Identity of the embedder behind."""
+        return self._embedder.identity
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        return self._embedder.dimensions
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors; see `Embedder.embed_documents`. Give at most a batch, which is one request."""
+        return await self._embed(texts, self.identity, self._embedder.embed_documents, self._documents)
+
+    def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
+        """Return the corpus state of the embedder behind."""
+        return self._embedder.corpus_state(texts)
+
+    async def embed_queries(self, texts: Sequence[str], corpus_state: Vectors | None = None) -> Vectors:
+        """Return unit vectors for questions, stored like those of documents."""
+        state = "" if corpus_state is None else digest(corpus_state.tolist())
+        identity = f"{self.identity}#query{state}"
+
+        async def embed(missing: Sequence[str]) -> Vectors:
+            return await self._embedder.embed_queries(missing, corpus_state)
+
+        return await self._embed(texts, identity, embed, self._questions)
+
+    async def _embed(
+        self,
+        texts: Sequence[str],
+        identity: str,
+        embed: Callable[[Sequence[str]], Awaitable[Vectors]],
+        in_flight: InFlight,
+    ) -> Vectors:
+        keys = [embedding_fingerprint(identity, text) for text in texts]
+        wanted = dict(zip(keys, texts, strict=True))
+        found = self._store.get_many(wanted)
+        missing = sorted(wanted.keys() - found.keys())
+        bought: dict[str, Vectors] = {}
+        if missing:
+            async with AsyncExitStack() as claims:
+                # Sorted, so that two batches that share several texts never wait for each other.
+                for key in missing:
+                    await claims.enter_async_context(in_flight.claim(key))
+                found |= self._store.get_many(missing)
+                bought = await self._buy({key: wanted[key] for key in missing if key not in found}, embed)
+        self.usage.stored += len(found)
+        return self._stacked([bought[key] if key in bought else found[key] for key in keys])
+
+    async def _buy(
+        self, texts: Mapping[str, str], embed: Callable[[Sequence[str]], Awaitable[Vectors]]
+    ) -> dict[str, Vectors]:
+        if not texts:
+            return {}
+        before = self.usage.input_tokens
+        worst = self._price.of(sum(len(text.encode()) for text in texts.values()), 0)
+        async with self._budget.reserve(worst) as reservation:
+            try:
+                vectors = await embed(list(texts.values()))
+            except LightRAGError as error:
+                _count_failure(self.usage, error)
+                raise
+            reservation.cost = min(worst, self._price.of(self.usage.input_tokens - before, 0))
+        self.usage.calls += 1
+        self.usage.cost_usd = self._price.of(self.usage.input_tokens, 0)
+        bought = dict(zip(texts, vectors, strict=True))
+        self._store.put_many(bought)
+        return bought
+
+    def _stacked(self, vectors: Sequence[Vectors]) -> Vectors:
+        if any(len(vector) != self.dimensions for vector in vectors):
+            raise StoreError(f"the vector store holds vectors of {self.identity} with another length; move it away")
+        return np.stack(vectors) if vectors else np.zeros((0, self.dimensions), dtype=np.float32)
+
+
+def _count_failure(usage: Usage, error: LightRAGError) -> None:
+    name = type(error).__name__
+    usage.failures[name] = usage.failures.get(name, 0) + 1

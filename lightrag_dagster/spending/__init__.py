@@ -1,0 +1,1 @@
+"""Ledger, budget and prices: what model calls cost."""

@@ -1,0 +1,105 @@
+"""The main text of an HTML page, as Markdown. Slow to import, so imported where a page is read."""
+
+import logging
+import re
+
+import trafilatura
+from lxml import etree
+from lxml import html as lxml_html
+from trafilatura.settings import use_config
+
+from lightrag_dagster.stages.documents.formats import decode
+from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
+
+# What cannot be extracted becomes a row that says so; the library would also print it.
+logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+
+_CHARSET = re.compile(
+    rb"""(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,100}?encoding)=["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE
+)
+_CHARSET_WITHIN = 4096
+
+# By default a main text under 250 characters is given up for all text of the page, menus included.
+_CONFIG = use_config()
+_CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
+
+# Code is matched first and kept: backslashes in it are the author's.
+_CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`|])", re.DOTALL)
+
+
+def extract_html(data: bytes) -> tuple[str | None, str]:
+    """Return the title (`<title>`, else the first `<h1>`) and the main text, headings as Markdown headings.
+
+    Raises:
+        ValueError: the bytes cannot be decoded, or the page cannot be parsed.
+    """
+    declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
+    page = decode(data, declared[1].decode("ascii") if declared else None)
+    try:
+        try:
+            return _title_and_text(page)
+        except ValueError:
+            return _title_and_text(_writable(page))
+    except etree.ParserError:  # no element at all: an empty file, or only comments
+        return None, ""
+    except Exception as error:  # the parsers raise many kinds; whatever it was, it costs this page only (I4)
+        raise ValueError(f"the HTML cannot be parsed ({type(error).__name__})") from error
+
+
+def _title_and_text(page: str) -> tuple[str | None, str]:
+    tree = _parse(page)
+    title = _first_text(tree, "//head/title") or _first_text(tree, "//h1")
+    markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
+    return title, _unescape(markdown) if markdown else _all_text(_parse(page))
+
+
+def _writable(page: str) -> str:
+    """Return a page without characters that lxml reads but refuses to write: a form feed, `&#12;`."""
+    tree = _parse(page)
+    for node in tree.iter():
+        for part in ("text", "tail"):
+            text = getattr(node, part)
+            if text and FORBIDDEN.search(text):
+                setattr(node, part, FORBIDDEN.sub(" ", text))
+    return str(lxml_html.tostring(tree, encoding="unicode"))
+
+
+def _parse(page: str) -> lxml_html.HtmlElement:
+    # trafilatura loses what follows a comment in a list item or a cell, and takes the comment for text in a heading.
+    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    # Bytes, because lxml refuses a string that declares an encoding of its own.
+    return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
+
+
+def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
+    """Mark the body as the main part of a page that marks none.
+
+    trafilatura looks for `<main>` last, so this changes only pages in which it finds no container; of those it would
+    keep the paragraphs and drop headings and lists.
+    """
+    body = tree.find("body")
+    if body is not None and tree.find(".//main") is None:
+        main = lxml_html.Element("main")
+        main.text, body.text = body.text, None
+        main.extend(list(body))
+        body.append(main)
+    return tree
+
+
+def _unescape(markdown: str) -> str:
+    """Undo escapes of characters inside a line, which would spoil names; a marker escaped at its start stays so."""
+    return _CODE_OR_ESCAPE.sub(lambda found: found[1] or found[2], markdown)
+
+
+def _all_text(tree: lxml_html.HtmlElement) -> str:
+    """Return every visible text of a page too small or odd to have a main part."""
+    etree.strip_elements(tree, "head", "script", "style", "template", with_tail=False)
+    lines = (" ".join(line.split()) for text in tree.itertext(etree.Element) for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def _first_text(tree: lxml_html.HtmlElement, xpath: str) -> str | None:
+    for element in tree.xpath(xpath):
+        if text := " ".join(element.text_content().split()):
+            return str(text)
+    return None

@@ -1,0 +1,102 @@
+"""The `raw_documents` table of one source."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core import identity, progress
+from lightrag_dagster.schemas import RAW_DOCUMENTS
+from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.formats import ExtractedText, extract_text, media_type
+from lightrag_dagster.stages.documents.listing import ListedFile
+
+KEPT = ("processed", "duplicate", "stale")
+"""The statuses of documents that have text, and so chunks."""
+
+_SUMMARY_LENGTH = 250
+
+
+def read_documents(
+    source: str, files: Sequence[ListedFile], previous: pa.Table | None, settings: DocumentSettings
+) -> pa.Table:
+    """Read every listed file into one row of RAW_DOCUMENTS, in the order listed (by path).
+
+    A file that cannot be opened or read keeps its row of `previous`, if that had text, as `stale`. Any other fault of
+    a file is a `failed` row. Among rows with the same text the one with the smallest path is the original.
+    """
+    rows = []
+    for position, listed in enumerate(files, start=1):
+        rows.append(_row(source, listed, previous, settings))
+        progress.report("documents", position, len(files))
+    _mark_duplicates(rows)
+    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS)
+
+
+def with_text(documents: pa.Table) -> pa.Table:
+    """Return the rows of RAW_DOCUMENTS whose status is one of `KEPT`."""
+    return documents.filter(pc.is_in(documents["status"], pa.array(KEPT)))
+
+
+def _row(source: str, listed: ListedFile, previous: pa.Table | None, settings: DocumentSettings) -> dict[str, Any]:
+    if listed.refused is not None:
+        return _failed(source, listed, listed.refused)
+    try:
+        with listed.file.open("rb") as file:
+            data = file.read(settings.max_bytes + 1)
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or type(error).__name__}"
+        return _stale(listed, previous, reason) or _failed(source, listed, reason)
+    if len(data) > settings.max_bytes:
+        return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
+    try:
+        extracted = extract_text(data, listed.path)
+    except ValueError as error:
+        return _failed(source, listed, str(error))
+    return _new_row(source, listed, extracted, status="processed" if extracted.text else "empty")
+
+
+def _failed(source: str, listed: ListedFile, reason: str) -> dict[str, Any]:
+    name = listed.path.rpartition("/")[2]
+    return _new_row(source, listed, ExtractedText(name, "", media_type(listed.path)), status="failed", error=reason)
+
+
+def _stale(listed: ListedFile, previous: pa.Table | None, reason: str) -> dict[str, Any] | None:
+    if previous is None:
+        return None
+    rows: list[dict[str, Any]] = with_text(previous.filter(pc.field("path") == listed.path)).to_pylist()
+    return rows[0] | {"status": "stale", "error": reason, "duplicate_of": None} if rows else None
+
+
+def _new_row(
+    source: str, listed: ListedFile, extracted: ExtractedText, *, status: str, error: str | None = None
+) -> dict[str, Any]:
+    text = extracted.text
+    return {
+        "source": source,
+        "doc_id": identity.document_id(source, listed.path),
+        "path": listed.path,
+        "title": extracted.title,
+        "content": text,
+        "content_hash": identity.text_digest(text) if text else "",
+        "content_length": len(text),
+        "summary": text[:_SUMMARY_LENGTH] + "..." if len(text) > _SUMMARY_LENGTH else text,
+        "media_type": extracted.media_type,
+        "status": status,
+        "duplicate_of": None,
+        "error": error,
+        "modified_at": listed.modified_at,
+    }
+
+
+def _mark_duplicates(rows: list[dict[str, Any]]) -> None:
+    """Name the original of every row that repeats the text of one before it; a stale row stays `stale`."""
+    originals: dict[str, str] = {}
+    for row in rows:
+        if row["status"] not in KEPT:
+            continue
+        original = originals.setdefault(row["content_hash"], row["doc_id"])
+        if original != row["doc_id"]:
+            row["duplicate_of"] = original
+            row["status"] = "stale" if row["status"] == "stale" else "duplicate"

@@ -1,0 +1,96 @@
+"""Answers that hold a JSON object instead of rows: `{"entities": [...], "relationships": [...]}`.
+
+The object is the first thing in the answer that opens with a brace. An answer that opens with `[` outside quotes is a
+list and is refused, so that one of its items is never taken for the whole. Of an object that is not valid JSON each
+item is decoded or repaired by itself: one broken item costs no other, and the time stays linear.
+"""
+
+import json
+import re
+from itertools import pairwise
+from typing import NamedTuple
+
+import json_repair
+
+from lightrag_dagster.stages.extraction.records import Entity, Relation, make_entity, make_relation
+
+_FIRST_OPENER = re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
+_ITEM = re.compile(r"\{\s*(?![\"'“]?(?:entities|relationships)\b)[\"'“]?\w+[\"'”]?\s*:")
+# json_repair takes quadratic time on some texts; an item is never as long as this.
+_MAX_REPAIRED = 4096
+# JSON reads an unescaped \frac or \beta as a control character and the rest of the word.
+_LATEX_DAMAGE = re.compile(r"[\x08\x0c](?=[A-Za-z])")
+_DECODER = json.JSONDecoder(strict=False)  # which allows line breaks in strings
+
+
+class JsonAnswer(NamedTuple):
+    """The usable records of an object, and whether the object was valid and whole."""
+
+    entities: list[Entity]
+    relations: list[Relation]
+    whole: bool
+
+
+def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
+    """Return the records of the answer's JSON object, or None when it holds no such object.
+
+    Of a truncated answer, the item that was cut off is left out.
+    """
+    opener = _FIRST_OPENER.match(answer)
+    if opener is None:
+        return None
+    text = answer[opener.end() - 1 :]
+    content, whole = _decoded(text), True
+    if content is None:
+        content, whole = _repaired(text, truncated=truncated), False
+    if content.keys().isdisjoint({"entities", "relationships"}):
+        return None
+    entities = [
+        make_entity(_text(item, "name"), _text(item, "type"), _text(item, "description"))
+        for item in _items(content, "entities")
+    ]
+    relations = [
+        make_relation(_text(item, "source"), _text(item, "target"), _text(item, "keywords"), _text(item, "description"))
+        for item in _items(content, "relationships")
+    ]
+    return JsonAnswer([item for item in entities if item], [item for item in relations if item], whole)
+
+
+def _decoded(text: str) -> dict[str, object] | None:
+    try:
+        content = _DECODER.raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _repaired(text: str, *, truncated: bool) -> dict[str, object]:
+    items: list[dict[str, object]] = []
+    starts = [found.start() for found in _ITEM.finditer(text)]
+    for start, end in pairwise([*starts, len(text)]):
+        item: object = _decoded(text[start:end])
+        if item is None and not (truncated and end == len(text)) and end - start <= _MAX_REPAIRED:
+            closed = text.rfind("}", start, end)
+            try:
+                item = json_repair.loads(text[start : closed + 1 if closed > 0 else end])
+            except Exception:  # whatever the repair stumbles over costs this item only
+                continue
+        if isinstance(item, dict):
+            items.append(item)
+    entities = [item for item in items if "name" in item]
+    relations = [item for item in items if "name" not in item]
+    return {"entities": entities, "relationships": relations} if items else {}
+
+
+def _items(content: dict[str, object], key: str) -> list[dict[str, object]]:
+    items = content.get(key)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _text(item: dict[str, object], key: str) -> str:
+    value = item.get(key)
+    if isinstance(value, list):
+        value = ", ".join(part for part in value if isinstance(part, str))
+    if not isinstance(value, str | int | float):
+        return ""
+    return _LATEX_DAMAGE.sub(lambda found: r"\b" if found[0] == "\b" else r"\f", str(value))

@@ -1,0 +1,79 @@
+"""From a model's raw answers to records: `parse_response` for one answer, `merge_rounds` for all of one chunk."""
+
+import re
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+from lightrag_dagster.stages.extraction.delimiters import END, mark
+from lightrag_dagster.stages.extraction.json_answers import read_json
+from lightrag_dagster.stages.extraction.records import Entity, Records, Relation, interpret
+from lightrag_dagster.stages.extraction.rows import Row, read_rows
+from lightrag_dagster.stages.extraction.thinking import without_thinking
+
+__all__ = ["Entity", "Records", "Relation", "merge_rounds", "parse_response"]
+
+Record = TypeVar("Record", Entity, Relation)
+
+_PROSE = re.compile(r"(?!\s*```)[\W\d_]*+.")
+
+
+def parse_response(text: str, *, truncated: bool = False) -> Records:
+    """Return the records of one answer; of text that is no answer, none. Never raises.
+
+    Rows come first; an answer whose rows hold no record is read as a JSON object. Text after the completion marker is
+    not read; only where nothing but rows stands between two markers does the later one count, since some models close
+    every row or every section. `complete` says that there was a marker, or a whole JSON object. Of a `truncated`
+    answer without a marker the last row or item is left out, unless a line break ends it.
+    """
+    sections = without_thinking(mark(text)).split(END)
+    complete = len(sections) > 1
+    entities, relations = interpret(_rows(sections, cut_off=truncated and not complete))
+    if not entities and not relations:
+        # A tag that JSON quotes may look like the end of reasoning, so the whole answer is tried as well.
+        for answer in dict.fromkeys((without_thinking(text), text)):
+            if found := read_json(answer, truncated=truncated):
+                return Records(tuple(found.entities), tuple(found.relations), complete or found.whole)
+    return Records(tuple(entities), tuple(relations), complete)
+
+
+def merge_rounds(rounds: Sequence[Records]) -> Records:
+    """Return what the rounds of one chunk say together: the first answer, then each gleaning in turn (§3).
+
+    A later round adds the entities (by exact name) and relations (by exact pair, with direction) that are new, and
+    replaces one where its first description is longer. Replaced records leave the order, their successors join its end.
+    """
+    if len(rounds) == 1:
+        return rounds[0]
+    entities: list[Entity] = []
+    relations: list[Relation] = []
+    for answer in rounds:
+        entities = _gleaned(entities, answer.entities, lambda entity: entity.name)
+        relations = _gleaned(relations, answer.relations, lambda relation: (relation.src, relation.tgt))
+    return Records(tuple(entities), tuple(relations), all(answer.complete for answer in rounds))
+
+
+def _rows(sections: Sequence[str], *, cut_off: bool) -> list[Row]:
+    """Return the rows of an answer that completion markers cut into sections."""
+    *lines, last = sections[0].split("\n")
+    rows = [row for line in lines for row in read_rows(line)]
+    last_rows = read_rows(last)
+    rows += last_rows[:-1] if cut_off else last_rows
+    for section in sections[1:-1]:
+        found = [(line, read_rows(line)) for line in section.split("\n")]
+        if any(not rows_of_line and _PROSE.match(line) for line, rows_of_line in found):
+            break
+        rows += [row for _, rows_of_line in found for row in rows_of_line]
+    return rows
+
+
+def _gleaned(before: Sequence[Record], found: Sequence[Record], key: Callable[[Record], Hashable]) -> list[Record]:
+    """Return the records of earlier rounds that stay, and those of this round that are new or longer."""
+    lengths = _first_lengths(before, key)
+    taken = {name for name, length in _first_lengths(found, key).items() if length > lengths.get(name, 0)}
+    return [record for record in before if key(record) not in taken] + [
+        record for record in found if key(record) in taken
+    ]
+
+
+def _first_lengths(records: Sequence[Record], key: Callable[[Record], Hashable]) -> dict[Hashable, int]:
+    return {key(record): len(record.description) for record in reversed(records)}

@@ -1,0 +1,96 @@
+"""What the models are told: prompt files in our own words, each replaceable by a file of the same name.
+
+A file holds instructions alone; `requests` adds the data (passage, descriptions, question, context) after them, so
+that a replaced file cannot break the frame that fences data off. Values that settings give are `$name` placeholders
+of `string.Template`; a literal dollar sign is written `$$`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Literal
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.errors import SettingsError
+
+Group = Literal["extraction", "summary", "keywords", "answer", "judge"]
+
+_PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
+    "extraction": {
+        "extraction_system": frozenset({"entity_types", "language"}),
+        "entity_types": frozenset(),
+        "extraction_json": frozenset(),
+        "extraction_user": frozenset({"language"}),
+        "gleaning_user": frozenset({"language"}),
+    },
+    "summary": {"summary_system": frozenset({"language", "max_tokens"})},
+    "keywords": {"keywords_system": frozenset({"language"})},
+    "answer": {"answer_system": frozenset({"response_type"})},
+    "judge": {"judge_system": frozenset()},
+}
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The prompts in force, by name (that of the file, without `.md`)."""
+
+    texts: Mapping[str, str]
+
+    def render(self, name: str, **values: object) -> str:
+        """Return a prompt with its placeholders filled in."""
+        return Template(self.texts[name]).substitute(values)
+
+    def fingerprint(self, group: Group) -> str:
+        """Return a hash of the prompts that shape one kind of answer."""
+        return digest({name: self.texts[name] for name in _PLACEHOLDERS[group]})
+
+
+def load_prompts(folder: Path | None) -> Prompts:
+    """Read the package's prompts, and instead of them the `.md` files of the same names in `folder`.
+
+    Raises:
+        SettingsError: the folder or a file cannot be read, a file has a name that is no prompt's (`README.md` may be
+            there), or its placeholders are not those of the prompt it replaces.
+    """
+    expected = {name: wanted for group in _PLACEHOLDERS.values() for name, wanted in group.items()}
+    package = Path(__file__).parent
+    files = {name: package / f"{name}.md" for name in expected}
+    if folder is not None:
+        files |= _replacements(folder, expected)
+    return Prompts({name: _read(file, expected[name]) for name, file in files.items()})
+
+
+def _replacements(folder: Path, expected: Mapping[str, object]) -> dict[str, Path]:
+    try:
+        files = sorted(folder.iterdir())
+    except OSError as error:
+        reason = error.strerror or error
+        raise SettingsError(
+            f"LIGHTRAG_PROMPTS names {folder}: {reason}; give a folder of prompts or unset it"
+        ) from error
+    found = {file.stem: file for file in files if file.suffix == ".md" and file.name != "README.md"}
+    for name, file in found.items():
+        if name not in expected:
+            names = ", ".join(f"{known}.md" for known in expected)
+            raise SettingsError(f"{file} replaces no prompt; rename it to one of {names}")
+    return found
+
+
+def _read(file: Path, expected: frozenset[str]) -> str:
+    try:
+        text = file.read_text(encoding="utf-8-sig").strip()
+    except OSError as error:
+        raise SettingsError(f"prompt {file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"prompt {file} is not UTF-8; save it as UTF-8") from error
+    template = Template(text)
+    if not template.is_valid():
+        raise SettingsError(f"prompt {file} has a lone $; write $$ for a dollar sign")
+    used = frozenset(template.get_identifiers())
+    if unknown := sorted(used - expected):
+        allowed = ", ".join(f"${name}" for name in sorted(expected)) or "none"
+        raise SettingsError(f"prompt {file} uses ${unknown[0]}, which nothing fills in; placeholders here: {allowed}")
+    if missing := sorted(expected - used):
+        raise SettingsError(f"prompt {file} lacks the placeholder ${missing[0]}; add it")
+    return text

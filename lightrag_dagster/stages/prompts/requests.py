@@ -1,0 +1,120 @@
+"""The requests that prompts and data make up.
+
+What all calls of a kind share comes first and is byte-identical, so that a provider can reuse it; what is particular
+to one call comes last, in a fence.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.settings import AnswerFormat
+from lightrag_dagster.stages.prompts import Prompts
+from lightrag_dagster.stages.prompts.fencing import fence
+
+_LEVEL_CHARACTERS = 80
+_SECTION_CHARACTERS = 1000
+
+
+def _list_of(*fields: str) -> dict[str, object]:
+    properties = {field: {"type": "string"} for field in fields}
+    item = {"type": "object", "properties": properties, "required": list(fields), "additionalProperties": False}
+    return {"type": "array", "items": item}
+
+
+_ANSWER_SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {
+        "entities": _list_of("name", "type", "description"),
+        "relationships": _list_of("source", "target", "keywords", "description"),
+    },
+    "required": ["entities", "relationships"],
+    "additionalProperties": False,
+}
+"""What `extraction.json_answers` reads, in the subset of JSON schema that structured outputs allow."""
+
+
+def extraction_request(
+    prompts: Prompts, content: str, heading: str | None, language: str, answer_format: AnswerFormat = "rows"
+) -> ChatRequest:
+    """Ask for the entities and relations of one chunk, which stands under `heading` (`Part > Section`)."""
+    system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"), language=language)
+    if answer_format != "rows":
+        system = f"{system}\n\n{prompts.render('extraction_json')}"
+    parts = [prompts.render("extraction_user", language=language)]
+    if heading:
+        parts.append(f"Section: {_section(heading)}")
+    parts.append(fence(content))
+    return ChatRequest(
+        "extract",
+        (Message("system", system), Message("user", "\n\n".join(parts))),
+        json_answer=answer_format != "rows",
+        answer_schema=_ANSWER_SCHEMA if answer_format == "json_schema" else None,
+    )
+
+
+def gleaning_request(previous: ChatRequest, answer: str, prompts: Prompts, language: str) -> ChatRequest:
+    """Continue the conversation that `answer` ended: ask for what was missed."""
+    further = Message("user", prompts.render("gleaning_user", language=language))
+    return replace(previous, messages=(*previous.messages, Message("assistant", answer), further))
+
+
+def summary_request(
+    prompts: Prompts,
+    kind: Literal["Entity", "Relation"],
+    name: str,
+    descriptions: Sequence[str],
+    language: str,
+    max_tokens: int,
+) -> ChatRequest:
+    """Ask for one description made of several; a relation's name is `A — B`."""
+    system = prompts.render("summary_system", language=language, max_tokens=max_tokens)
+    lines = "\n".join(json.dumps({"Description": text}, ensure_ascii=False) for text in descriptions)
+    user = f"{kind}: {_one_line(name)}\n\n{fence(lines, 'json')}"
+    return ChatRequest("summarise", (Message("system", system), Message("user", user)))
+
+
+def keyword_request(prompts: Prompts, query: str, language: str) -> ChatRequest:
+    """Ask for a question's keywords, as JSON with `high_level_keywords` and `low_level_keywords`."""
+    system = prompts.render("keywords_system", language=language)
+    return ChatRequest("keywords", (Message("system", system), Message("user", f"Question:\n\n{fence(query)}")))
+
+
+def answer_request(
+    prompts: Prompts,
+    query: str,
+    context: str,
+    response_type: str,
+    history: Sequence[Message] = (),
+    *,
+    user_prompt: str = "",
+    system_prompt: str = "",
+) -> ChatRequest:
+    """Ask the question itself; the context follows the instructions in the system message.
+
+    `system_prompt` takes the place of our instructions; `user_prompt` comes after the context, and adds to them.
+    """
+    parts = [system_prompt or prompts.render("answer_system", response_type=response_type), context]
+    if user_prompt:
+        parts.append(f"# Further instructions\n\n{user_prompt}")
+    return ChatRequest("answer", (Message("system", "\n\n".join(parts)), *history, Message("user", query)))
+
+
+def judge_request(prompts: Prompts, question: str, context: str, answer: str) -> ChatRequest:
+    """Ask how good an answer is, as JSON with `faithfulness` and `relevance`, 1 to 5."""
+    parts = {"Question": question, "Context": context, "Answer": answer}
+    user = "\n\n".join(f"{title}:\n\n{fence(part)}" for title, part in parts.items())
+    return ChatRequest("judge", (Message("system", prompts.render("judge_system")), Message("user", user)))
+
+
+def _section(heading: str) -> str:
+    """Keep a heading path on one line and short: each level cut, then all but the first and the last left out."""
+    levels = [_one_line(level)[:_LEVEL_CHARACTERS] for level in heading.split(" > ")]
+    path = " > ".join(levels)
+    return path if len(path) <= _SECTION_CHARACTERS else f"{levels[0]} > … > {levels[-1]}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

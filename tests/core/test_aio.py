@@ -1,0 +1,35 @@
+import asyncio
+
+import pytest
+
+from lightrag_dagster.core.aio import gather_or_cancel
+
+
+async def after(turns: int, result: str) -> str:
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    return result
+
+
+def test_results_come_in_the_order_of_the_work() -> None:
+    assert asyncio.run(gather_or_cancel([after(3, "a"), after(1, "b")])) == ["a", "b"]
+
+
+def test_the_first_failure_is_raised_as_it_is_and_ends_the_others() -> None:
+    cancelled = []
+
+    async def wait() -> str:
+        try:
+            return await after(1_000_000, "never")
+        except asyncio.CancelledError:
+            cancelled.append(True)
+            raise
+
+    async def fail() -> str:
+        await asyncio.sleep(0)
+        raise KeyError("first")
+
+    with pytest.raises(KeyError, match="first") as raised:
+        asyncio.run(gather_or_cancel([wait(), fail(), wait()]))
+    assert cancelled == [True, True]
+    assert raised.value.__context__ is None

@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import QueryError
+from lightrag_dagster.evaluation.answers import answer_all
+from lightrag_dagster.evaluation.filed_questions import FiledQuestion
+from lightrag_dagster.settings import Settings, load_settings
+from tests.loopback import Loopback, Received, Reply
+from tests.query.published import SOURCES, publish_sources
+
+WEIR, OFFICE = "Who maintains the gauge at Halden Weir?", "Who leads the office in Bergen?"
+QUESTIONS = [FiledQuestion(question=WEIR, mode="naive"), FiledQuestion(question=OFFICE, mode="naive")]
+
+
+@pytest.fixture
+def configured(tmp_path: Path, loopback: Loopback) -> Settings:
+    offline = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    publish_sources(offline, SOURCES)
+    asking = {"provider": "openai", "max_concurrency": 2}
+    query = {"chunk_top_k": 1}
+    return load_settings(home=offline.home, sources=offline.sources, llm=asking, query=query)
+
+
+def test_only_questions_whose_context_changed_are_asked_again(configured: Settings, loopback: Loopback) -> None:
+    loopback.chat = lambda body: f"Answer {len(loopback.requests)} [1]"
+    with KnowledgeBase.open(settings=configured) as knowledge:
+        first = answer_all(knowledge, QUESTIONS, None)
+        assert first.asked == 2
+        assert answer_all(knowledge, QUESTIONS, first.rows) == (first.rows, 0, 0, 0)
+    for file in configured.home.glob("responses.sqlite*"):
+        file.unlink()
+    changed = {"archive": {"weir.md": "Priya Nair maintains the gauge at Halden Weir since 2024."}}
+    publish_sources(load_settings(home=configured.home, sources=configured.sources), changed)
+    with KnowledgeBase.open(settings=configured) as knowledge:
+        second = answer_all(knowledge, QUESTIONS, first.rows)
+    assert second.asked == 1
+    before, after = ({row["question"]: row for row in table.to_pylist()} for table in (first.rows, second.rows))
+    assert after[OFFICE] == before[OFFICE]
+    assert after[WEIR]["answer"] != before[WEIR]["answer"]
+    assert after[WEIR]["cited"] == after[WEIR]["references"] == ["archive/weir.md"]
+    assert after[WEIR]["snapshot_id"] != before[WEIR]["snapshot_id"]
+
+
+def test_another_model_is_asked_again(configured: Settings, loopback: Loopback) -> None:
+    with KnowledgeBase.open(settings=configured) as knowledge:
+        first = answer_all(knowledge, QUESTIONS[:1], None)
+    other = configured.model_copy(update={"llm": configured.llm.model_copy(update={"model": "another"})})
+    with KnowledgeBase.open(settings=other) as knowledge:
+        assert answer_all(knowledge, QUESTIONS[:1], first.rows).asked == 1
+
+
+def test_the_same_question_twice_is_one_row(configured: Settings) -> None:
+    with KnowledgeBase.open(settings=configured) as knowledge:
+        assert answer_all(knowledge, QUESTIONS * 2, None).rows.num_rows == 2
+        assert answer_all(knowledge, [], None).rows.num_rows == 0
+
+
+def test_a_mode_that_is_none(configured: Settings) -> None:
+    with KnowledgeBase.open(settings=configured) as knowledge, pytest.raises(QueryError, match="no mode 'clever'"):
+        answer_all(knowledge, [FiledQuestion(question=WEIR, mode="clever")], None)
+
+
+@pytest.mark.parametrize(("status", "again"), [(400, 0), (503, 1)])
+def test_a_question_that_fails_is_a_row_with_the_reason(
+    configured: Settings, loopback: Loopback, status: int, again: int
+) -> None:
+    def fault(received: Received) -> Reply | None:
+        return Reply.error(status, message="not today") if OFFICE in str(received.body) else None
+
+    loopback.fault = fault
+    patient = configured.model_copy(update={"llm": configured.llm.model_copy(update={"max_retries": 0})})
+    with KnowledgeBase.open(settings=patient) as knowledge:
+        first = answer_all(knowledge, QUESTIONS, None)
+        loopback.fault = lambda received: None
+        second = answer_all(knowledge, QUESTIONS, first.rows)
+    assert first[1:] == (2, 1, again)
+    rows = {row["question"]: row for row in first.rows.to_pylist()}
+    assert rows[WEIR]["error"] is None
+    assert rows[WEIR]["answer"]
+    assert "not today" in rows[OFFICE]["error"] or str(status) in rows[OFFICE]["error"]
+    assert rows[OFFICE]["answer"] == ""
+    assert second[1:] == (1, 0, 0)
+    assert second.rows["error"].null_count == 2

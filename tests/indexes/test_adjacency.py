@@ -1,0 +1,187 @@
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lightrag_dagster.core.identity import entity_id, relation_id
+from lightrag_dagster.errors import IntegrityError, StoreError
+from lightrag_dagster.indexes.adjacency import Adjacency, Lists, Rows, build_adjacency
+from tests.query.tables import chunk_file, entities, relations
+
+
+def opened(folder: Path, entity_table: pa.Table, relation_table: pa.Table, chunks: list[Path]) -> Adjacency:
+    build_adjacency(folder / "adjacency", entity_table, relation_table, chunks)
+    return Adjacency.open(folder / "adjacency")
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Adjacency:
+    left = chunk_file(
+        tmp_path,
+        "left",
+        [
+            {"chunk_id": "chunk-b", "path": "z.md", "chunk_index": 0, "char_start": 0, "char_end": 7, "tokens": 3},
+            {"chunk_id": "chunk-a", "path": "a.md", "chunk_index": 1, "content": "Ada", "page": 2},
+            {"chunk_id": "chunk-b", "path": "a.md", "chunk_index": 2},
+        ],
+    )
+    right = chunk_file(
+        tmp_path, "right", [{"chunk_id": "chunk-b", "path": "a.md"}, {"chunk_id": "chunk-c", "path": "c.md"}]
+    )
+    return opened(
+        tmp_path,
+        entities(
+            [
+                {"name": "Ada", "chunk_ids": ["chunk-b", "chunk-a"], "degree": 2},
+                {"name": "Babbage", "chunk_ids": ["chunk-a"], "degree": 1},
+                {"name": "Engine", "chunk_ids": [], "degree": 1},
+                {"name": "Loner", "chunk_ids": ["chunk-c"]},
+            ]
+        ),
+        relations(
+            [
+                {"src": "Ada", "tgt": "Babbage", "chunk_ids": ["chunk-a"], "weight": 1.0, "rank": 3},
+                {"src": "Engine", "tgt": "Ada", "chunk_ids": ["chunk-b"], "weight": 2.0, "rank": 3},
+            ]
+        ),
+        [left, right],
+    )
+
+
+def test_rows_are_found_by_id_in_the_order_asked(graph: Adjacency) -> None:
+    rows = graph.entities.rows_of([entity_id(name) for name in ("Loner", "Ada", "Loner")])
+    assert [row["name"] for row in graph.entities.take(rows)] == ["Loner", "Ada", "Loner"]
+    assert graph.entities.ids_at(rows[:2]) == [entity_id("Loner"), entity_id("Ada")]
+    assert graph.entities.rows_of([]).tolist() == []
+
+
+@pytest.mark.parametrize("unknown", ["ent-", "ent-zzzz", entity_id("Ada") + "0"])
+def test_an_unknown_id_is_named(graph: Adjacency, unknown: str) -> None:
+    with pytest.raises(StoreError, match=unknown):
+        graph.entities.rows_of([entity_id("Ada"), unknown])
+
+
+def neighbours(graph: Adjacency, entity: int) -> Rows:
+    ends = graph.endpoints[graph.entity_relations.of(entity)]
+    return np.where(ends[:, 0] == entity, ends[:, 1], ends[:, 0])
+
+
+def test_relations_and_neighbours(graph: Adjacency) -> None:
+    ada, loner = graph.entities.rows_of([entity_id("Ada"), entity_id("Loner")]).tolist()
+    of_ada = graph.relations.take(graph.entity_relations.of(ada))
+    assert {row["relation_id"] for row in of_ada} == {
+        relation_id(entity_id("Ada"), entity_id(name)) for name in ("Babbage", "Engine")
+    }
+    assert {row["name"] for row in graph.entities.take(neighbours(graph, ada))} == {"Babbage", "Engine"}
+    assert neighbours(graph, loner).tolist() == []
+
+
+def test_priority_is_by_rank_then_weight(graph: Adjacency) -> None:
+    best = int(np.argmin(graph.priority))
+    assert graph.relations.take(np.array([best], dtype=np.int32))[0]["weight"] == 2.0
+
+
+def test_chunks_are_distinct_and_keep_the_order_of_the_row_that_cites_them(graph: Adjacency) -> None:
+    ada = int(graph.entities.rows_of([entity_id("Ada")])[0])
+    assert [row["chunk_id"] for row in graph.chunks.take(graph.entity_chunks.of(ada))] == ["chunk-b", "chunk-a"]
+    assert graph.chunks.rows.column("chunk_id").to_pylist() == ["chunk-a", "chunk-b", "chunk-c"]
+    assert graph.chunks.take(graph.chunks.rows_of(["chunk-a"]))[0]["content"] == "Ada"
+
+
+def test_citations_are_in_canonical_order(graph: Adjacency) -> None:
+    row = int(graph.chunks.rows_of(["chunk-b"])[0])
+    places = [(place["source"], place["path"], place["chunk_index"]) for place in graph.citations_of(row)]
+    assert places == [("left", "a.md", 2), ("left", "z.md", 0), ("right", "a.md", 0)]
+    assert graph.citations_of(row)[1]["char_end"] == 7
+    assert graph.citations_of(int(graph.chunks.rows_of(["chunk-a"])[0]))[0]["page"] == 2
+
+
+def test_nothing_at_all_is_a_graph_too(tmp_path: Path) -> None:
+    graph = opened(tmp_path, entities([]), relations([]), [])
+    assert graph.entities.take(graph.entities.rows_of([])) == []
+    assert graph.entity_relations.of_any(graph.entities.rows_of([])).tolist() == []
+
+
+def test_building_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    opened(tmp_path, entities([{"name": "Ada"}]), relations([]), [])
+    graph = opened(tmp_path, entities([{"name": "Babbage"}]), relations([]), [])
+    assert graph.entities.rows.column("name").to_pylist() == ["Babbage"]
+    assert [path.name for path in tmp_path.iterdir()] == ["adjacency"]
+
+
+@pytest.mark.parametrize(
+    ("entity_rows", "relation_rows"),
+    [
+        ([{"name": "Ada", "chunk_ids": ["chunk-none"]}], []),
+        ([{"name": "Ada"}], [{"src": "Ada", "tgt": "Nobody"}]),
+    ],
+    ids=["a chunk", "an endpoint"],
+)
+def test_what_does_not_exist_fails_the_build(tmp_path: Path, entity_rows: list, relation_rows: list) -> None:  # type: ignore[type-arg]
+    with pytest.raises(IntegrityError, match="does not exist"):
+        build_adjacency(tmp_path / "adjacency", entities(entity_rows), relations(relation_rows), [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_chunk_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "books.parquet").write_bytes(b"not Parquet")
+    with pytest.raises(StoreError, match=r"adjacency cannot be built: .*books.parquet"):
+        build_adjacency(tmp_path / "adjacency", entities([]), relations([]), [tmp_path / "books.parquet"])
+    assert not (tmp_path / "adjacency").exists()
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut"])
+def test_a_damaged_folder_is_named(tmp_path: Path, damage: str) -> None:
+    opened(tmp_path, entities([{"name": "Ada"}]), relations([]), [])
+    file = tmp_path / "adjacency" / "entities.arrow"
+    if damage == "missing":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:50])
+    with pytest.raises(StoreError, match=str(tmp_path / "adjacency")):
+        Adjacency.open(tmp_path / "adjacency")
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=1, max_size=6), st.data())
+def test_lists_hold_what_was_put_in(members: list[list[int]], data: st.DataObject) -> None:
+    lists = Lists(
+        np.concatenate([[0], np.cumsum([len(each) for each in members])]).astype(np.int64),
+        np.array([row for each in members for row in each], dtype=np.int32),
+    )
+    chosen = data.draw(st.lists(st.sampled_from(range(len(members)))))
+    assert [lists.of(row).tolist() for row in chosen] == [members[row] for row in chosen]
+    assert lists.of_any(np.array(chosen, dtype=np.int32)).tolist() == sorted(
+        {m for row in chosen for m in members[row]}
+    )
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edges=st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda pair: pair[0] < pair[1])))
+def test_the_graph_is_the_table_seen_from_both_ends(tmp_path: Path, edges: set[tuple[int, int]]) -> None:
+    rows = [{"src": f"e{low}", "tgt": f"e{high}"} for low, high in sorted(edges)]
+    graph = opened(tmp_path, entities([{"name": f"e{number}"} for number in range(7)]), relations(rows), [])
+    names = graph.entities.rows.column("name").to_pylist()
+    seen = {(names[row], names[other]) for row in range(7) for other in neighbours(graph, row).tolist()}
+    assert seen == {(f"e{a}", f"e{b}") for low, high in edges for a, b in ((low, high), (high, low))}
+
+
+def test_a_large_graph_builds_in_seconds_and_opens_at_once(tmp_path: Path) -> None:
+    count = 20_000
+    random = np.random.default_rng(0)
+    names = [f"Entity {number}" for number in range(count)]
+    pairs = {tuple(sorted(pair)) for pair in random.integers(0, count, (30_000, 2)).tolist() if pair[0] != pair[1]}
+    chunk_ids = [f"chunk-{number:06}" for number in range(5_000)]
+    file = chunk_file(tmp_path, "s", [{"chunk_id": chunk, "path": "p", "content": "x" * 500} for chunk in chunk_ids])
+    entity_table = entities([{"name": name, "chunk_ids": [chunk_ids[i % 5_000]]} for i, name in enumerate(names)])
+    relation_table = relations([{"src": names[a], "tgt": names[b]} for a, b in pairs])
+    started = time.perf_counter()
+    build_adjacency(tmp_path / "adjacency", entity_table, relation_table, [file])
+    built = time.perf_counter()
+    graph = Adjacency.open(tmp_path / "adjacency")
+    assert built - started < 10
+    assert time.perf_counter() - built < 1
+    assert len(graph.entity_relations.values) == 2 * len(pairs)

@@ -1,0 +1,153 @@
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lightrag_dagster.core import identity
+from lightrag_dagster.core.progress import listening
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.errors import TransientProviderError
+from lightrag_dagster.indexes import embedding as vectors
+from lightrag_dagster.indexes.embedding import build_vectors, embed_changed, save_corpus_state
+from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.settings import EmbeddingSettings
+from lightrag_dagster.storage import manifest
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import VECTOR_TABLES
+from tests.storage.corpus import OFFICE, RIVER, HashEmbedder, content, home_of, merge, write_source
+
+SETTINGS = EmbeddingSettings(dimensions=8, batch_size=2)
+
+
+def build_all(generation: Generation, embedder: HashEmbedder) -> manifest.Vectors:
+    for name in VECTOR_TABLES:
+        asyncio.run(build_vectors(generation, name, embedder, SETTINGS))
+    return generation.read_record("vectors.json", manifest.Vectors)
+
+
+def test_every_row_has_the_vector_of_its_text(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER, office=OFFICE)
+    generation = merge(home, "river", "office")
+    embedder = HashEmbedder()
+    record = build_all(generation, embedder)
+    assert (record.provider, record.dimensions, record.identity) == ("offline", 8, "hash/8")
+    weir = generation.read_table("entities").to_pylist()
+    texts = {row["entity_id"]: f"{row['name']}\n{row['description']}" for row in weir}
+    reader = open_vectors(home, record.tables["entity_vectors"])
+    for entity_id, text in texts.items():
+        expected = asyncio.run(embedder.embed_documents([text]))[0]
+        assert reader.vectors([entity_id])[entity_id] == pytest.approx(expected)
+    relation = generation.read_table("relations").to_pylist()[0]
+    assert f"met\t{relation['src']}\n{relation['tgt']}\nOne met\nthe other" in embedder.asked
+    assert embedder.asked.count(content("river", ["Weir", "Gauge"])) == 1
+    chunks = open_vectors(home, record.tables["chunk_vectors"]).rows()
+    fingerprints = dict(zip(chunks["id"].to_pylist(), chunks["embedding_fingerprint"].to_pylist(), strict=True))
+    for row in generation.read_table("chunks").to_pylist():
+        assert fingerprints[row["chunk_id"]] == identity.embedding_fingerprint("hash/8", row["content"])
+
+
+def test_only_what_changed_is_embedded(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER, office=OFFICE)
+    embedder = HashEmbedder()
+    build_all(merge(home, "river", "office"), embedder)
+    embedder.asked.clear()
+    build_all(merge(home, "river"), embedder)
+    assert embedder.asked == []
+    write_source(home, "office", {"office.md": [["Bergen", "Oslo"]]})
+    record = build_all(merge(home, "river", "office"), embedder)
+    assert sorted(embedder.asked) == sorted(
+        [
+            content("office", ["Bergen", "Oslo"]),
+            "Oslo\nAbout Oslo",
+            *(text for text in embedder.asked if "met\t" in text),
+        ]
+    )
+    assert len(embedder.asked) == 3
+    assert record.tables["entity_vectors"].upserted == 1
+    assert record.tables["chunk_vectors"].deleted == 0
+
+
+def test_a_finished_table_is_not_touched_again(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    generation = merge(home, "river")
+    record = build_all(generation, HashEmbedder())
+    before = {path: path.stat().st_mtime_ns for path in home.root.rglob("*")}
+    assert build_all(generation, HashEmbedder()) == record
+    assert {path: path.stat().st_mtime_ns for path in home.root.rglob("*")} == before
+
+
+def test_another_embedder_has_tables_of_its_own(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    old = build_all(merge(home, "river"), HashEmbedder())
+    held = open_vectors(home, old.tables["chunk_vectors"]).rows().sort_by("id")
+    write_source(home, "river", OFFICE)
+    new = build_all(merge(home, "river", embedder_identity="hash/12"), HashEmbedder(12))
+    assert {entry.dimensions for entry in new.tables.values()} == {12}
+    assert not {entry.table for entry in new.tables.values()} & {entry.table for entry in old.tables.values()}
+    assert open_vectors(home, old.tables["chunk_vectors"]).rows().sort_by("id") == held
+
+
+class FailingEmbedder(HashEmbedder):
+    """Fails on one text."""
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if "text 7" in texts:
+            raise TransientProviderError("try again")
+        return await super().embed_documents(texts)
+
+
+def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifest.VectorTable:
+    ids = [f"id-{n}" for n in range(count)]
+    wanted = pa.table({"id": ids, "embedding_fingerprint": ["f"] * count})
+    return asyncio.run(
+        embed_changed(
+            home,
+            "chunk_vectors",
+            wanted,
+            lambda some: [f"text {one.removeprefix('id-')}" for one in some],
+            embedder,
+            tag="g1",
+            settings=SETTINGS,
+        )
+    )
+
+
+def test_a_failure_keeps_its_type_and_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "_ROWS_PER_BLOCK", 4)
+    with pytest.raises(TransientProviderError, match="try again"):
+        run_changed(Home(tmp_path), FailingEmbedder())
+    embedder = HashEmbedder()
+    entry = run_changed(Home(tmp_path), embedder)
+    assert sorted(embedder.asked) == [f"text {n}" for n in range(4, 10)]
+    assert open_vectors(Home(tmp_path), entry).rows().num_rows == 10
+
+
+def test_progress_is_reported_by_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "_ROWS_PER_BLOCK", 4)
+    heard: list[tuple[str, int, int]] = []
+    with listening(lambda stage, done, total: heard.append((stage, done, total))):
+        run_changed(Home(tmp_path), HashEmbedder(), count=9)
+    assert heard == [("chunk_vectors", done, 9) for done in (2, 4, 6, 8, 9)]
+
+
+def test_the_corpus_state_is_of_distinct_chunks(tmp_path: Path) -> None:
+    generation = merge(home_of(tmp_path, river=RIVER, office=OFFICE), "river", "office")
+    save_corpus_state(generation, HashEmbedder())
+    assert np.load(generation.path("corpus_state.npy")).tolist() == [4.0]
+    before = generation.path("corpus_state.npy").stat()
+    save_corpus_state(generation, HashEmbedder())
+    assert generation.path("corpus_state.npy").stat() == before
+
+
+def test_no_corpus_state_is_no_file(tmp_path: Path) -> None:
+    class Stateless(HashEmbedder):
+        def corpus_state(self, texts: object) -> None:
+            return None
+
+    generation = merge(home_of(tmp_path, river=RIVER), "river")
+    save_corpus_state(generation, Stateless())
+    assert not generation.has("corpus_state.npy")

@@ -1,0 +1,31 @@
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.core.tokens import rough_tokens
+from lightrag_dagster.indexes.embedding_batches import batches
+from lightrag_dagster.settings import EmbeddingSettings
+
+
+@given(
+    st.lists(st.text(max_size=60), max_size=30),
+    st.integers(1, 5),
+    st.integers(1, 40),
+    st.integers(1, 40),
+)
+def test_batches_keep_texts_and_order_within_both_bounds(
+    texts: list[str], size: int, tokens: int, longest: int
+) -> None:
+    settings = EmbeddingSettings(batch_size=size, batch_tokens=tokens, max_input_tokens=longest)
+
+    made = list(batches(texts, settings))
+
+    def weight(batch: list[str]) -> int:
+        return sum(min(rough_tokens(text), longest) for text in batch)
+
+    assert [text for batch in made for text in batch] == texts
+    assert all(0 < len(batch) <= size for batch in made)
+    assert all(len(batch) == 1 or weight(batch) <= tokens for batch in made)
+    for batch, following in pairwise(made):
+        assert len(batch) == size or weight([*batch, following[0]]) > tokens

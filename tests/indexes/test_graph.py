@@ -1,0 +1,183 @@
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.core import identity
+from lightrag_dagster.errors import IntegrityError, QueryError, StoreError
+from lightrag_dagster.indexes.graph import RELATIONSHIPS, build_graph, open_graph
+from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.manifest import Graph
+from tests.storage.corpus import OFFICE, RIVER, home_of, merge, merged_tables, rows
+
+AWKWARD = [
+    "line\nbreak\r\n\ttab",
+    "a \"quoted\" 'name', {with: [marks]} | \\ back\\nslash",
+    "日本 🎉 é e\u0301 \u200b \ufeff \U0010ffff",
+    "",
+    " ",
+    "NULL",
+    "x" * 300_000,
+]
+
+
+@pytest.fixture
+def generation(tmp_path: Path) -> Generation:
+    """A generation whose graph is still to be built."""
+    return merge(home_of(tmp_path, river=RIVER, office=OFFICE), "river", "office")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph for tests that only read."""
+    generation = merge(home_of(tmp_path_factory.mktemp("built"), river=RIVER, office=OFFICE), "river", "office")
+    build_graph(generation)
+    return generation.path("graph.kuzu")
+
+
+def test_the_graph_holds_what_the_tables_hold(generation: Generation) -> None:
+    assert build_graph(generation) == Graph(documents=3, chunks=4, entities=5, relations=5)
+    with open_graph(generation.path("graph.kuzu")) as graph:
+        shared = graph.rows(
+            "MATCH (d:Document)-[h:HAS_CHUNK]->(c:Chunk)-[m:MENTIONS]->(e:Entity {name: $name}) "
+            "RETURN d.source AS source, d.path AS path, d.title AS title, h.chunk_index AS position, "
+            "c.tokens AS tokens, m.mentions AS mentions ORDER BY source, path, position",
+            {"name": "Gauge"},
+        )
+        neighbours = graph.rows(
+            "MATCH (:Entity {name: 'Bergen'})-[r:RELATED]-(e:Entity) RETURN e.name AS name, r.keywords AS keywords "
+            "ORDER BY name"
+        )
+        path = graph.rows(
+            "MATCH p = (:Entity {name: $a})-[:RELATED* SHORTEST 1..5]-(:Entity {name: $b}) RETURN length(p) AS hops",
+            {"a": "O'Brien", "b": "Gauge"},
+        )
+    assert shared == [
+        {"source": "office", "path": "office.md", "title": "«office.md»", "position": 1, "tokens": 9, "mentions": 1},
+        {"source": "river", "path": "weir.md", "title": "«weir.md»", "position": 0, "tokens": 9, "mentions": 1},
+        {"source": "river", "path": "weir.md", "title": "«weir.md»", "position": 1, "tokens": 9, "mentions": 1},
+    ]
+    assert neighbours == [{"name": "Marta", "keywords": "met"}, {"name": "O'Brien", "keywords": "met"}]
+    assert path == [{"hops": 3}]
+
+
+def test_a_relationship_is_the_same_from_both_ends(generation: Generation) -> None:
+    build_graph(generation)
+    with open_graph(generation.path("graph.kuzu")) as graph:
+        for table in RELATIONSHIPS:
+            forward = graph.edges(table, forward=True).to_pylist()
+            backward = graph.edges(table, forward=False).to_pylist()
+            assert sorted(map(str, forward)) == sorted(map(str, backward))
+        related = {tuple(edge.values()) for edge in graph.edges("RELATED", forward=False).to_pylist()}
+    relations = generation.read_table("relations")
+    assert related == set(zip(relations["src_id"].to_pylist(), relations["tgt_id"].to_pylist(), strict=True))
+
+
+def test_any_text_survives(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    generation = merge(home, "river")
+    texts = {identity.entity_id(f"entity {n}"): text for n, text in enumerate(AWKWARD)}
+    entities = [{"entity_id": entity_id, "name": text, "description": text} for entity_id, text in texts.items()]
+    a, b = sorted(texts)[:2]
+    relations = [
+        {"relation_id": f"rel-{n}", "src_id": a, "tgt_id": b, "keywords": text, "description": text, "weight": 1.5}
+        for n, text in enumerate(AWKWARD)
+    ]
+    for table in ("entities", "relations", "entity_evidence", "relation_evidence"):
+        generation.path(f"{table}.parquet").unlink()
+    generation.write_table("entities", rows(ENTITIES, entities))
+    generation.write_table("relations", rows(RELATIONS, relations))
+    generation.write_table("entity_evidence", rows(ENTITY_EVIDENCE, []))
+    generation.write_table("relation_evidence", rows(RELATION_EVIDENCE, []))
+    build_graph(generation)
+    with open_graph(generation.path("graph.kuzu")) as graph:
+        found = graph.rows("MATCH (e:Entity) RETURN e.entity_id AS id, e.name AS name, e.description AS description")
+        edges = graph.rows(
+            "MATCH (:Entity)-[r:RELATED]->(:Entity) RETURN r.relation_id AS id, r.keywords AS keywords, "
+            "r.description AS description, r.weight AS weight"
+        )
+    assert {row["id"]: (row["name"], row["description"]) for row in found} == {
+        entity_id: (text, text) for entity_id, text in texts.items()
+    }
+    assert {row["id"]: (row["keywords"], row["description"], row["weight"]) for row in edges} == {
+        f"rel-{n}": (text, text, 1.5) for n, text in enumerate(AWKWARD)
+    }
+
+
+def test_an_entity_that_only_relations_name_is_cited_without_mentions(tmp_path: Path) -> None:
+    generation = merge(home_of(tmp_path, river=RIVER), "river")
+    tables = merged_tables(generation, "hash/8")
+    generation.path("entity_evidence.parquet").unlink()
+    generation.write_table("entity_evidence", tables["entity_evidence"].slice(0, 0))
+    build_graph(generation)
+    with open_graph(generation.path("graph.kuzu")) as graph:
+        found = graph.rows("MATCH (:Chunk)-[m:MENTIONS]->(:Entity) RETURN m.mentions AS mentions, count(*) AS edges")
+    assert found == [{"mentions": 0, "edges": 7}]
+
+
+@pytest.mark.parametrize("sources", [(), ("empty",)])
+def test_an_empty_graph(tmp_path: Path, sources: tuple[str, ...]) -> None:
+    generation = merge(home_of(tmp_path, empty={}), *sources)
+    assert build_graph(generation) == Graph(documents=0, chunks=0, entities=0, relations=0)
+    with open_graph(generation.path("graph.kuzu")) as graph:
+        assert graph.rows("MATCH (n) RETURN n") == []
+
+
+def test_building_again_writes_nothing_and_nothing_is_left_beside(generation: Generation) -> None:
+    counts = build_graph(generation)
+    before = generation.path("graph.kuzu").stat()
+    assert build_graph(generation) == counts
+    assert generation.path("graph.kuzu").stat() == before
+    assert {path.name for path in generation.path("graph.kuzu").parent.glob("*graph*")} == {"graph.kuzu", "graph.json"}
+
+
+def test_a_build_killed_before_its_record_is_repeated(generation: Generation) -> None:
+    build_graph(generation)
+    generation.path("graph.json").unlink()
+    generation.path("graph.kuzu").write_bytes(b"half")
+    assert build_graph(generation).entities == 5
+    with open_graph(generation.path("graph.kuzu")) as graph:
+        assert len(graph.rows("MATCH (e:Entity) RETURN e.name")) == 5
+
+
+def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    generation = merge(home_of(tmp_path, river=RIVER), "river")
+    entities = generation.read_table("entities")
+    generation.path("entities.parquet").unlink()
+    generation.write_table("entities", entities.slice(1))
+    with pytest.raises((IntegrityError, StoreError), match=entities["entity_id"][0].as_py()) as refused:
+        build_graph(generation)
+    assert "\n" not in str(refused.value)
+    assert not generation.has("graph.kuzu")
+    assert not list(generation.path("x").parent.glob(".*"))
+
+
+def test_open_graphs_share_a_file(built: Path) -> None:
+    with open_graph(built) as first, open_graph(built) as second:
+        assert first.rows("MATCH (e:Entity) RETURN count(*) AS n") == second.rows(
+            "MATCH (e:Entity) RETURN count(*) AS n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("cypher", "reason"),
+    [
+        ("MATCH (e:Nowhere) RETURN e", "Nowhere"),
+        ("MATCH (e", "Parser exception"),
+        ("RETURN 1; RETURN 2", "several statements"),
+        ("CREATE (:Chunk {chunk_id: 'x'})", "read-only"),
+        ("MATCH (e:Entity) RETURN CAST(e.name AS INT64)", "Weir|Cast failed|Conversion"),
+    ],
+)
+def test_wrong_cypher_is_one_line(built: Path, cypher: str, reason: str) -> None:
+    with open_graph(built) as graph, pytest.raises(QueryError, match=reason) as refused:
+        graph.rows(cypher)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [None, b"x" * 10_000])
+def test_a_missing_or_damaged_file(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "graph.kuzu").write_bytes(content)
+    with pytest.raises(StoreError, match=r"graph\.kuzu cannot be opened"), open_graph(tmp_path / "graph.kuzu"):
+        pytest.fail("opened")

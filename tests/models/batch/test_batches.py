@@ -1,0 +1,336 @@
+"""Extraction by batch against the loopback server: what is submitted, what comes back, and what becomes of the rest."""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.errors import ProviderAccessError, StoreError
+from lightrag_dagster.models.batch.batches import open_batches
+from lightrag_dagster.models.batch.ledger import OPEN, PREPARED, BatchLedger
+from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+from tests.conftest import API_KEY
+from tests.loopback import Answer, Loopback, Received, Reply
+from tests.loopback_batches import Fate
+from tests.models.batch.steps import CONTENTS, answer, finish, ledger_of, llm, step, text_of
+from tests.stages.extraction.test_extractions import DONE, entity
+
+
+def cancel(home: Home, settings: LLMSettings) -> list[bool]:
+    async def all_open() -> list[bool]:
+        async with open_batches(settings, home) as batches:
+            return [await batches.cancel(batch) for batch in batches.ledger.batches(*OPEN)]
+
+    return asyncio.run(all_open())
+
+
+def test_the_rows_are_those_of_real_time_at_half_the_price(loopback: Loopback, tmp_path: Path) -> None:
+    loopback.chat = answer
+    at_once, _ = finish(Home(tmp_path / "at-once"), llm().model_copy(update={"mode": "realtime"}))
+    loopback.requests.clear()
+
+    home = Home(tmp_path / "home")
+    rows, steps = finish(home, llm())
+
+    assert steps == 2
+    assert rows.drop_columns("cost_usd") == at_once.drop_columns("cost_usd")
+    assert rows["status"].to_pylist() == ["ok"] * 10
+    assert rows["cost_usd"].to_pylist() == pytest.approx([cost / 2 for cost in at_once["cost_usd"].to_pylist()])
+    assert len(loopback.batches.asked()) == 10
+    assert len(loopback.batches.batches) == 1
+    assert not [one for one in loopback.requests if one.path.endswith("/chat/completions")]
+    spent = Ledger(home.ledger).by_purpose()["extract"]
+    assert spent.calls == 10
+    assert spent.cost_usd == pytest.approx(sum(rows["cost_usd"].to_pylist()))
+
+
+@pytest.mark.parametrize("first", ["realtime", "batch"])
+def test_what_one_mode_bought_the_other_reuses(loopback: Loopback, home: Home, first: str) -> None:
+    loopback.chat = answer
+    modes = [llm(), llm().model_copy(update={"mode": "realtime"})]
+    before, after = modes if first == "batch" else modes[::-1]
+    rows, _ = finish(home, before, gleaning=1)
+    count = len(loopback.requests)
+
+    again, steps = finish(home, after, gleaning=1)
+
+    assert (again, steps) == (rows, 1)
+    assert len(loopback.requests) == count
+
+
+def test_each_wave_waits_for_the_answers_of_the_one_before(loopback: Loopback, home: Home) -> None:
+    """First questions; then what was cut off, with more room; then gleaning, which goes on from whole answers."""
+
+    def reply(body: dict[str, Any]) -> str | Answer:
+        if len(body["messages"]) > 2:
+            return f"{entity('Gleaned')}\n{DONE}"
+        cut = text_of(body) == CONTENTS[3] and body["max_tokens"] == 100
+        return Answer(entity("Cut"), "length") if cut else answer(body)
+
+    loopback.chat = reply
+
+    rows, steps = finish(home, llm(), gleaning=1)
+
+    waves = [len(batch.lines) for batch in loopback.batches.batches.values()]
+    assert waves == [10, 10, 1]  # nine gleanings and one longer output; then the gleaning of that
+    assert steps == 4
+    assert rows["rounds"].to_pylist() == [2] * 10
+    assert rows["status"].to_pylist() == ["ok"] * 10
+
+
+def test_a_batch_under_way_is_looked_at_and_not_submitted_again(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate(looks=3)
+
+    rows, steps = finish(home, llm())
+
+    assert steps == 5
+    assert len(loopback.batches.batches) == 1
+    assert rows.num_rows == 10
+
+
+def test_lines_may_come_in_any_order_twice_and_among_garbage(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate(garbage=True)
+
+    rows, _ = finish(home, llm())
+
+    assert {row["responses"][0] for row in rows.to_pylist()} == {answer_to(content) for content in CONTENTS}
+    assert Ledger(home.ledger).by_purpose()["extract"].calls == 10
+
+
+def answer_to(content: str) -> str:
+    return f"{entity(content)}\n{DONE}"
+
+
+def test_what_expired_is_submitted_again_and_nothing_else(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    fates = [Fate("expired", answered=0.6), Fate("expired", answered=0.5)]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+
+    rows, _ = finish(home, llm())
+
+    assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 4, 2]
+    assert rows["status"].to_pylist() == ["ok"] * 10
+
+
+def test_what_expires_too_often_fails_with_a_reason_and_may_be_asked_again_later(
+    loopback: Loopback, home: Home
+) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate("expired", answered=0)
+
+    rows, _ = finish(home, llm(max_attempts=2))
+
+    assert len(loopback.batches.asked()) == 20
+    assert set(rows["status"].to_pylist()) == {"failed"}
+    assert set(rows["error_kind"].to_pylist()) == {"transient"}
+    assert set(rows["error"].to_pylist()) == {
+        f"a batch at {loopback.host} left the request unanswered (model gpt-4o-mini): it was still waiting when the "
+        "batch expired; run again"
+    }
+    loopback.batches.spoil = lambda batch: Fate()
+    rows, _ = finish(home, llm(max_attempts=2))
+    assert rows["status"].to_pylist() == ["ok"] * 10
+
+
+def test_failed_lines_are_judged_like_failed_calls(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    first = Fate(failed={0: (500, "server_error"), 1: (400, "content_filter"), 2: (400, "context_length_exceeded")})
+    fates = [first]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+
+    rows, _ = finish(home, llm())
+
+    assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 1]
+    assert Counter(rows["error_kind"].to_pylist()) == {None: 8, "permanent": 2}
+    errors = " ".join(error for error in rows["error"].to_pylist() if error)
+    assert "content filter" in errors
+    assert "lower LIGHTRAG_CHUNKING__SIZE" in errors
+
+
+def test_requests_that_no_file_mentions_are_submitted_again(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    fates = [Fate("completed", answered=0.7)]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+
+    finish(home, llm())
+
+    assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 3]
+
+
+def test_a_batch_that_is_not_accepted_ends_the_run_and_may_be_tried_again(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate("failed", refusal="invalid_json_line")
+    assert asyncio.run(step(home, llm())) is None
+    with pytest.raises(ProviderAccessError, match=r"did not accept batch batch_0 .* invalid_json_line; mend that"):
+        asyncio.run(step(home, llm()))
+    with BatchLedger(home.batches) as ledger:
+        assert ledger.due() == {}  # no sensor is to try it again by itself
+
+    loopback.batches.spoil = lambda batch: Fate()
+
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+
+
+def test_quota_that_runs_out_in_a_batch_ends_the_run_and_keeps_the_answers(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    fates = [Fate(failed=dict.fromkeys(range(4, 10), (429, "insufficient_quota")))]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+    assert asyncio.run(step(home, llm())) is None
+    with pytest.raises(ProviderAccessError, match=r"quota .* is used up"):
+        asyncio.run(step(home, llm()))
+
+    rows, _ = finish(home, llm(max_attempts=1))
+
+    assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 6]
+    assert rows["status"].to_pylist() == ["ok"] * 10
+
+
+def test_a_batch_whose_creation_nobody_heard_of_is_found_again(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate(lost=True)
+
+    rows, _ = finish(home, llm(max_requests=5))
+
+    assert len(loopback.batches.batches) == 2
+    assert len(set(loopback.batches.asked())) == len(loopback.batches.asked()) == 10
+    assert rows["status"].to_pylist() == ["ok"] * 10
+
+
+def test_a_process_that_died_before_it_noted_the_batch_attaches_to_it(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm(max_requests=4))) is None
+    with BatchLedger(home.batches) as ledger:
+        for batch in ledger.batches():
+            ledger.update(batch, state=PREPARED, batch_id=None, status=None)
+
+    rows, _ = finish(home, llm(max_requests=4))
+
+    assert len(loopback.batches.batches) == 3
+    assert rows["status"].to_pylist() == ["ok"] * 10
+
+
+def test_a_process_that_died_before_it_noted_what_it_collected_pays_once(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    before = home.batches.read_bytes()
+    finish(home, llm())
+    spent = Ledger(home.ledger).spent("run")
+    home.batches.write_bytes(before)
+
+    finish(home, llm())
+
+    assert Ledger(home.ledger).spent("run") == spent > 0
+
+
+def test_sources_that_share_chunks_share_their_batch(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    assert asyncio.run(step(home, llm(), source="one")) is None
+    assert asyncio.run(step(home, llm(), source="two")) is None
+    rows = [asyncio.run(step(home, llm(), source=source)) for source in ("one", "two")]
+    assert len(loopback.batches.asked()) == 10
+    assert all(table is not None and table.num_rows == 10 for table in rows)
+
+
+def test_a_cancelled_batch_keeps_its_answers_and_is_waited_for_no_more(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    fates = [Fate(looks=100, answered=0.4)]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+    assert asyncio.run(step(home, llm())) is None
+
+    assert cancel(home, llm()) == [True]
+
+    with BatchLedger(home.batches) as ledger:
+        assert (ledger.waiting(), ledger.due()) == ({}, {})
+    rows, _ = finish(home, llm(max_attempts=1))
+    assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 6]
+    assert rows["status"].to_pylist() == ["ok"] * 10
+
+
+def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    loopback.batches.reset()
+    with pytest.raises(ProviderAccessError, match=r"has no batch batch_0; .* `lightrag-dagster batch cancel`"):
+        asyncio.run(step(home, llm()))
+
+    assert cancel(home, llm()) == [False]
+
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+
+
+def test_answers_that_somebody_deleted_are_asked_for_again(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    (batch,) = loopback.batches.batches.values()
+    loopback.batches.retrieved(batch)
+    del loopback.batches.files[batch.output or ""]
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+    assert len(loopback.batches.asked()) == 20
+
+
+def test_a_batch_at_another_provider_is_not_bought_again_behind_its_back(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with pytest.raises(ProviderAccessError, match=f"is under way at {loopback.host}; set OPENAI_BASE_URL"):
+        asyncio.run(step(home, llm()))
+
+
+@pytest.mark.parametrize("offset", range(2))
+def test_faults_of_the_provider_are_passed_over(loopback: Loopback, home: Home, offset: int) -> None:
+    """Every call goes wrong once, and then well; nothing is submitted twice for it."""
+    faults = [Reply.error(503), Reply.html("text/html"), Reply(body=["garbage"]), Reply.error(429), Reply.broken()]
+    seen: set[str] = set()
+
+    def once(received: Received) -> Reply | None:
+        call = f"{received.path} {'input_file_id' in received.body}"
+        if call in seen:
+            return None
+        seen.add(call)
+        return faults[(len(seen) + 3 * offset) % len(faults)]
+
+    loopback.chat, loopback.fault = answer, once
+
+    rows, _ = finish(home, llm())
+
+    assert len(seen) == 5  # upload, create, list, retrieve, download
+    assert len(loopback.batches.batches) == 1
+    assert rows["status"].to_pylist() == ["ok"] * 10
+
+
+def test_a_server_without_batches_is_named(loopback: Loopback, home: Home) -> None:
+    loopback.fault = lambda received: Reply.error(404)
+    with pytest.raises(ProviderAccessError, match=r"has no Batch API \(HTTP 404\); set llm.mode to realtime"):
+        asyncio.run(step(home, llm()))
+
+
+def test_a_disk_that_refuses_the_answers_loses_none(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    (batch,) = ledger_of(home)
+    obstacle = home.batch_files / f"{batch.name}.results"
+    obstacle.mkdir()
+    with pytest.raises(StoreError, match=r"cannot write .* the answers stay at the provider"):
+        asyncio.run(step(home, llm()))
+
+    obstacle.rmdir()
+
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+    assert len(loopback.batches.asked()) == 10
+
+
+def test_the_key_stays_out_of_all_that_is_kept(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm(max_requests=4, enqueued_tokens=1_000))) is None
+    kept = [path for path in home.root.rglob("*") if path.is_file()]
+    assert any(path.suffix == ".jsonl" for path in kept)
+    assert not [path for path in kept if API_KEY.encode() in path.read_bytes()]

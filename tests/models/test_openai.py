@@ -1,0 +1,458 @@
+"""The real openai client against a server on the loopback interface."""
+
+import asyncio
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+import openai
+import pytest
+
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, Usage, Vectors
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.errors import (
+    EmbeddingError,
+    PermanentProviderError,
+    ProviderAccessError,
+    ProviderError,
+    TransientProviderError,
+)
+from lightrag_dagster.models.openai_chat import OpenAIChatModel, request_body
+from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from tests.conftest import API_KEY
+from tests.loopback import Answer, Loopback, Received, Reply, unused_port
+
+REQUEST = ChatRequest("extract", (Message("system", "Rules"), Message("user", "Text")))
+
+
+def chat(request: ChatRequest = REQUEST, **settings: Any) -> ChatResponse:
+    async def run() -> ChatResponse:
+        model = OpenAIChatModel(LLMSettings(provider="openai", **({"max_retries": 0} | settings)))
+        async with _closing(model):
+            return await model.complete(request)
+
+    return asyncio.run(run())
+
+
+def embed(texts: list[str], usage: Usage | None = None, **settings: Any) -> Vectors:
+    async def run() -> Vectors:
+        chosen: dict[str, Any] = {"model": "small-model", "dimensions": 8, "max_retries": 0} | settings
+        embedder = OpenAIEmbedder(EmbeddingSettings(provider="openai", **chosen), usage or Usage())
+        async with _closing(embedder):
+            return await embedder.embed_documents(texts)
+
+    return asyncio.run(run())
+
+
+@asynccontextmanager
+async def _closing(model: OpenAIChatModel | OpenAIEmbedder) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await model.close()
+
+
+def test_a_request_says_what_the_settings_say(loopback: Loopback) -> None:
+    loopback.chat = lambda body: Answer("Hello \ud83d there")
+    response = chat(model="small", temperature=0.5, max_output_tokens=77)
+    assert response == ChatResponse("Hello ? there", "stop", 100, 20, 64, 0.0)
+    body = loopback.requests[0].body
+    assert body == {
+        "model": "small",
+        "messages": [{"role": "system", "content": "Rules"}, {"role": "user", "content": "Text"}],
+        "temperature": 0.5,
+        "max_tokens": 77,
+    }
+    assert loopback.requests[0].headers["authorization"] == f"Bearer {API_KEY}"
+
+
+def test_a_request_can_set_its_own_limit(loopback: Loopback) -> None:
+    chat(ChatRequest("extract", REQUEST.messages, max_output_tokens=5))
+    assert loopback.requests[0].body["max_tokens"] == 5
+
+
+@pytest.mark.parametrize("model", ["o3-mini", "gpt-5.2", "openai/gpt-5-mini"])
+def test_reasoning_models_get_the_parameters_they_take(loopback: Loopback, model: str) -> None:
+    chat(model=model, max_output_tokens=77)
+    body = loopback.requests[0].body
+    assert body["max_completion_tokens"] == 77
+    assert not body.keys() & {"temperature", "max_tokens"}
+
+
+def test_missing_usage_counts_as_nothing(loopback: Loopback) -> None:
+    loopback.chat = lambda body: Answer("Hello", finish_reason="length", usage={})
+    assert chat() == ChatResponse("Hello", "length")
+
+
+STATUS_ERRORS: list[tuple[Reply, type[ProviderError], str]] = [
+    (Reply.error(400), PermanentProviderError, r"request refused by 127.*HTTP 400, model m1\); check"),
+    (Reply.error(400, "string_above_max_length"), PermanentProviderError, "code string_above_max_length;"),
+    (Reply.error(400, "context_length_exceeded"), PermanentProviderError, "LIGHTRAG_CHUNKING__SIZE"),
+    (Reply.error(400, message="maximum context length is 9"), PermanentProviderError, "LIGHTRAG_CHUNKING__SIZE"),
+    (Reply.error(413), PermanentProviderError, "LIGHTRAG_CHUNKING__SIZE"),
+    (Reply.error(400, "content_filter"), PermanentProviderError, "content filter"),
+    (Reply.error(422), PermanentProviderError, "HTTP 422"),
+    (Reply.error(400, "unsupported_value"), ProviderAccessError, "LIGHTRAG_LLM__MODEL"),
+    (
+        Reply.error(401, "invalid_api_key", f"Incorrect API key provided: {API_KEY}"),
+        ProviderAccessError,
+        "OPENAI_API_KEY",
+    ),
+    (Reply.error(403), ProviderAccessError, "OPENAI_API_KEY"),
+    (Reply.error(402), ProviderAccessError, "add credit"),
+    (Reply.error(404, "model_not_found"), ProviderAccessError, r"code model_not_found; check LIGHTRAG_LLM__MODEL"),
+    (Reply.error(404), ProviderAccessError, "OPENAI_BASE_URL"),
+    (Reply.error(429, "insufficient_quota"), ProviderAccessError, "add credit"),
+    (Reply.error(429, "rate_limit_exceeded"), TransientProviderError, "LIGHTRAG_LLM__MAX_CONCURRENCY"),
+    (Reply.error(408), TransientProviderError, "HTTP 408"),
+    (Reply.error(409), TransientProviderError, "HTTP 409"),
+    (Reply.error(500, message=f"{API_KEY} req_123"), TransientProviderError, "HTTP 500"),
+    (Reply.error(503), TransientProviderError, "temporary failure"),
+    (Reply(500, b"<html>", {"content-type": "text/html"}), TransientProviderError, "HTTP 500"),
+    (Reply.html("application/json"), TransientProviderError, "not JSON; check OPENAI_BASE_URL"),
+    (Reply.html("text/html"), TransientProviderError, "chat completion; check OPENAI_BASE_URL"),
+    (Reply(body={}), TransientProviderError, "not shaped"),
+    (Reply(body=[]), TransientProviderError, "not shaped"),
+    (Reply(body={"choices": []}), TransientProviderError, "not shaped"),
+    (Reply(body={"choices": [{"finish_reason": "stop"}]}), TransientProviderError, "not shaped"),
+    (Reply(body={"choices": ["text"]}), TransientProviderError, "not shaped"),
+    (Reply.broken(), TransientProviderError, "connection to 127.* broke"),
+]
+
+
+@pytest.mark.parametrize(("reply", "kind", "says"), STATUS_ERRORS)
+def test_an_error_is_explained_without_the_servers_words(
+    loopback: Loopback, reply: Reply, kind: type[ProviderError], says: str
+) -> None:
+    loopback.script.append(reply)
+    with pytest.raises(kind, match=says) as raised:
+        chat(model="m1")
+    assert type(raised.value) is kind
+    assert loopback.host in str(raised.value)
+    assert "m1" in str(raised.value)
+    shown = "".join(traceback.format_exception(raised.value))
+    assert API_KEY not in shown
+    assert "req_123" not in shown
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "says"),
+    [
+        (Answer(None), TransientProviderError, "it is empty"),
+        (Answer(" \n"), TransientProviderError, "it is empty"),
+        (Answer("", "length"), PermanentProviderError, "LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"),
+        (Answer(None, refusal="I must not"), PermanentProviderError, "refused to answer"),
+        (Answer("half of", "content_filter"), PermanentProviderError, "content filter"),
+    ],
+)
+def test_an_answer_without_text_is_an_error(
+    loopback: Loopback, answer: Answer, kind: type[ProviderError], says: str
+) -> None:
+    loopback.chat = lambda body: answer
+    with pytest.raises(kind, match=says):
+        chat()
+
+
+def test_a_timeout_names_the_setting(loopback: Loopback) -> None:
+    loopback.delay = 1.0
+    with pytest.raises(TransientProviderError, match=r"within 0.3 s; .*LIGHTRAG_LLM__TIMEOUT"):
+        chat(timeout=0.3)
+
+
+def test_a_reply_that_drips_is_not_waited_for_longer_than_one_that_does_not_come(loopback: Loopback) -> None:
+    loopback.script.append(Reply.dripping(0.05))
+    started = time.monotonic()
+    with pytest.raises(TransientProviderError, match=r"did not answer within 0.4 s"):
+        chat(timeout=0.4)
+    assert time.monotonic() - started < 5
+
+
+AGAIN = {"retry_after_ms": "10"}
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [Reply.error(429, **AGAIN), Reply.error(503, **AGAIN)],
+        [Reply.html("text/html")],
+        [Reply.broken()],
+    ],
+)
+def test_what_may_pass_is_tried_again(loopback: Loopback, replies: list[Reply]) -> None:
+    loopback.script.extend(replies)
+    loopback.chat = lambda body: "Hello"
+    assert chat(max_retries=2).text == "Hello"
+    assert len(loopback.requests) == len(replies) + 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "requests"),
+    [
+        (Reply.error(503, **AGAIN), 3),
+        (Reply.error(429, retry_after="3600"), 1),
+        (Reply.error(503, retry_after="Wed, 21 Oct 2099 07:28:00 GMT"), 1),
+        (Reply.error(429, "insufficient_quota"), 1),
+        (Reply.error(400), 1),
+        (Reply.error(401), 1),
+    ],
+)
+def test_attempts_are_bounded_and_none_is_wasted(loopback: Loopback, reply: Reply, requests: int) -> None:
+    loopback.fault = lambda received: reply
+    with pytest.raises(ProviderError):
+        chat(max_retries=2)
+    assert len(loopback.requests) == requests
+
+
+@pytest.mark.parametrize(
+    ("header", "least"),
+    [({"retry_after": "1"}, 0.95), ({"retry_after_ms": "900"}, 0.85), ({"retry_after": "soon"}, 0.45)],
+)
+def test_the_server_says_how_long_to_wait(loopback: Loopback, header: dict[str, str], least: float) -> None:
+    """Left to itself the client would wait 0.5 to 0.75 s."""
+    loopback.script.append(Reply.error(429, **header))
+    chat(max_retries=1)
+    first, second = (received.arrived for received in loopback.requests)
+    assert second - first >= least
+
+
+def test_a_long_wait_is_waited_for_by_all(loopback: Loopback) -> None:
+    """The SDK itself would not wait longer than it likes, and other calls would go on meanwhile."""
+    loopback.script.append(Reply.error(429, retry_after="1"))
+
+    async def both() -> None:
+        model = OpenAIChatModel(LLMSettings(provider="openai", max_concurrency=1))
+        await asyncio.gather(*(model.complete(ChatRequest("extract", (Message("user", text),))) for text in "ab"))
+        await model.close()
+
+    asyncio.run(both())
+    first, *others = (received.arrived for received in loopback.requests)
+    assert len(others) == 2
+    assert min(others) - first >= 0.95
+
+
+def test_a_wait_that_is_too_long_ends_the_run(loopback: Loopback) -> None:
+    loopback.script.append(Reply.error(429, retry_after="130"))
+    with pytest.raises(ProviderAccessError, match=r"asks to wait 130 s; .*LIGHTRAG_LLM__LONGEST_WAIT: .* is kept"):
+        chat(max_retries=5, longest_wait=120)
+    assert len(loopback.requests) == 1
+
+
+def test_a_storm_is_weathered_at_a_lower_pace(loopback: Loopback) -> None:
+    """The server takes two at once and refuses the others, without saying for how long."""
+    loopback.delay = 0.02
+    loopback.fault = lambda received: Reply.error(429) if loopback.open > 2 else None
+
+    async def run() -> int:
+        model = OpenAIChatModel(LLMSettings(provider="openai", max_concurrency=16))
+        async with _closing(model):
+            answers = await asyncio.gather(*(model.complete(REQUEST) for _ in range(60)))
+        return len(answers)
+
+    assert asyncio.run(run()) == 60
+    assert len(loopback.requests) < 60 + 60
+
+
+def test_an_answer_can_be_streamed(loopback: Loopback) -> None:
+    loopback.script.append(Reply.error(503))
+    loopback.chat = lambda body: "One two three"
+
+    async def stream() -> list[str]:
+        model = OpenAIChatModel(LLMSettings(provider="openai"))
+        pieces = [piece async for piece in model.stream(ChatRequest("answer", (Message("user", "Go"),)))]
+        await model.close()
+        return pieces
+
+    assert asyncio.run(stream()) == ["One ", "two ", "three "]
+
+
+@pytest.mark.parametrize(
+    ("request_", "wanted"),
+    [
+        (ChatRequest("extract", ()), None),
+        (ChatRequest("extract", (), json_answer=True), {"type": "json_object"}),
+        (
+            ChatRequest("extract", (), json_answer=True, answer_schema={"type": "object"}),
+            {"type": "json_schema", "json_schema": {"name": "extract", "schema": {"type": "object"}, "strict": True}},
+        ),
+    ],
+)
+def test_a_request_asks_for_json_as_the_api_wants_it(request_: ChatRequest, wanted: object) -> None:
+    assert request_body(LLMSettings(), request_).get("response_format") == wanted
+
+
+def test_what_the_settings_add_is_part_of_the_body() -> None:
+    """Also where nobody takes it out of `extra_body`, as in a batch."""
+    body = request_body(LLMSettings(extra_body={"reasoning_effort": "low", "temperature": 0.3}), REQUEST)
+    assert (body["reasoning_effort"], body["temperature"]) == ("low", 0.3)
+    assert "extra_body" not in body
+
+
+def test_no_more_requests_are_in_flight_than_allowed(loopback: Loopback) -> None:
+    loopback.delay = 0.05
+
+    async def run() -> None:
+        model = OpenAIChatModel(LLMSettings(provider="openai", max_concurrency=3))
+        async with _closing(model):
+            await asyncio.gather(*(model.complete(REQUEST) for _ in range(10)))
+
+    asyncio.run(run())
+    assert loopback.peak == 3
+    assert len(loopback.requests) == 10
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("http://user:hunter2@127.0.0.1:{port}/v1", r"^127\.0\.0\.1:{port} cannot be reached"),
+        ("http://nowhere.invalid/v1", "^nowhere.invalid cannot be reached"),
+    ],
+)
+def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, url: str, says: str) -> None:
+    port = str(unused_port())
+    monkeypatch.setenv("OPENAI_BASE_URL", url.replace("{port}", port))
+    with pytest.raises(ProviderAccessError, match=says.replace("{port}", port)) as raised:
+        chat(max_retries=1)
+    assert "check OPENAI_BASE_URL" in str(raised.value)
+    assert "hunter2" not in "".join(traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["localhost:8000/v1", "ftp://host/v1", "http:///v1", "http://host:abc/v1", "http://host:99999/v1", "http://[::1/"],
+)
+def test_a_base_url_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(ProviderAccessError, match="OPENAI_BASE_URL is not a usable URL"):
+        chat()
+
+
+def test_without_key_another_server_gets_a_dummy(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", " ")
+    chat()
+    assert loopback.requests[0].headers["authorization"] == "Bearer none"
+
+
+def test_a_key_is_trimmed(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", f"{API_KEY}\n")
+    chat()
+    assert loopback.requests[0].headers["authorization"] == f"Bearer {API_KEY}"
+
+
+@pytest.mark.parametrize("key", ["sk-schlüssel", "sk-two\nlines"])
+def test_a_key_that_is_none_is_refused_unseen(loopback: Loopback, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ProviderAccessError, match="copy it anew") as raised:
+        chat()
+    assert key not in str(raised.value)
+
+
+@pytest.mark.parametrize("call", [chat, lambda: embed(["text"])])
+@pytest.mark.parametrize("base_url", [None, ""])
+def test_without_key_and_base_url_nothing_is_sent(
+    monkeypatch: pytest.MonkeyPatch, call: Callable[[], object], base_url: str | None
+) -> None:
+    if base_url is not None:
+        monkeypatch.setenv("OPENAI_BASE_URL", base_url)
+    with pytest.raises(ProviderAccessError, match="OPENAI_API_KEY is not set"):
+        call()
+
+
+def test_vectors_are_unit_length_and_in_the_order_of_the_texts(loopback: Loopback) -> None:
+    usage = Usage()
+    texts = ["one two", "three", "four"]
+    vectors = embed(texts, usage)
+    expected = np.array([loopback.embed(text, 8) for text in texts])
+    np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6)
+    assert vectors.dtype == np.float32
+    assert usage.input_tokens == 4
+    body = loopback.requests[0].body
+    assert body == {"model": "small-model", "input": texts, "encoding_format": "float"}
+
+
+def test_only_models_that_can_shorten_are_told_the_length(loopback: Loopback) -> None:
+    assert embed(["text"], model="text-embedding-3-large", dimensions=5).shape == (1, 5)
+    assert loopback.requests[0].body["dimensions"] == 5
+
+
+@pytest.mark.parametrize("text", ["word " * 20, "日本語" * 20])
+def test_a_text_that_is_too_long_is_cut_and_counted(loopback: Loopback, text: str) -> None:
+    usage = Usage()
+    embed([text, "short"], usage, max_input_tokens=10)
+    sent, short = loopback.requests[0].body["input"]
+    assert text.startswith(sent)
+    assert 0 < load_tokenizer("o200k_base").count(sent) <= 10
+    assert short == "short"
+    assert usage.cut_texts == 1
+
+
+def test_no_texts_are_no_request(loopback: Loopback) -> None:
+    assert embed([]).shape == (0, 8)
+    assert loopback.requests == []
+
+
+def _data(*vectors: object) -> Reply:
+    data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+    return Reply(body={"object": "list", "model": "m", "data": data, "usage": None})
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (_data([1.0] * 8), "1 vectors for 2 texts"),
+        (_data([1.0] * 8, [1.0] * 3), "of 3 dimensions, but 8 are configured; set LIGHTRAG_EMBEDDING__DIMENSIONS=3$"),
+        (_data([1.0] * 8, [float("nan")] * 8), "zero or not finite"),
+        (_data([1.0] * 8, [float("inf")] * 8), "zero or not finite"),
+        (_data([1.0] * 8, [0.0] * 8), "zero or not finite"),
+    ],
+)
+def test_unusable_vectors_are_named(loopback: Loopback, reply: Reply, says: str) -> None:
+    loopback.script.append(reply)
+    with pytest.raises(EmbeddingError, match=says):
+        embed(["one", "two"])
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "says"),
+    [
+        (Reply.error(401), ProviderAccessError, "OPENAI_API_KEY"),
+        (Reply.error(404), ProviderAccessError, "LIGHTRAG_EMBEDDING__MODEL"),
+        (Reply.error(400, "context_length_exceeded"), PermanentProviderError, "LIGHTRAG_EMBEDDING__MAX_INPUT_TOKENS"),
+        (Reply.error(429), TransientProviderError, "LIGHTRAG_EMBEDDING__MAX_CONCURRENCY"),
+        (Reply.html("text/html"), TransientProviderError, "no embeddings"),
+        (Reply(body={}), TransientProviderError, "no embeddings"),
+        (Reply(body={"data": [1]}), TransientProviderError, "no embeddings"),
+        (_data(["a"] * 8), TransientProviderError, "no embeddings"),
+        (_data(None), TransientProviderError, "no embeddings"),
+        (_data("AAAA"), TransientProviderError, "no embeddings"),
+    ],
+)
+def test_embedding_errors_are_explained(loopback: Loopback, reply: Reply, kind: type[ProviderError], says: str) -> None:
+    loopback.script.append(reply)
+    with pytest.raises(kind, match=says):
+        embed(["text"])
+
+
+def test_the_server_streams_and_lists_models_and_packs_vectors(loopback: Loopback) -> None:
+    """What the product does not use yet, its tests and the SDK do."""
+    loopback.chat = lambda body: "one two"
+    with openai.OpenAI() as client:
+        assert [model.id for model in client.models.list()] == ["test-model"]
+        events = list(
+            client.chat.completions.create(
+                model="m",
+                messages=[{"role": "user", "content": "Hi"}],
+                stream=True,
+                stream_options={"include_usage": True},
+            )
+        )
+        packed = client.embeddings.create(model="m", input="text").data[0].embedding
+    assert "".join(event.choices[0].delta.content or "" for event in events if event.choices) == "one two "
+    assert events[-1].usage is not None
+    np.testing.assert_allclose(packed, loopback.embed("text", 8), rtol=1e-6)
+    assert isinstance(loopback.requests[-1], Received)

@@ -1,0 +1,154 @@
+import asyncio
+import subprocess
+import sys
+import traceback
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
+from lightrag_dagster.errors import LightRAGError, StoreError
+from lightrag_dagster.models.providers import chat_identity, embedder_identity, open_chat_model, open_embedder
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
+from lightrag_dagster.storage.home import Home
+from tests.conftest import API_KEY
+from tests.loopback import Loopback, Reply
+
+LLM = LLMSettings(provider="openai", model="m1", max_retries=0)
+EMBEDDING = EmbeddingSettings(provider="openai", model="m2", dimensions=8, max_retries=0)
+REQUEST = ChatRequest("answer", (Message("user", "Hi"),))
+
+# Waits until all are ready, then asks 20 questions at once, and embeds 5.
+ASKING = """
+import asyncio, sys
+from pathlib import Path
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.storage.home import Home
+from tests.models.test_providers import ChatRequest, EMBEDDING, LLM, Message
+
+async def ask(home):
+    async with open_chat_model(LLM, home) as model, open_embedder(EMBEDDING, home) as embedder:
+        requests = [ChatRequest("answer", (Message("user", str(number)),)) for number in range(20)]
+        print("ready", flush=True)
+        sys.stdin.readline()
+        answers = await asyncio.gather(*map(model.complete, requests))
+        await asyncio.gather(*(embedder.embed_queries([str(number)]) for number in range(5)))
+        print(*(answer.text for answer in answers))
+
+asyncio.run(ask(Home(Path(sys.argv[1]))))
+"""
+
+
+async def _ask(home: Home) -> tuple[str, int, str]:
+    async with open_chat_model(LLM, home) as model:
+        text = (await model.complete(REQUEST)).text
+        return text, model.usage.calls, model.identity
+
+
+async def _embed(home: Home) -> None:
+    async with open_embedder(EMBEDDING, home) as embedder:
+        await embedder.embed_documents(["text"])
+
+
+def test_a_second_run_needs_neither_calls_nor_key_nor_server(
+    tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loopback.chat = lambda body: "Hello"
+    home = Home(tmp_path / "home")
+
+    async def vectors() -> tuple[object, Usage]:
+        async with open_embedder(EMBEDDING, home) as embedder:
+            assert embedder.identity == embedder_identity(EMBEDDING)
+            documents, questions = await embedder.embed_documents(["a"]), await embedder.embed_queries(["a"])
+            np.testing.assert_array_equal(documents, questions)
+            return documents.tolist(), embedder.usage
+
+    assert asyncio.run(_ask(home)) == ("Hello", 1, chat_identity(LLM))
+    first, usage = asyncio.run(vectors())
+    assert usage == Usage(calls=2, input_tokens=2)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    assert asyncio.run(_ask(home)) == ("Hello", 0, chat_identity(LLM))
+    assert asyncio.run(vectors()) == (first, Usage(stored=2))
+    assert len(loopback.requests) == 3
+
+
+def test_processes_that_ask_the_same_at_once_buy_it_once(tmp_path: Path, loopback: Loopback) -> None:
+    loopback.chat, loopback.delay = lambda body: f"{body['messages'][0]['content']}!", 0.2
+    command = [sys.executable, "-c", ASKING, str(tmp_path / "home")]
+    root = Path(__file__).parents[2]
+    processes = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) for _ in range(3)
+    ]
+    for process in processes:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = [process.communicate(timeout=60)[0] for process in processes]
+    assert answers == [" ".join(f"{number}!" for number in range(20)) + "\n"] * 3
+    paths = Counter(received.path for received in loopback.requests)
+    assert paths == {"/v1/chat/completions": 20, "/v1/embeddings": 5}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", timeout=9, max_retries=1), True),
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", max_concurrency=1), True),
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", model="m"), False),
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", temperature=1), False),
+        (LLMSettings(provider="openai"), LLMSettings(provider="openai", max_output_tokens=9), False),
+    ],
+)
+def test_the_identity_names_what_shapes_an_answer(one: LLMSettings, other: LLMSettings, same: bool) -> None:
+    assert (chat_identity(one) == chat_identity(other)) is same
+
+
+def test_the_identity_of_an_embedder_names_model_and_dimensions() -> None:
+    choices: list[dict[str, object]] = [{}, {"model": "m"}, {"dimensions": 5}, {"max_input_tokens": 512}]
+    settings = [EmbeddingSettings.model_validate({"provider": "openai"} | choice) for choice in choices]
+    assert len({embedder_identity(each) for each in settings}) == 4
+    assert embedder_identity(settings[0]) == "openai/text-embedding-3-small?dimensions=1024"
+
+
+def test_a_role_has_the_identity_of_its_own_settings_or_the_general_one() -> None:
+    general = LLMSettings(provider="openai", model="small")
+    roles = {"summarise": RoleSettings(model="large"), "answer": RoleSettings(max_concurrency=2)}
+    settings = general.model_copy(update={"roles": roles})
+    assert chat_identity(settings.of("extract")) == chat_identity(general)
+    assert chat_identity(settings.of("answer")) == chat_identity(general)
+    assert chat_identity(settings.of("summarise")) == chat_identity(LLMSettings(provider="openai", model="large"))
+    assert (settings.of("answer").max_concurrency, settings.of("extract").max_concurrency) == (2, 16)
+
+
+def test_the_key_is_neither_stored_nor_shown(
+    tmp_path: Path, loopback: Loopback, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = Home(tmp_path)
+    caplog.set_level("DEBUG")
+    loopback.chat = lambda body: "Hello"
+    asyncio.run(_ask(home))
+    asyncio.run(_embed(home))
+    shown = [chat_identity(LLM), embedder_identity(EMBEDDING)]
+    for status in (400, 401, 403, 404, 429, 500):
+        for call in (_ask, _embed):
+            loopback.script.append(Reply.error(status, message=f"{API_KEY} req_77"))
+            with pytest.raises(LightRAGError) as raised:
+                asyncio.run(call(Home(tmp_path / "other")))
+            shown.append("".join(traceback.format_exception(raised.value)))
+    kept = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(kept) >= 4
+    assert all(API_KEY.encode() not in data for data in kept)
+    assert all(API_KEY not in text and "req_77" not in text for text in shown)
+    assert API_KEY not in caplog.text
+
+
+def test_a_damaged_store_is_named(tmp_path: Path, loopback: Loopback) -> None:
+    (tmp_path / "responses.sqlite").write_bytes(b"no database" * 1000)
+    with pytest.raises(StoreError, match=r"responses\.sqlite is damaged"):
+        asyncio.run(_ask(Home(tmp_path)))

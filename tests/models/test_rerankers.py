@@ -1,0 +1,176 @@
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, SettingsError, TransientProviderError
+from lightrag_dagster.models.rerankers import open_reranker
+from lightrag_dagster.settings import RerankSettings, load_settings
+from tests.loopback import Loopback, unused_port
+
+TEXTS = ("a gauge", "Station 14 in the flood", "an office")
+
+
+class Endpoint:
+    """Scores a text by the words it shares with the question."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.received: list[tuple[dict[str, Any], str | None]] = []
+        self.replies: list[JSONResponse] = []
+
+    async def rerank(self, request: Request) -> JSONResponse:
+        body = json.loads(await request.body())
+        self.received.append((body, request.headers.get("authorization")))
+        if self.replies:
+            return self.replies.pop(0)
+        asked = set(body["query"].split())
+        scores = [len(asked & set(text.split())) / 10 for text in body["documents"]]
+        best = sorted(range(len(scores)), key=lambda index: -scores[index])[: body["top_n"]]
+        return JSONResponse({"results": [{"index": index, "relevance_score": scores[index]} for index in best]})
+
+
+@pytest.fixture
+def endpoint(loopback: Loopback) -> Iterator[Endpoint]:
+    made = Endpoint(loopback.url + "/rerank")
+    route = Route("/v1/rerank", made.rerank, methods=["POST"])
+    loopback.application.router.routes.append(route)
+    yield made
+    loopback.application.router.routes.remove(route)
+
+
+def rerank(settings: RerankSettings, limit: int = 2) -> list[tuple[int, float]]:
+    async def ask() -> list[tuple[int, float]]:
+        async with open_reranker(settings) as reranker:
+            return await reranker.rerank("Who closed Station 14 in the flood", TEXTS, limit)
+
+    return asyncio.run(ask())
+
+
+def of(endpoint: Endpoint, provider: str = "http") -> RerankSettings:
+    return RerankSettings.model_validate(
+        {"provider": provider, "model": "rerank-1", "url": endpoint.url, "max_retries": 1}
+    )
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable"), [("cohere", "COHERE_API_KEY"), ("jina", "JINA_API_KEY"), ("http", "RERANK_API_KEY")]
+)
+def test_an_endpoint(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, provider: str, variable: str) -> None:
+    monkeypatch.setenv(variable, "secret-key")
+    assert rerank(of(endpoint, provider)) == [(1, 0.5), (0, 0.0)]
+    body, authorization = endpoint.received[0]
+    assert body == {
+        "model": "rerank-1",
+        "query": "Who closed Station 14 in the flood",
+        "documents": list(TEXTS),
+        "top_n": 2,
+    }
+    assert authorization == "Bearer secret-key"
+
+
+def test_no_key_no_header(endpoint: Endpoint) -> None:
+    rerank(of(endpoint))
+    assert endpoint.received[0][1] is None
+
+
+def test_what_may_pass_is_tried_again(endpoint: Endpoint) -> None:
+    endpoint.replies = [JSONResponse({}, 503)]
+    assert len(rerank(of(endpoint))) == 2
+    endpoint.replies = [JSONResponse({}, 503), JSONResponse({}, 429)]
+    with pytest.raises(TransientProviderError, match="429"):
+        rerank(of(endpoint))
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (JSONResponse({"message": "bad key secret-key"}, 401), ProviderAccessError),
+        (JSONResponse({"results": "none"}), PermanentProviderError),
+        (JSONResponse({"results": [{"index": 9, "relevance_score": 1.0}]}), PermanentProviderError),
+        (JSONResponse({"message": "no"}, 404), PermanentProviderError),
+    ],
+)
+def test_what_will_not_pass(endpoint: Endpoint, reply: JSONResponse, error: type[Exception]) -> None:
+    endpoint.replies = [reply]
+    with pytest.raises(error) as raised:
+        rerank(of(endpoint))
+    assert "secret" not in str(raised.value)
+    assert len(endpoint.received) == 1
+
+
+def test_nobody_there() -> None:
+    settings = RerankSettings(provider="http", url=f"http://127.0.0.1:{unused_port()}", max_retries=0)
+    with pytest.raises(TransientProviderError, match=r"check rerank\.url"):
+        rerank(settings)
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match=r"rerank\.url is not set"):
+        rerank(RerankSettings(provider="http"))
+    with pytest.raises(ProviderAccessError, match=r"rerank\.url is not a URL"):
+        rerank(RerankSettings(provider="http", url="http://localhost:port"))
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(SettingsError, match=r"pip install lightrag-dagster\[rerank\]"):
+        rerank(RerankSettings(provider="local", model="any"))
+
+
+class CrossEncoder:
+    """Stands for that of sentence-transformers: scores a pair by the words it shares."""
+
+    def __init__(self, model: str) -> None:
+        if model == "unknown":
+            raise OSError("no such model")
+
+    def predict(self, pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
+        return np.array([len(set(query.split()) & set(text.split())) for query, text in pairs])
+
+
+def test_a_cross_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = ModuleType("sentence_transformers")
+    package.CrossEncoder = CrossEncoder  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", package)
+    assert rerank(RerankSettings(provider="local", model="any")) == [(1, 5), (0, 0)]
+    with pytest.raises(PermanentProviderError, match=r"rerank\.model cannot be loaded"):
+        rerank(RerankSettings(provider="local", model="unknown"))
+
+
+@pytest.fixture
+def knowledge(published_home: Path, endpoint: Endpoint) -> Iterator[KnowledgeBase]:
+    settings = load_settings(home=published_home, rerank=of(endpoint))
+    with KnowledgeBase.open(settings=settings) as opened:
+        yield opened
+
+
+def test_chunks_come_in_the_order_of_the_reranker(knowledge: KnowledgeBase, endpoint: Endpoint) -> None:
+    question = "What opened in Bergen? The office"
+    options: Any = {"mode": "naive", "cosine_threshold": -1}
+    found = knowledge.retrieve(question, **options)
+    scores = [chunk.rerank_score for chunk in found.chunks if chunk.rerank_score is not None]
+    assert len(scores) == len(found.chunks)
+    assert scores == sorted(scores, reverse=True)
+    assert found.chunks[0].path == "bergen/notes.txt"
+    (step,) = [step for step in found.steps if step.name == "rerank"]
+    assert step.notes["kept"] == len(found.chunks)
+    few = knowledge.retrieve(question, **options, min_rerank_score=0.2)
+    assert 0 < len(few.chunks) < len(found.chunks)
+    plain = knowledge.retrieve(question, **options, rerank=False)
+    assert all(chunk.rerank_score is None for chunk in plain.chunks)
+    assert len(endpoint.received) == 2
+
+
+def test_a_failing_reranker_changes_nothing(knowledge: KnowledgeBase, endpoint: Endpoint) -> None:
+    endpoint.replies = [JSONResponse({}, 404)]
+    found = knowledge.retrieve("What opened in Bergen?", mode="naive")
+    assert found == knowledge.retrieve("What opened in Bergen?", mode="naive", rerank=False)
+    assert any("error" in step.notes for step in found.steps)

@@ -1,0 +1,30 @@
+import pytest
+
+from lightrag_dagster.settings import PriceSettings
+from lightrag_dagster.spending.prices import FREE, Price, price_of
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted"),
+    [
+        ("gpt-4o-mini", Price(0.15, 0.075, 0.6)),
+        ("gpt-4o-mini-2024-07-18", Price(0.15, 0.075, 0.6)),
+        ("openai/gpt-4o-mini", Price(0.15, 0.075, 0.6)),
+        ("gpt-4o", Price(2.5, 1.25, 10.0)),
+        ("llama3.3", Price(0, 0, 0, known=False)),
+        ("mine", Price(1.0, 1.0, 2.0)),
+    ],
+)
+def test_a_model_has_its_own_price_or_that_of_its_family(model: str, wanted: Price) -> None:
+    own = {"mine": PriceSettings(input=1.0, output=2.0)}
+    assert price_of("openai", model, own) == wanted
+
+
+def test_the_users_price_wins_and_offline_is_free() -> None:
+    own = {"gpt-4o": PriceSettings(input=1.0, cached_input=0.1, output=2.0)}
+    assert price_of("openai", "gpt-4o", own) == Price(1.0, 0.1, 2.0)
+    assert price_of("offline", "gpt-4o", own) == FREE
+
+
+def test_cached_tokens_are_among_the_input_tokens() -> None:
+    assert Price(2.0, 0.5, 8.0).of(1_000_000, 500_000, 400_000) == pytest.approx(1.2 + 0.2 + 4.0)

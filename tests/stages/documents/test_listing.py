@@ -1,0 +1,146 @@
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.stages.documents.listing import ListedFile, list_files, listing_signature
+from lightrag_dagster.stages.documents.sources import Source
+
+
+def write(folder: Path, *paths: str) -> None:
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(path)
+
+
+def listing(folder: Path, glob: str = "**/*") -> list[ListedFile]:
+    return list_files(Source("s", folder, glob))
+
+
+def refusals(folder: Path) -> dict[str, str | None]:
+    return {listed.path: listed.refused for listed in listing(folder)}
+
+
+def test_files_are_sorted_by_path_and_hidden_ones_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "b.md", "a/z.txt", "a.html", ".hidden.md", ".git/x.md", "c/.d/e.md", "Z.MD")
+    (tmp_path / "empty").mkdir()
+    os.utime(tmp_path / "b.md", ns=(0, 1_700_000_000_123_456_789))
+    found = listing(tmp_path)
+    assert [listed.path for listed in found] == ["Z.MD", "a.html", "a/z.txt", "b.md"]
+    assert {listed.refused for listed in found} == {None}
+    assert found[3].size == 4
+    assert found[3].file.read_text() == "b.md"
+    assert found[3].modified_at == datetime(2023, 11, 14, 22, 13, 20, 123456, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("glob", "expected"),
+    [
+        ("**/*", ["a.md", "a.txt", "d/a.md", "d/e/a.md"]),
+        ("**", ["a.md", "a.txt", "d/a.md", "d/e/a.md"]),
+        ("*", ["a.md", "a.txt"]),
+        ("**/*.md", ["a.md", "d/a.md", "d/e/a.md"]),
+        ("*/*.md", ["d/a.md"]),
+        ("d/**", ["d/a.md", "d/e/a.md"]),
+        ("d/**/a.md", ["d/a.md", "d/e/a.md"]),
+        ("**/e/*", ["d/e/a.md"]),
+        ("?.[mt]*", ["a.md", "a.txt"]),
+        ("*.MD", []),
+        ("../*", []),
+    ],
+)
+def test_glob(tmp_path: Path, glob: str, expected: list[str]) -> None:
+    write(tmp_path, "a.md", "a.txt", "d/a.md", "d/e/a.md")
+    assert [listed.path for listed in listing(tmp_path, glob)] == expected
+
+
+def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> None:
+    write(tmp_path, "image.PNG", "Makefile", "line\nbreak.md", "good.md")
+    (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("")
+    os.mkfifo(tmp_path / "pipe.txt")
+    supported = "supported are .htm, .html, .markdown, .md, .txt"
+    unfit = "path holds control characters or is not UTF-8; rename it"
+    assert refusals(tmp_path) == {
+        "Makefile": f"unsupported file type (without suffix); {supported}",
+        "caf\\udce9.txt": unfit,
+        "good.md": None,
+        "image.PNG": f"unsupported file type (.png); {supported}",
+        "line\\nbreak.md": unfit,
+        "pipe.txt": "not a regular file",
+    }
+
+
+def test_links_stay_inside_the_source(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    write(tmp_path, "secret.md", "private/secret.md", "source/real.md", "source/folder/x.md")
+    links = {
+        "inside.md": source / "real.md",
+        "outside.md": tmp_path / "secret.md",
+        "relative.md": Path("../secret.md"),
+        "private": tmp_path / "private",
+        "loop": source,
+        "twice": source / "folder",
+        "self.md": source / "self.md",
+        "gone.md": source / "missing.md",
+        "type.md": source / "folder" / "image.png",
+    }
+    write(source, "folder/image.png")
+    for name, target in links.items():
+        (source / name).symlink_to(target)
+    out = "symbolic link that leads out of the source"
+    found = refusals(source)
+    assert found.pop("folder/image.png")
+    assert found == {
+        "folder/x.md": None,
+        "gone.md": "symbolic link that leads nowhere: No such file or directory",
+        "inside.md": None,
+        "outside.md": out,
+        "private": out,
+        "real.md": None,
+        "relative.md": out,
+        "self.md": "symbolic link that leads nowhere: Too many levels of symbolic links",
+        "type.md": None,
+    }
+
+
+def test_a_sibling_folder_with_the_same_prefix_is_outside(tmp_path: Path) -> None:
+    write(tmp_path, "source-private/secret.md", "source/real.md")
+    (tmp_path / "source" / "link.md").symlink_to(tmp_path / "source-private" / "secret.md")
+    assert refusals(tmp_path / "source")["link.md"] == "symbolic link that leads out of the source"
+
+
+def test_the_source_folder_may_itself_be_a_link(tmp_path: Path) -> None:
+    write(tmp_path, "real/a.md")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert refusals(tmp_path / "link") == {"a.md": None}
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, "file")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name, reason in {"missing": "No such file", "file": "Not a directory", "loop": "[Tt]oo many levels"}.items():
+        with pytest.raises(SourceError, match=f"source 's': .*{name} cannot be listed: {reason}"):
+            listing(tmp_path / name)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+def test_an_unreadable_sub_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0)
+    with pytest.raises(SourceError, match="Permission denied"):
+        listing(tmp_path)
+
+
+def test_the_signature_changes_when_a_file_is_touched(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.md")
+    first = listing_signature(listing(tmp_path))
+    assert listing_signature(listing(tmp_path)) == first
+
+    status = (tmp_path / "a.md").stat()
+    (tmp_path / "a.md").write_text("A.md")  # the same size, and the same modification time set back
+    os.utime(tmp_path / "a.md", ns=(status.st_atime_ns, status.st_mtime_ns))
+    second = listing_signature(listing(tmp_path))
+    (tmp_path / "b.md").rename(tmp_path / "c.md")
+    third = listing_signature(listing(tmp_path))
+    assert len({first, second, third}) == 3

@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.settings import Settings, SourceSettings
+from lightrag_dagster.stages.documents.sources import Source, find_sources
+
+
+@pytest.fixture(autouse=True)
+def no_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def settings(folder: Path, **named: SourceSettings) -> Settings:
+    return Settings(sources=folder, named_sources=named)
+
+
+def test_sub_folders_and_named_sources_in_order_of_name(tmp_path: Path) -> None:
+    for name in ("news", "archive", ".hidden"):
+        (tmp_path / "sources" / name).mkdir(parents=True)
+    (tmp_path / "sources" / "stray.txt").write_text("not a source")
+    named = {
+        "manuals": SourceSettings(uri=str(tmp_path / "m"), glob="*.md"),
+        "web": SourceSettings(uri=(tmp_path / "a b").as_uri()),
+    }
+    found = find_sources(settings(tmp_path / "sources", **named))
+    assert list(found.items()) == [
+        ("archive", Source("archive", tmp_path / "sources" / "archive", "**/*")),
+        ("manuals", Source("manuals", tmp_path / "m", "*.md")),
+        ("news", Source("news", tmp_path / "sources" / "news", "**/*")),
+        ("web", Source("web", tmp_path / "a b", "**/*")),
+    ]
+
+
+def test_no_sources_is_not_an_error(tmp_path: Path) -> None:
+    (tmp_path / "sources").mkdir()
+    assert find_sources(settings(tmp_path / "sources")) == {}
+
+
+def test_a_missing_folder_is_an_error_unless_only_named_sources_are_wanted(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"missing cannot be listed: No such file.*LIGHTRAG_SOURCES"):
+        find_sources(settings(tmp_path / "missing", a=SourceSettings(uri="x")))
+    with pytest.raises(SourceError, match="sources cannot be listed"):
+        find_sources(Settings())
+    assert list(find_sources(Settings(named_sources={"a": SourceSettings(uri="x")}))) == ["a"]
+
+
+def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SourceError, match="Not a directory"):
+        find_sources(settings(tmp_path / "file"))
+
+
+def test_a_name_used_twice_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "sources" / "a").mkdir(parents=True)
+    with pytest.raises(SourceError, match="'a' is both a folder"):
+        find_sources(settings(tmp_path / "sources", a=SourceSettings(uri="elsewhere")))
+
+
+@pytest.mark.parametrize("name", ["a...b", "a\nb", "a\tb", "a\x00b", " a", "é" * 40, "a\udce9"])
+def test_a_folder_whose_name_cannot_be_a_partition_key_is_named(tmp_path: Path, name: str) -> None:
+    named = {name: SourceSettings(uri="some/folder")}
+    (tmp_path / "sources").mkdir()
+    with pytest.raises(SourceError, match=r"source name .* rename the folder or source 'some/folder'"):
+        find_sources(settings(tmp_path / "sources", **named))
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".a", "a/b"])
+def test_a_name_that_would_be_another_path_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "sources").mkdir()
+    with pytest.raises(SourceError, match="source name"):
+        find_sources(settings(tmp_path / "sources", **{name: SourceSettings(uri="x")}))
+
+
+@pytest.mark.parametrize("name", ["a b", "a,b", "a|b", "日本語", "a..b", "[a]"])
+def test_other_names_are_fine(tmp_path: Path, name: str) -> None:
+    (tmp_path / "sources" / name).mkdir(parents=True)
+    assert list(find_sources(settings(tmp_path / "sources"))) == [name]
+
+
+@pytest.mark.parametrize(
+    "uri", ["s3://bucket/docs", "https://example.org/docs", "file://host/docs", "//[a", "~no-such-user/docs"]
+)
+def test_a_uri_that_is_no_folder_is_refused(tmp_path: Path, uri: str) -> None:
+    (tmp_path / "sources").mkdir()
+    with pytest.raises(SourceError, match="is not a folder"):
+        find_sources(settings(tmp_path / "sources", a=SourceSettings(uri=uri)))

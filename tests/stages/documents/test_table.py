@@ -1,0 +1,176 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lightrag_dagster.core import identity, progress
+from lightrag_dagster.schemas import RAW_DOCUMENTS
+from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.stages.documents.table import read_documents
+
+SETTINGS = DocumentSettings(max_bytes=1000)
+
+
+def read(folder: Path, previous: pa.Table | None = None, between: Callable[[], object] = lambda: None) -> pa.Table:
+    """List the folder, do what happens in between, then read what was listed."""
+    files = list_files(Source("s", folder, "**/*"))
+    between()
+    return read_documents("s", files, previous, SETTINGS)
+
+
+def rows(table: pa.Table) -> dict[str, dict[str, Any]]:
+    return {row["path"]: row for row in table.to_pylist()}
+
+
+def test_a_document_becomes_a_row(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "guide.md").write_text("# Guide\n\nText &amp; more\n")
+    table = read(tmp_path)
+    assert table.schema.equals(RAW_DOCUMENTS)
+    content = "# Guide\n\nText & more"
+    [row] = table.to_pylist()
+    assert row.pop("modified_at").timestamp() == pytest.approx((tmp_path / "a" / "guide.md").stat().st_mtime)
+    assert row == {
+        "source": "s",
+        "doc_id": identity.document_id("s", "a/guide.md"),
+        "path": "a/guide.md",
+        "title": "Guide",
+        "content": content,
+        "content_hash": identity.text_digest(content),
+        "content_length": len(content),
+        "summary": content,
+        "media_type": "text/markdown",
+        "status": "processed",
+        "duplicate_of": None,
+        "error": None,
+    }
+
+
+@pytest.mark.parametrize(("length", "summary"), [(250, "é" * 250), (251, "é" * 250 + "...")])
+def test_the_summary_is_the_first_250_characters(tmp_path: Path, length: int, summary: str) -> None:
+    (tmp_path / "a.txt").write_text("é" * length)
+    assert rows(read(tmp_path))["a.txt"]["summary"] == summary
+
+
+def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "big.txt").write_text("x" * 1001)
+    (tmp_path / "blank.md").write_text(" \n\t\x00 &nbsp;")
+    (tmp_path / "edge.txt").write_text("x" * 1000)
+    (tmp_path / "image.png").write_bytes(b"\x89PNG")
+    (tmp_path / "link.md").symlink_to("/etc/hostname")
+    found = rows(read(tmp_path))
+    assert {path: (row["status"], row["error"], row["media_type"]) for path, row in found.items()} == {
+        "bad.txt": (
+            "failed",
+            "not valid UTF-8: unexpected end of data at byte 3; save the file as UTF-8",
+            "text/plain",
+        ),
+        "big.txt": ("failed", "larger than documents.max_bytes = 1000", "text/plain"),
+        "blank.md": ("empty", None, "text/markdown"),
+        "edge.txt": ("processed", None, "text/plain"),
+        "image.png": (
+            "failed",
+            "unsupported file type (.png); supported are .htm, .html, .markdown, .md, .txt",
+            "application/octet-stream",
+        ),
+        "link.md": ("failed", "symbolic link that leads out of the source", "text/markdown"),
+    }
+    for row in found.values():
+        if row["status"] != "processed":
+            assert (row["content"], row["content_hash"], row["content_length"], row["summary"]) == ("", "", 0, "")
+            assert row["title"] == row["path"]
+
+
+def test_a_duplicate_names_the_document_with_the_smallest_path_and_keeps_its_text(tmp_path: Path) -> None:
+    for path, text in {"b.txt": "same", "a.md": " same\n", "c.txt": "same", "d.txt": "other"}.items():
+        (tmp_path / path).write_text(text)
+    found = rows(read(tmp_path))
+    original = identity.document_id("s", "a.md")
+    assert {path: (row["status"], row["duplicate_of"], row["content"]) for path, row in found.items()} == {
+        "a.md": ("processed", None, "same"),
+        "b.txt": ("duplicate", original, "same"),
+        "c.txt": ("duplicate", original, "same"),
+        "d.txt": ("processed", None, "other"),
+    }
+
+
+def test_empty_documents_are_not_duplicates_of_each_other(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("")
+    (tmp_path / "b.txt").write_text(" ")
+    assert [row["status"] for row in read(tmp_path).to_pylist()] == ["empty", "empty"]
+
+
+def test_a_read_error_keeps_the_last_good_row_as_stale(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Good\n\ntext")
+    (tmp_path / "b.md").write_text("other")
+    first = read(tmp_path)
+    (tmp_path / "new.md").write_text("never read before")
+
+    def vanish() -> None:
+        for name in ("a.md", "new.md"):
+            (tmp_path / name).unlink()
+
+    second = read(tmp_path, first, between=vanish)
+    error = "cannot be read: No such file or directory"
+    expected = rows(first)["a.md"] | {"status": "stale", "error": error}
+    assert rows(second)["a.md"] == expected
+    assert rows(second)["b.md"] == rows(first)["b.md"]
+    assert (rows(second)["new.md"]["status"], rows(second)["new.md"]["error"]) == ("failed", error)
+
+    (tmp_path / "a.md").write_text("seen by the listing, gone again")
+    third = read(tmp_path, second, between=(tmp_path / "a.md").unlink)
+    assert rows(third)["a.md"] == expected
+
+    (tmp_path / "a.md").write_text("back again")
+    assert rows(read(tmp_path, third))["a.md"]["status"] == "processed"
+
+
+def test_a_file_that_became_unusable_is_failed_not_stale(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("good")
+    first = read(tmp_path)
+    (tmp_path / "a.md").write_bytes(b"\xff\x00")
+    assert rows(read(tmp_path, first))["a.md"]["status"] == "failed"
+
+
+def test_a_stale_row_is_judged_for_duplicates_anew(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("same")
+    (tmp_path / "b.md").write_text("same")
+    first = read(tmp_path)
+    second = rows(read(tmp_path, first, between=(tmp_path / "b.md").unlink))
+    assert (second["b.md"]["status"], second["b.md"]["duplicate_of"]) == ("stale", second["a.md"]["doc_id"])
+
+    (tmp_path / "a.md").write_text("changed")
+    (tmp_path / "b.md").write_text("same")
+    third = rows(read(tmp_path, first, between=(tmp_path / "b.md").unlink))
+    assert (third["b.md"]["status"], third["b.md"]["duplicate_of"]) == ("stale", None)
+
+
+def test_rows_do_not_depend_on_where_the_source_lies(tmp_path: Path) -> None:
+    tables = []
+    for name in ("here", "there"):
+        folder = tmp_path / name
+        folder.mkdir()
+        for path, data in {"a.md": b"# A", "b.txt": b"\xff", "c.bin": b"", "d.html": b"<p>", "e.md": b"e"}.items():
+            (folder / path).write_bytes(data)
+        (folder / "link.md").symlink_to(folder / "missing.md")
+        tables.append(read(folder, between=(folder / "e.md").unlink).drop_columns("modified_at"))
+    assert tables[0].equals(tables[1])
+    assert str(tmp_path) not in str(tables[0].to_pylist())
+
+
+def test_progress_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("a")
+    (tmp_path / "b.md").write_text("b")
+    reports: list[tuple[str, int, int]] = []
+    with progress.listening(lambda *report: reports.append(report)):
+        read(tmp_path)
+    assert reports == [("documents", 1, 2), ("documents", 2, 2)]
+
+
+def test_no_files_is_an_empty_table(tmp_path: Path) -> None:
+    assert read(tmp_path).equals(RAW_DOCUMENTS.empty_table())

@@ -1,0 +1,435 @@
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lightrag_dagster.core import progress
+from lightrag_dagster.core.identity import chunk_id, extraction_key
+from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Usage
+from lightrag_dagster.errors import (
+    LightRAGError,
+    OutputLimitError,
+    PermanentProviderError,
+    ProviderAccessError,
+    TransientProviderError,
+)
+from lightrag_dagster.models.stored import StoredChatModel
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
+from lightrag_dagster.settings import ExtractionSettings
+from lightrag_dagster.stages.extraction.extractions import extract, extraction_fingerprint, needs_retry
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.stages.prompts.fencing import last_fenced
+from lightrag_dagster.stages.prompts.requests import extraction_request
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.tables import SourceTables
+from tests.models.models import ScriptedChatModel
+
+PROMPTS = load_prompts(None)
+DONE = "<|COMPLETE|>"
+
+
+def entity(name: str, description: str = "It is.") -> str:
+    return f"entity<|#|>{name}<|#|>Concept<|#|>{description}\n"
+
+
+def chunks(*contents: str, heading: str | None = None) -> pa.Table:
+    """Return a document whose chunks have these contents."""
+    rows = [
+        {
+            "source": "s",
+            "chunk_id": chunk_id(content, heading),
+            "doc_id": "doc-1",
+            "path": "a.md",
+            "chunk_index": index,
+            "content": content,
+            "tokens": 1,
+            "char_start": 0,
+            "char_end": 1,
+            "heading": heading,
+        }
+        for index, content in enumerate(contents)
+    ]
+    return pa.Table.from_pylist(rows, schema=CHUNKS)
+
+
+def run(
+    table: pa.Table,
+    model: ChatModel,
+    previous: pa.Table | None = None,
+    *,
+    concurrency: int = 4,
+    fingerprint: str = "f1",
+    retry_failed: bool = False,
+    longer_outputs: Sequence[int] = (),
+    count_tokens: Callable[[str], int] = len,
+    **settings: Any,
+) -> pa.Table:
+    return asyncio.run(
+        extract(
+            "s",
+            table,
+            model,
+            PROMPTS,
+            ExtractionSettings(**settings),
+            fingerprint,
+            concurrency,
+            previous,
+            count_tokens=count_tokens,
+            longer_outputs=longer_outputs,
+            retry_failed=retry_failed,
+        )
+    )
+
+
+def asked_for(request: ChatRequest) -> str:
+    """Return the text of the chunk that a request is about."""
+    text = last_fenced(request.messages[1].content)
+    assert text is not None
+    return text
+
+
+def by_round(*answers: str | ChatResponse | Exception) -> Callable[[ChatRequest], str | ChatResponse]:
+    """Answer the first round with the first answer, and so on; an exception is raised."""
+
+    def answer(request: ChatRequest) -> str | ChatResponse:
+        chosen = answers[(len(request.messages) - 2) // 2]
+        if isinstance(chosen, Exception):
+            raise chosen
+        return chosen
+
+    return answer
+
+
+def test_a_row_says_all_about_a_chunk() -> None:
+    first, second = entity("Ant") + DONE, DONE
+    model = ScriptedChatModel(
+        by_round(ChatResponse(first, "stop", 100, 20, 0, 0.5), ChatResponse(second, "stop", 150, 2, 90, 0.25))
+    )
+    rows = run(chunks("Ants."), model)
+    key = chunk_id("Ants.", None)
+    assert rows.schema.equals(EXTRACTIONS, check_metadata=True)
+    assert rows.to_pylist() == [
+        {
+            "source": "s",
+            "chunk_id": key,
+            "extraction_key": extraction_key(key, "f1"),
+            "model": "scripted",
+            "responses": [first, second],
+            "rounds": 2,
+            "status": "ok",
+            "error": None,
+            "error_kind": None,
+            "finish_reason": "stop",
+            "input_tokens": 250,
+            "cached_input_tokens": 90,
+            "output_tokens": 22,
+            "cost_usd": 0.75,
+        }
+    ]
+
+
+def test_the_request_holds_heading_and_language() -> None:
+    model = ScriptedChatModel(lambda request: DONE)
+    run(chunks("Ants.", heading="Part > Insects"), model, language="Latin")
+    first = model.requests[0]
+    assert "\nSection: Part > Insects\n" in first.messages[1].content
+    assert asked_for(first) == "Ants."
+    assert all("Latin" in message.content for message in first.messages)
+
+
+def test_each_distinct_chunk_is_asked_once_in_canonical_order_and_rows_are_sorted() -> None:
+    model = ScriptedChatModel(lambda request: DONE)
+    table = chunks("b", "a", "b", "c", "a")
+    rows = run(table.take([4, 3, 2, 1, 0]), model, concurrency=1, gleaning=0)
+    assert [asked_for(request) for request in model.requests] == ["b", "a", "c"]
+    ids = rows["chunk_id"].to_pylist()
+    assert ids == sorted(chunk_id(text, None) for text in "abc")
+
+
+def test_no_chunks_are_no_rows() -> None:
+    rows = run(chunks(), ScriptedChatModel(lambda request: pytest.fail("asked")))
+    assert rows.num_rows == 0
+    assert rows.schema.equals(EXTRACTIONS)
+
+
+@pytest.mark.parametrize(
+    ("gleaning", "answers", "rounds"),
+    [
+        (0, [entity("A")], 1),
+        (1, [entity("A"), entity("B"), entity("C")], 2),
+        (3, [entity("A"), entity("B"), DONE, entity("C")], 3),
+        (3, [entity("A"), entity("A"), entity("C")], 2),
+        (3, [entity("A"), entity("A", "A longer description."), DONE, entity("C")], 3),
+        (2, [DONE, entity("A"), entity("B"), entity("C")], 3),
+    ],
+)
+def test_gleaning_stops_when_a_round_adds_nothing(gleaning: int, answers: Sequence[str], rounds: int) -> None:
+    model = ScriptedChatModel(by_round(*answers))
+    row = run(chunks("Text."), model, gleaning=gleaning).to_pylist()[0]
+    assert row["responses"] == list(answers[:rounds])
+    assert row["rounds"] == rounds == len(model.requests)
+    assert row["status"] == "ok"
+
+
+def test_gleaning_that_would_be_too_long_is_skipped() -> None:
+    model = ScriptedChatModel(by_round(entity("A"), entity("B")))
+    counted = 0
+
+    def count(text: str) -> int:
+        nonlocal counted
+        counted += 1
+        return 100
+
+    assert run(chunks("Text."), model, count_tokens=count, max_gleaning_tokens=399)["rounds"].to_pylist() == [1]
+    assert counted == 4
+    assert run(chunks("Text."), model, count_tokens=count, max_gleaning_tokens=400)["rounds"].to_pylist() == [2]
+    counted = 0
+    assert run(chunks("Text."), model, count_tokens=count, max_gleaning_tokens=0)["rounds"].to_pylist() == [2]
+    assert run(chunks("Text."), model, count_tokens=count, max_gleaning_tokens=50_000)["rounds"].to_pylist() == [2]
+    assert counted == 0
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+def test_an_answer_cut_short_in_any_round_makes_the_row_truncated(cut: int) -> None:
+    answers = [ChatResponse(entity("A"), "stop"), ChatResponse(entity("B"), "stop")]
+    answers[cut] = ChatResponse(entity("C") + "entity<|#|>Half", "length")
+    row = run(chunks("Text."), ScriptedChatModel(by_round(*answers))).to_pylist()[0]
+    assert row["status"] == "truncated"
+    assert row["finish_reason"] == answers[1].finish_reason
+    assert row["responses"] == [answer.text for answer in answers]
+
+
+@pytest.mark.parametrize("failure", [PermanentProviderError("too long"), TransientProviderError("try later")])
+@pytest.mark.parametrize("in_round", [0, 1])
+def test_a_chunk_fails_alone(failure: Exception, in_round: int) -> None:
+    def answer(request: ChatRequest) -> str:
+        if asked_for(request) == "bad" and (len(request.messages) - 2) // 2 == in_round:
+            raise failure
+        return entity("A")
+
+    rows = {row["chunk_id"]: row for row in run(chunks("a", "bad", "c"), ScriptedChatModel(answer)).to_pylist()}
+    bad = rows.pop(chunk_id("bad", None))
+    assert [row["status"] for row in rows.values()] == ["ok", "ok"]
+    assert (bad["status"], bad["error"]) == ("ok" if in_round else "failed", str(failure))
+    assert bad["responses"] == [entity("A")] * in_round
+    assert (bad["rounds"], bad["input_tokens"]) == (in_round, 10 * in_round)
+
+
+def test_a_run_that_cannot_succeed_stops_at_once_and_keeps_what_arrived(tmp_path: Path) -> None:
+    credit = iter([DONE] * 5)
+
+    def answer(request: ChatRequest) -> str:
+        bought = next(credit, None)
+        if bought is None:
+            raise ProviderAccessError("the quota is used up")
+        return bought
+
+    model = ScriptedChatModel(answer)
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        with pytest.raises(ProviderAccessError, match="quota") as raised:
+            run(chunks(*map(str, range(50))), StoredChatModel(model, store, Usage()), gleaning=0, concurrency=2)
+        assert raised.value.__context__ is None
+        assert len(model.requests) <= 8
+        again = ScriptedChatModel(lambda request: DONE)
+        rows = run(chunks(*map(str, range(50))), StoredChatModel(again, store, Usage()), gleaning=0)
+    assert rows.num_rows == 50
+    assert len(again.requests) == 45
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "responses"),
+    [
+        (["I cannot say.", DONE], "ok", [DONE]),
+        (["I cannot say.", entity("A")], "ok", [entity("A")]),
+        (["I cannot say.", "Nor now."], "failed", ["Nor now."]),
+    ],
+)
+def test_an_unusable_answer_is_asked_for_once_more(answers: list[str], status: str, responses: list[str]) -> None:
+    model = ScriptedChatModel(lambda request: answers[request.attempt])
+    row = run(chunks("Text."), model, gleaning=0).to_pylist()[0]
+    assert (row["status"], row["responses"], row["rounds"]) == (status, responses, 1)
+    assert [request.attempt for request in model.requests] == [0, 1]
+    assert model.requests[0].messages == model.requests[1].messages
+    assert row["input_tokens"] == 20
+    assert (row["error"] is not None) is (status == "failed")
+
+
+def test_an_unusable_gleaning_answer_costs_the_chunk_nothing() -> None:
+    model = ScriptedChatModel(by_round(entity("A"), "There is nothing more.", entity("B")))
+    row = run(chunks("Text."), model, gleaning=3).to_pylist()[0]
+    assert (row["status"], row["rounds"], len(model.requests)) == ("ok", 2, 3)
+
+
+def test_an_answer_cut_before_its_first_row_names_the_limit() -> None:
+    model = ScriptedChatModel(lambda request: ChatResponse("Let me think", "length"))
+    row = run(chunks("Text."), model).to_pylist()[0]
+    assert row["status"] == "failed"
+    assert "LIGHTRAG_LLM__MOST_OUTPUT_TOKENS" in row["error"]
+
+
+def test_no_more_chunks_are_in_flight_than_allowed() -> None:
+    model = ScriptedChatModel(lambda request: entity("A"), delay=0.005)
+    run(chunks(*map(str, range(20))), model, concurrency=3)
+    assert model.peak == 3
+    assert len(model.requests) == 40
+
+
+def test_a_slow_chunk_holds_up_no_other() -> None:
+    """Every other chunk goes through both of its rounds while the first still waits for its first answer."""
+
+    class Model(ScriptedChatModel):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            if asked_for(request) == "slow" and len(request.messages) == 2:
+                while len(self.requests) < 20:
+                    await asyncio.sleep(0.001)
+            return await super().complete(request)
+
+    model = Model(lambda request: entity("A"))
+    table = chunks("slow", *map(str, range(10)))
+
+    async def bounded() -> pa.Table:
+        work = extract("s", table, model, PROMPTS, ExtractionSettings(), "f1", 2, count_tokens=len)
+        return await asyncio.wait_for(work, 10)
+
+    assert asyncio.run(bounded()).num_rows == 11
+
+
+def test_a_cache_hit_changes_no_byte(tmp_path: Path) -> None:
+    model = ScriptedChatModel(by_round(ChatResponse(entity("A"), "stop", 11, 7, 3, 0.125), entity("B")))
+    tables = []
+    for _ in range(2):
+        with ResponseStore(tmp_path / "responses.sqlite") as store:
+            stored = StoredChatModel(model, store, Usage())
+            tables.append(run(chunks("a", "b"), stored))
+    assert tables[0].equals(tables[1])
+    assert len(model.requests) == 4
+    assert (stored.usage.calls, stored.usage.stored) == (0, 4)
+
+
+def test_rows_of_the_previous_table_are_kept_where_they_still_hold(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> str:
+        if asked_for(request) == "bad":
+            raise TransientProviderError("later")
+        return entity("A")
+
+    previous = run(chunks("a", "gone", "bad"), ScriptedChatModel(answer))
+    tables = SourceTables(Home(tmp_path))
+    tables.write("extractions", "s", previous, inputs={}, fingerprint="f1")
+    previous = tables.read("extractions", "s")
+    model = ScriptedChatModel(lambda request: entity("A"))
+    now = run(chunks("new", "a", "bad"), model, previous, gleaning=0)
+    assert sorted(asked_for(request) for request in model.requests) == ["bad", "new"]
+    rounds = dict(zip(now["chunk_id"].to_pylist(), now["rounds"].to_pylist(), strict=True))
+    assert rounds == {chunk_id("a", None): 2, chunk_id("bad", None): 1, chunk_id("new", None): 1}
+    assert now["chunk_id"].to_pylist() == sorted(rounds)
+    assert now.schema.equals(EXTRACTIONS, check_metadata=True)
+    model.requests.clear()
+    run(chunks("new", "a", "bad"), model, now, fingerprint="f2", gleaning=0)
+    assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("failure", "retry_failed", "asked"),
+    [
+        (TransientProviderError("later"), False, ["bad"]),
+        (TransientProviderError("later"), True, ["bad"]),
+        (PermanentProviderError("never"), False, []),
+        (PermanentProviderError("never"), True, ["bad"]),
+    ],
+)
+def test_only_what_may_succeed_is_asked_again(failure: LightRAGError, retry_failed: bool, asked: list[str]) -> None:
+    def refuse(request: ChatRequest) -> str:
+        if asked_for(request) == "bad":
+            raise failure
+        return entity("A")
+
+    previous = run(chunks("a", "bad"), ScriptedChatModel(refuse))
+    assert needs_retry(previous, retry_failed=retry_failed) is bool(asked)
+    model = ScriptedChatModel(lambda request: entity("A"))
+    run(chunks("a", "bad"), model, previous, gleaning=0, retry_failed=retry_failed)
+    assert [asked_for(request) for request in model.requests] == asked
+
+
+def test_what_was_cut_off_is_asked_for_again_with_more_room() -> None:
+    def answer(request: ChatRequest) -> ChatResponse:
+        if request.max_output_tokens is None:
+            raise OutputLimitError("all went into thought")
+        whole = request.max_output_tokens == 400
+        return ChatResponse(entity("A") if whole else "entity<|#|>A", "stop" if whole else "length")
+
+    model = ScriptedChatModel(answer)
+    (row,) = run(chunks("a"), model, longer_outputs=(200, 400), gleaning=0).to_pylist()
+    assert [request.max_output_tokens for request in model.requests] == [None, 200, 400]
+    assert (row["status"], row["responses"]) == ("ok", [entity("A")])
+
+    (row,) = run(chunks("a"), model, longer_outputs=(200,), gleaning=0).to_pylist()
+    assert (row["status"], row["finish_reason"]) == ("failed", "length")
+
+
+@pytest.mark.parametrize("refusal", [PermanentProviderError("over the model's limit"), OutputLimitError("thought")])
+def test_what_was_cut_off_stays_where_more_room_gives_nothing(refusal: Exception) -> None:
+    cut_off = ChatResponse(entity("A") + "entity<|#|>B", "length")
+
+    def answer(request: ChatRequest) -> ChatResponse:
+        if request.max_output_tokens is not None:
+            raise refusal
+        return cut_off
+
+    (row,) = run(chunks("a"), ScriptedChatModel(answer), longer_outputs=(200, 400), gleaning=0).to_pylist()
+    assert (row["status"], row["responses"], row["error"]) == ("truncated", [cut_off.text], None)
+
+
+def test_a_round_that_fails_later_costs_only_itself() -> None:
+    def answer(request: ChatRequest) -> str:
+        if len(request.messages) > 2:
+            raise TransientProviderError("busy")
+        return entity("A")
+
+    table = run(chunks("a"), ScriptedChatModel(answer))
+    (row,) = table.to_pylist()
+    assert (row["status"], row["rounds"], row["error"], row["error_kind"]) == ("ok", 1, "busy", "transient")
+    assert needs_retry(table, retry_failed=False)
+
+
+@pytest.mark.parametrize("answer_format", ["json_object", "json_schema"])
+def test_json_answers_are_asked_for_and_read(answer_format: str) -> None:
+    answer = json.dumps({"entities": [{"name": "A", "type": "b", "description": "c"}], "relationships": []})
+    model = ScriptedChatModel(lambda request: answer)
+    (row,) = run(chunks("a"), model, answer_format=answer_format, gleaning=0).to_pylist()
+    assert row["status"] == "ok"
+    (request,) = model.requests
+    assert request.json_answer
+    assert (request.answer_schema is not None) is (answer_format == "json_schema")
+    assert "JSON" in request.messages[0].content
+    assert model.requests[0].messages[1] == extraction_request(PROMPTS, "a", None, "English").messages[1]
+
+
+def test_progress_counts_distinct_chunks() -> None:
+    reports: list[tuple[str, int, int]] = []
+    table = chunks("a", "b", "a")
+    model = ScriptedChatModel(lambda request: DONE)
+    previous = run(chunks("a"), model)
+    with progress.listening(lambda *report: reports.append(report)):
+        run(table, model, previous)
+    assert reports == [("extractions", 1, 2), ("extractions", 2, 2)]
+
+
+def test_the_fingerprint_covers_prompts_settings_and_model(tmp_path: Path) -> None:
+    (tmp_path / "entity_types.md").write_text("- Ship")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "answer_system.md").write_text("As $response_type")
+    plain = ExtractionSettings()
+    base = extraction_fingerprint(PROMPTS, plain, "m")
+    others = [
+        extraction_fingerprint(load_prompts(tmp_path), plain, "m"),
+        extraction_fingerprint(PROMPTS, ExtractionSettings(language="French"), "m"),
+        extraction_fingerprint(PROMPTS, ExtractionSettings(gleaning=0), "m"),
+        extraction_fingerprint(PROMPTS, plain, "n"),
+    ]
+    assert len({base, *others}) == 5
+    assert extraction_fingerprint(load_prompts(tmp_path / "a"), ExtractionSettings(), "m") == base

@@ -1,0 +1,88 @@
+"""From extractions to mentions, through real tables."""
+
+import pyarrow as pa
+import pytest
+
+from lightrag_dagster.schemas import ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENTIONS
+from lightrag_dagster.stages.extraction.mentions import parse_extractions
+
+FIRST = """\
+entity<|#|>Alice<|#|>Person<|#|>An engineer.
+relation<|#|>Alice<|#|>Acme<|#|>work<|#|>She works there.
+entity<|#|>Acme<|#|>Organization<|#|>It makes anvils.
+<|COMPLETE|>"""
+GLEANED = """\
+entity<|#|>Alice<|#|>Person<|#|>An engineer at Acme.
+entity<|#|>Bob<|#|>Person<|#|>A smith.
+relation<|#|>Acme<|#|>Bob<|#|>supply<|#|>He supplies Acme.<|#|>
+<|COMPLETE|>"""
+
+
+def extractions(*rows: tuple[str, str, list[str]]) -> pa.Table:
+    """Return EXTRACTIONS with one row a (chunk, status, responses)."""
+    columns = {
+        "source": ["notes"] * len(rows),
+        "chunk_id": [chunk for chunk, _, _ in rows],
+        "extraction_key": [f"key-{chunk}" for chunk, _, _ in rows],
+        "model": ["m"] * len(rows),
+        "responses": [responses for _, _, responses in rows],
+        "rounds": [len(responses) for _, _, responses in rows],
+        "status": [status for _, status, _ in rows],
+        "error": [None] * len(rows),
+        "error_kind": [None] * len(rows),
+        "cached_input_tokens": [0] * len(rows),
+        "finish_reason": ["stop"] * len(rows),
+        "input_tokens": [0] * len(rows),
+        "output_tokens": [0] * len(rows),
+        "cost_usd": [0.0] * len(rows),
+    }
+    return pa.table(columns, schema=EXTRACTIONS)
+
+
+def test_mentions_of_all_rounds() -> None:
+    entities, relations = parse_extractions(extractions(("c1", "ok", [FIRST, GLEANED]), ("c2", "ok", [FIRST])))
+    assert entities.schema.equals(ENTITY_MENTIONS, check_metadata=True)
+    assert relations.schema.equals(RELATION_MENTIONS, check_metadata=True)
+    assert [tuple(row.values()) for row in entities.to_pylist()] == [
+        ("notes", "c1", "key-c1", 0, "Acme", "organization", "It makes anvils."),
+        ("notes", "c1", "key-c1", 1, "Alice", "person", "An engineer at Acme."),
+        ("notes", "c1", "key-c1", 2, "Bob", "person", "A smith."),
+        ("notes", "c2", "key-c2", 0, "Alice", "person", "An engineer."),
+        ("notes", "c2", "key-c2", 1, "Acme", "organization", "It makes anvils."),
+    ]
+    assert [tuple(row.values()) for row in relations.to_pylist()] == [
+        ("notes", "c1", "key-c1", 0, "Alice", "Acme", "work", "She works there.", 1.0),
+        ("notes", "c1", "key-c1", 1, "Acme", "Bob", "supply", "He supplies Acme.", 1.0),
+        ("notes", "c2", "key-c2", 0, "Alice", "Acme", "work", "She works there.", 1.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "names"),
+    [("ok", ["Alice", "Acme"]), ("truncated", ["Alice"]), ("failed", [])],
+)
+def test_status_decides_what_is_read(status: str, names: list[str]) -> None:
+    cut = FIRST[: FIRST.index(" anvils")]
+    entities, relations = parse_extractions(extractions(("c1", status, [cut])))
+    assert entities["name"].to_pylist() == names
+    assert relations.num_rows == bool(names)
+
+
+def test_a_whole_first_round_of_a_truncated_extraction_is_kept_whole() -> None:
+    entities, _ = parse_extractions(extractions(("c1", "truncated", [FIRST, GLEANED[: GLEANED.index(" smith")]])))
+    assert entities["name"].to_pylist() == ["Acme", "Alice"]
+
+
+def test_nothing_yields_empty_tables() -> None:
+    for table in (extractions(), extractions(("c1", "ok", [])), extractions(("c1", "ok", ["", "No entities."]))):
+        entities, relations = parse_extractions(table)
+        assert entities.equals(ENTITY_MENTIONS.empty_table())
+        assert relations.equals(RELATION_MENTIONS.empty_table())
+
+
+def test_many_chunks_keep_their_order() -> None:
+    rows = [(f"c{number:05}", "ok", [f"entity<|#|>N{number}<|#|>Concept<|#|>d"]) for number in range(9000)]
+    entities, _ = parse_extractions(extractions(*rows))
+    assert entities["chunk_id"].to_pylist() == [chunk for chunk, _, _ in rows]
+    assert entities["name"].to_pylist() == [f"N{number}" for number in range(9000)]
+    assert set(entities["mention_index"].to_pylist()) == {0}

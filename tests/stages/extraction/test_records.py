@@ -1,0 +1,90 @@
+"""From rows to records: field counts, ambiguous rows and placeholders."""
+
+import pytest
+
+from lightrag_dagster.stages.extraction.records import Entity, Relation, interpret, make_entity, make_relation
+from lightrag_dagster.stages.extraction.rows import Kind, Row
+
+BOB = Entity("Bob", "person", "d")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "expected"),
+    [
+        ("entity", ["A", "person", "d"], Entity("A", "person", "d")),
+        ("entity", ["A", "person", "d", ""], Entity("A", "person", "d")),
+        ("entity", ["", "A", "person", "d"], Entity("A", "person", "d")),
+        ("entity", ["A", "person", "d", "8"], Entity("A", "person", "d")),
+        ("entity", ["A", "person", "d", "more", "8"], Entity("A", "person", "d more")),
+        ("entity", ["A", "person", "d", "more", "still more"], None),
+        ("entity", ["A", "person"], None),
+        ("entity", [], None),
+        ("entity", ["A", "B", "k", "d"], Relation("A", "B", "k", "d")),
+        ("entity", ["A", "B", "d", "k", "8"], Relation("A", "B", "k", "d", 8.0)),
+        ("relation", ["A", "B", "k", "d"], Relation("A", "B", "k", "d")),
+        ("relation", ["A", "B", "", "d"], Relation("A", "B", "", "d")),
+        ("relation", ["A", "", "B", "k", "d", ""], Relation("A", "B", "k", "d")),
+        ("relation", ["A", "B", "d", "k", "0.5"], Relation("A", "B", "k", "d", 0.5)),
+        ("relation", ["A", "B", "d", "k", '"7"'], Relation("A", "B", "k", "d", 7.0)),
+        ("relation", ["A", "B", "d", "", "8", ""], Relation("A", "B", "", "d", 8.0)),
+        ("relation", ["A", "B", "k", "d", "high"], None),
+        ("relation", ["A", "B", "d", "8"], None),
+        ("relation", ["A", "B", "d"], None),
+    ],
+)
+def test_field_counts(kind: Kind, fields: list[str], expected: Entity | Relation | None) -> None:
+    entities, relations = interpret([Row(kind, fields)])
+    assert [*entities, *relations] == ([] if expected is None else [expected])
+
+
+@pytest.mark.parametrize(
+    ("second", "others", "is_relation"),
+    [
+        ("Event", [], False),
+        ("Natural Object", [], False),
+        ("Weapon", [], True),
+        ("Weapon", [Row("entity", ["Spear", "weapon", "d"])], False),
+        ("Event", [Row("entity", ["Event", "concept", "d"])], True),
+        ("Bob", [Row("entity", ["Bob", "person", "d"])], True),
+    ],
+)
+def test_an_entity_with_a_fourth_text(second: str, others: list[Row], is_relation: bool) -> None:
+    entities, relations = interpret([Row("entity", ["A", second, "one", "two"]), *others])
+    assert (len(relations) == 1) is is_relation
+    assert ([entity.description for entity in entities if entity.name == "A"] == ["one two"]) is not is_relation
+
+
+def test_records_keep_their_order() -> None:
+    rows = [Row("entity", [name, "person", "d"]) for name in "CAB"]
+    rows.insert(1, Row("entity", ["X", "person", "one", "two"]))
+    assert [entity.name for entity in interpret(rows)[0]] == ["C", "X", "A", "B"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "entity_name",
+            "<entity_name>",
+            "{entity_name}",
+            "{{entity_name}}",
+            "${entity_name}",
+            "[Entity Name]",
+            '"entity_name"',
+        ),
+        *("<source_entity>", "target_name", "entity_name_1", "Name of the entity"),
+    ],
+)
+def test_placeholders_are_no_names(name: str) -> None:
+    assert make_entity(name, "Person", "d") is None
+    assert make_relation(name, "B", "k", "d") is None
+    assert make_relation("A", name, "k", "d") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["Entity", "Source", "Name", "Target", "<div>", "{x}", "Entity Framework", "Source Code"]
+)
+def test_names_that_resemble_placeholders(name: str) -> None:
+    entity = make_entity(name, "Concept", "d")
+    assert entity is not None
+    assert entity.name == name

@@ -1,0 +1,129 @@
+"""Mentions by hand, and what merging them yields."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lightrag_dagster import schemas
+from lightrag_dagster.core import identity
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
+from lightrag_dagster.errors import PermanentProviderError
+from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
+from lightrag_dagster.stages.merging.merge import Merged, merge
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.storage import files
+
+CURRENT = "current-fingerprint"
+NAMES = ["Halden Weir", "halden  weir", '"Halden Weir"', "Marta", "MARTA", "Bergen", "Öre"]
+Row = dict[str, Any]
+
+
+class Summariser:
+    """Answers every summary with the name it was asked about, or fails."""
+
+    identity = "summariser"
+
+    def __init__(self, fails: bool = False) -> None:
+        self.requests: list[ChatRequest] = []
+        self._fails = fails
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        self.requests.append(request)
+        if self._fails:
+            raise PermanentProviderError("refused")
+        return ChatResponse("summary of " + request.messages[-1].content.splitlines()[0])
+
+
+def chunk(source: str, path: str, index: int, chunk_id: str) -> Row:
+    return {
+        "source": source,
+        "chunk_id": chunk_id,
+        "doc_id": identity.document_id(source, path),
+        "path": path,
+        "chunk_index": index,
+        "content": chunk_id,
+        "tokens": 1,
+        "char_start": 0,
+        "char_end": 1,
+        "heading": None,
+        "page": None,
+    }
+
+
+def entity(source: str, chunk_id: str, index: int, name: str, kind: str, text: str, key: str = "k") -> Row:
+    return {
+        "source": source,
+        "chunk_id": chunk_id,
+        "extraction_key": key,
+        "mention_index": index,
+        "name": name,
+        "type": kind,
+        "description": text,
+    }
+
+
+def relation(source: str, chunk_id: str, index: int, src: str, tgt: str, words: str, text: str) -> Row:
+    return {
+        "source": source,
+        "chunk_id": chunk_id,
+        "extraction_key": "k",
+        "mention_index": index,
+        "src": src,
+        "tgt": tgt,
+        "keywords": words,
+        "description": text,
+        "weight": 0.1,
+    }
+
+
+def write(
+    folder: Path, chunks: Sequence[Row], entities: Sequence[Row], relations: Sequence[Row], backwards: bool = False
+) -> list[MergeInput]:
+    """Write the files of every source that has chunks, one version a content."""
+    inputs = []
+    for source in sorted({row["source"] for row in chunks}, reverse=backwards):
+        paths = []
+        for name, schema, rows in (
+            ("chunks", schemas.CHUNKS, chunks),
+            ("entity_mentions", schemas.ENTITY_MENTIONS, entities),
+            ("relation_mentions", schemas.RELATION_MENTIONS, relations),
+        ):
+            own = [row for row in rows if row["source"] == source]
+            path = folder / source / name / f"{identity.digest(own)}.parquet"
+            files.write_parquet(path, pa.Table.from_pylist(own[::-1] if backwards else own, schema))
+            paths.append(path)
+        inputs.append(MergeInput(source, *paths))
+    return inputs
+
+
+def merged_from(
+    inputs: Sequence[MergeInput],
+    folder: Path,
+    model: Summariser,
+    previous: Previous | None = None,
+    **settings: int | str,
+) -> Merged:
+    """Merge, with the rows of every table in order."""
+    merged = asyncio.run(
+        merge(
+            inputs,
+            previous=previous,
+            scratch=folder,
+            extraction_fingerprint=CURRENT,
+            embedder_identity="embedder",
+            model=model,
+            prompts=load_prompts(None),
+            settings=MergingSettings.model_validate(settings),
+            count_tokens=lambda texts: [len(text.split()) for text in texts],
+            max_concurrency=4,
+        )
+    )
+    ordered = {
+        table: getattr(merged, table).sort_by([(key, "ascending") for key in schemas.SORT_KEYS[table]])
+        for table in schemas.MERGED_TABLES
+    }
+    return merged._replace(**ordered)

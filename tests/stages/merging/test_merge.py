@@ -1,0 +1,236 @@
+"""The merge in SQL against the same rules in plain Python, and each rule by itself."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from lightrag_dagster import schemas
+from lightrag_dagster.core import identity
+from lightrag_dagster.stages.merging.merge import Merged
+from tests.stages.merging.tables import CURRENT, NAMES, Row, Summariser, chunk, entity, merged_from, relation, write
+
+
+def run(
+    folder: Path,
+    chunks: Sequence[Row],
+    entities: Sequence[Row],
+    relations: Sequence[Row],
+    model: Summariser | None = None,
+    backwards: bool = False,
+) -> Merged:
+    inputs = write(folder, chunks, entities, relations, backwards)
+    return merged_from(inputs, folder, model or Summariser())
+
+
+mention = st.tuples(
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["c1", "c2", "c3"]),
+    st.sampled_from(NAMES),
+    st.sampled_from(NAMES),
+    st.sampled_from(["person", "place"]),
+    st.sampled_from(["short", "rather longer", "other text ", ""]),
+    st.sampled_from(["flow, gauge", "gauge", "", "repair"]),
+)
+
+
+@hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(mention, max_size=12))
+def test_sql_follows_the_rules_in_any_order(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
+    chunks = [chunk(source, f"{name}.txt", 0, name) for source in "ab" for name in ("c1", "c2", "c3")]
+    entities = [entity(s, c, i, name, kind, text) for i, (s, c, name, _, kind, text, _) in enumerate(rows)]
+    relations = [relation(s, c, i, src, tgt, words, text) for i, (s, c, src, tgt, _, text, words) in enumerate(rows)]
+
+    merged = run(tmp_path_factory.mktemp("merge"), chunks, entities, relations)
+
+    assert merged == run(tmp_path_factory.mktemp("merge"), chunks, entities, relations, backwards=True)
+    assert merged.entities.schema.equals(schemas.ENTITIES)
+    assert merged.relations.schema.equals(schemas.RELATIONS)
+    # A chunk in both sources counts once: under the first source that has mentions of it, at its place in source a.
+    owner = {c: min(s for s, other, *_ in rows if other == c) for _, c, *_ in rows}
+    entities = [row for row in entities if owner[row["chunk_id"]] == row["source"]]
+    relations = [row for row in relations if owner[row["chunk_id"]] == row["source"]]
+    expected_relations = expected_relation_rows(relations)
+    got = {row["relation_id"]: row for row in merged.relations.to_pylist()}
+    assert {key: {name: got[key][name] for name in want} for key, want in expected_relations.items()} == (
+        expected_relations
+    )
+    assert set(got) == set(expected_relations)
+    expected_entities = expected_entity_rows(entities, list(expected_relations.values()))
+    found = {row["entity_id"]: row for row in merged.entities.to_pylist()}
+    assert {key: {name: found[key][name] for name in want} for key, want in expected_entities.items()} == (
+        expected_entities
+    )
+
+
+def expected_relation_rows(relations: list[Row]) -> dict[str, Row]:
+    groups: dict[str, list[Row]] = {}
+    for row in relations:
+        first, second = identity.entity_id(row["src"]), identity.entity_id(row["tgt"])
+        if first != second:
+            groups.setdefault(identity.relation_id(first, second), []).append(row)
+    expected = {}
+    for key, rows in groups.items():
+        texts = {row["description"].strip() for row in rows} - {""}
+        words = {word.strip() for row in rows for word in row["keywords"].split(",")} - {""}
+        ends = sorted({identity.entity_id(name) for name in (rows[0]["src"], rows[0]["tgt"])})
+        expected[key] = {
+            "src_id": ends[0],
+            "tgt_id": ends[1],
+            "keywords": ",".join(sorted(words)),
+            "weight": sum(row["weight"] for row in rows),
+            "mention_count": len(rows),
+            "chunk_ids": sorted({row["chunk_id"] for row in rows}),
+            "sources": ["a", "b"],
+        }
+        if texts:
+            expected[key]["description"] = "<SEP>".join(sorted(texts, key=lambda text: (-len(text), text)))
+    return expected
+
+
+def expected_entity_rows(entities: list[Row], relations: list[Row]) -> dict[str, Row]:
+    groups: dict[str, list[Row]] = {}
+    for row in entities:
+        groups.setdefault(identity.entity_id(row["name"]), []).append(row)
+    degree = Counter(end for row in relations for end in (row["src_id"], row["tgt_id"]))
+    expected = {}
+    for key, rows in groups.items():
+        names, kinds = Counter(row["name"] for row in rows), Counter(row["type"] for row in rows)
+        texts = {row["description"].strip() for row in rows} - {""}
+        name = min(names, key=lambda one: (-names[one], one.encode()))
+        joined = "<SEP>".join(sorted(texts, key=lambda text: (-len(text), text)))
+        expected[key] = {
+            "name": name,
+            "type": min(kinds, key=lambda one: (-kinds[one], one)),
+            "description": joined or f"Entity {name}",
+            "mention_count": len(rows),
+            "degree": degree[key],
+            "chunk_ids": sorted({row["chunk_id"] for row in rows}),
+            "file_paths": sorted({f"{source}/{row['chunk_id']}.txt" for source in "ab" for row in rows}),
+        }
+    return expected
+
+
+def test_an_endpoint_that_only_relations_name_becomes_an_entity(tmp_path: Path) -> None:
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], [], [relation("a", "c1", 0, "Marta", "Bergen", "", "lives in")])
+    rows = merged.entities.select(["name", "type", "description", "mention_count", "degree", "chunk_ids"]).to_pylist()
+    assert sorted(rows, key=lambda row: row["name"]) == [
+        {
+            "name": name,
+            "type": "unknown",
+            "description": "lives in",
+            "mention_count": 0,
+            "degree": 1,
+            "chunk_ids": ["c1"],
+        }
+        for name in ("Bergen", "Marta")
+    ]
+
+
+def test_the_current_extraction_of_a_chunk_wins(tmp_path: Path) -> None:
+    current = identity.extraction_key("c1", CURRENT)
+    chunks = [chunk("a", "p", 0, "c1"), chunk("b", "p", 0, "c1")]
+    entities = [
+        entity("a", "c1", 0, "Old", "person", "before"),
+        entity("b", "c1", 0, "New", "person", "after", key=current),
+    ]
+    merged = run(tmp_path, chunks, entities, [])
+    assert merged.entities["name"].to_pylist() == ["New"]
+    assert merged.entity_evidence.select(["source", "extraction_key"]).to_pylist() == [
+        {"source": "a", "extraction_key": current}
+    ]
+
+
+@pytest.mark.parametrize(("count", "asked"), [(7, 0), (8, 1)])
+def test_many_descriptions_are_summarised_in_one_call(tmp_path: Path, count: int, asked: int) -> None:
+    model = Summariser()
+    entities = [entity("a", "c1", index, "Marta", "person", f"fact {index}") for index in range(count)]
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [], model)
+    assert len(model.requests) == asked
+    assert (merged.entities["description"][0].as_py() == "summary of Entity: Marta") == bool(asked)
+
+
+def test_long_descriptions_are_summarised_and_one_alone_never(tmp_path: Path) -> None:
+    model = Summariser()
+    long = "word " * 1300
+    chunks = [chunk("a", "p", 0, "c1")]
+    run(tmp_path / "one", chunks, [entity("a", "c1", 0, "Marta", "person", long)], [], model)
+    assert model.requests == []
+    both = [entity("a", "c1", 0, "Marta", "person", long), entity("a", "c1", 1, "Marta", "person", "short")]
+    run(tmp_path / "two", chunks, both, [], model)
+    assert len(model.requests) == 1
+
+
+def test_a_summary_that_fails_leaves_the_descriptions(tmp_path: Path) -> None:
+    entities = [entity("a", "c1", index, "Marta", "person", f"fact {index}") for index in range(8)]
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [], Summariser(fails=True))
+    assert merged.entities["description"][0].as_py() == "<SEP>".join(f"fact {index}" for index in range(8))
+
+
+def test_fingerprints_are_those_of_identity(tmp_path: Path) -> None:
+    entities = [entity("a", "c1", 0, "Marta", "person", "walks")]
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [relation("a", "c1", 0, "Marta", "Öre", "k", "to")])
+    fingerprints = dict(
+        zip(merged.entities["name"].to_pylist(), merged.entities["embedding_fingerprint"].to_pylist(), strict=True)
+    )
+    assert fingerprints["Marta"] == identity.embedding_fingerprint("embedder", "Marta\nwalks")
+    row = merged.relations.to_pylist()[0]
+    text = f"k\t{row['src']}\n{row['tgt']}\nto"
+    assert row["embedding_fingerprint"] == identity.embedding_fingerprint("embedder", text)
+
+
+def test_nothing_merges_into_empty_tables(tmp_path: Path) -> None:
+    merged = run(tmp_path, [], [], [])
+    assert [getattr(merged, table).num_rows for table in schemas.MERGED_TABLES] == [0, 0, 0, 0]
+
+
+def test_all_white_space_is_stripped_and_types_vote_in_any_case(tmp_path: Path) -> None:
+    kinds = ["person", "Place", "place", "PLACE"]
+    entities = [entity("a", "c1", n, "Marta", kind, f"\u3000\n walks\t {n // 4}\u00a0") for n, kind in enumerate(kinds)]
+    merged = run(
+        tmp_path, [chunk("a", "p", 0, "c1")], entities, [relation("a", "c1", 0, "Marta", "Öre", "a,\ta", "\n")]
+    )
+    found = {row["name"]: (row["type"], row["description"]) for row in merged.entities.to_pylist()}
+    assert found == {"Marta": ("place", "walks\t 0"), "Öre": ("unknown", "Entity Öre")}
+    assert merged.relations["keywords"].to_pylist() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("method", "kept", "name"),
+    [("KEEP", ["c1", "c2"], "Marta"), ("FIFO", ["c2", "c3"], "MARTA")],
+)
+def test_a_row_is_made_from_so_many_chunks_and_evidence_from_all(
+    tmp_path: Path, method: str, kept: list[str], name: str
+) -> None:
+    chunks = [chunk("a", "p", place, f"c{place + 1}") for place in range(3)]
+    spellings = ["Marta", "Marta", "MARTA"] if method == "KEEP" else ["Marta", "MARTA", "MARTA"]
+    entities = [
+        entity("a", f"c{place + 1}", 0, spelling, "person", f"fact {place + 1}")
+        for place, spelling in enumerate(spellings)
+    ]
+    relations = [
+        relation("a", f"c{place + 1}", 0, "Marta", "Bergen", f"word {place + 1}", f"tie {place + 1}")
+        for place in range(3)
+    ]
+    merged = merged_from(
+        write(tmp_path, chunks, entities, relations),
+        tmp_path,
+        Summariser(),
+        max_chunks_per_entity=2,
+        max_chunks_per_relation=1,
+        chunk_limit_method=method,
+    )
+    rows = {row["name"]: row for row in merged.entities.to_pylist()}
+    assert (rows[name]["chunk_ids"], rows[name]["mention_count"]) == (kept, 2)
+    assert rows[name]["description"] == "<SEP>".join(f"fact {one[1]}" for one in kept)
+    assert rows["Bergen"]["chunk_ids"] == kept
+    only = kept[0] if method == "KEEP" else kept[-1]
+    (edge,) = merged.relations.to_pylist()
+    assert (edge["chunk_ids"], edge["weight"], edge["keywords"]) == ([only], 0.1, f"word {only[1]}")
+    assert edge["description"] == f"tie {only[1]}"
+    assert merged.entity_evidence.num_rows == merged.relation_evidence.num_rows == 3

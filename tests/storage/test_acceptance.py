@@ -1,0 +1,106 @@
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.storage.acceptance import accept, accepted, wanted_inputs
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import SourceTables
+from tests.storage.corpus import OFFICE, RIVER, home_of, write_source
+
+
+def test_five_tables_of_one_lineage_are_accepted_together(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    assert accepted(home, "river") is None
+    assert accept(home, "river", 0.0).accepted
+    record = accepted(home, "river")
+    assert record is not None
+    tables = SourceTables(home)
+    assert record.tables == {table: tables.current(table, "river").version for table in SOURCE_TABLES}  # type: ignore[union-attr]
+
+
+def test_accepting_again_writes_nothing(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    accept(home, "river", 0.0)
+    before = home.accepted("river").stat()
+    accept(home, "river", 0.0)
+    assert home.accepted("river").stat() == before
+
+
+@pytest.mark.parametrize(
+    ("failed_documents", "failed_chunks", "limit", "reason"),
+    [
+        (0, 0, 0.0, None),
+        (1, 0, 0.34, None),
+        (1, 0, 0.33, "33.3% of the documents of source 'river' failed, more than the 33.0%"),
+        (0, 1, 0.25, None),
+        (0, 1, 0.2, "25.0% of the chunks of source 'river' failed, more than the 20.0%"),
+        (2, 3, 0.5, None),
+    ],
+)
+def test_the_failed_share_decides(
+    tmp_path: Path, failed_documents: int, failed_chunks: int, limit: float, reason: str | None
+) -> None:
+    home = Home(tmp_path)
+    write_source(home, "river", RIVER, failed_documents=failed_documents, failed_chunks=failed_chunks)
+    outcome = accept(home, "river", limit)
+    assert outcome.accepted == (reason is None)
+    assert (outcome.reason or "").startswith(reason or "")
+    assert outcome.failed_documents == failed_documents / (2 + failed_documents)
+    assert outcome.failed_chunks == failed_chunks / (3 + failed_chunks)
+
+
+def test_a_bad_version_leaves_the_last_accepted_one(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    accept(home, "river", 0.2)
+    good = accepted(home, "river")
+    write_source(home, "river", OFFICE, failed_documents=1)
+    assert not accept(home, "river", 0.2).accepted
+    assert accepted(home, "river") == good
+    write_source(home, "river", OFFICE)
+    assert accept(home, "river", 0.2).accepted
+    assert accepted(home, "river") != good
+
+
+def test_a_source_without_documents_is_accepted(tmp_path: Path) -> None:
+    home = home_of(tmp_path, empty={})
+    assert accept(home, "empty", 0.0).accepted
+
+
+@pytest.mark.parametrize(
+    ("stale", "made_from"),
+    [
+        ("chunks", "raw_documents"),
+        ("extractions", "chunks"),
+        ("entity_mentions", "extractions"),
+        ("relation_mentions", "extractions"),
+    ],
+)
+def test_a_broken_lineage_is_not_accepted(tmp_path: Path, stale: str, made_from: str) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    tables = SourceTables(home)
+    tables.write(stale, "river", tables.read(stale, "river"), inputs={made_from: "older"}, fingerprint="code")
+    outcome = accept(home, "river", 1.0)
+    assert not outcome.accepted
+    assert outcome.reason == (
+        f"{stale} of source 'river' was not made from its current {made_from}; materialise {stale} for it"
+    )
+    assert accepted(home, "river") is None
+
+
+def test_a_missing_table_is_named(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    (home.source_table("extractions", "river") / "current.json").unlink()
+    assert accept(home, "river", 1.0).reason == (
+        "source 'river' has no extractions yet; materialise extractions for it"
+    )
+
+
+def test_what_a_merge_reads(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER, office=OFFICE)
+    accept(home, "river", 0.0)
+    inputs = wanted_inputs(home, ["river", "office"], "code")
+    assert list(inputs.sources) == ["river"]
+    assert inputs.left_out == {"office": "no version of it was accepted yet"}
+    assert inputs.fingerprint == "code"
+    assert wanted_inputs(home, ["office", "river"], "code") == inputs

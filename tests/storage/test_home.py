@@ -1,0 +1,32 @@
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.storage.home import Home
+
+
+def test_a_home_is_absolute_and_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert Home(Path("data")).root == tmp_path / "data"
+    assert Home(Path("~/data")).root == Path("/home/someone/data")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("source", ["../escape", "a/b", "a b", "größe", ".hidden", "a%2Fb"])
+def test_a_source_name_stays_one_folder(source: str, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    assert home.source_table("chunks", source).parent == tmp_path / "tables" / "chunks"
+    assert home.accepted(source).parent == tmp_path / "accepted"
+
+
+def test_source_names_do_not_collide(tmp_path: Path) -> None:
+    names = ["a/b", "a%2Fb", "a b", "a+b", "a.b"]
+    assert len({Home(tmp_path).source_table("chunks", name) for name in names}) == len(names)
+
+
+def test_dagster_lives_in_the_home_unless_it_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    assert Home(tmp_path).dagster == tmp_path / "dagster"
+    monkeypatch.setenv("DAGSTER_HOME", "/srv/dagster")
+    assert Home(tmp_path).dagster == Path("/srv/dagster")

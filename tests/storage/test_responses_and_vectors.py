@@ -1,0 +1,152 @@
+"""Both stores share their ground, `KeyedTable`, and are tested together."""
+
+import errno
+import multiprocessing
+import os
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightrag_dagster.core.protocols import ChatResponse
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.sqlite import KeyedTable
+from lightrag_dagster.storage.vectors import VectorStore
+
+STORES: list[Callable[[Path], KeyedTable]] = [ResponseStore, VectorStore]
+
+
+def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
+    answers = {
+        "a": ChatResponse("Ünïcode \x00 日本 🙂\n", "length", 1, 2**40, 3, 0.1),
+        "b": ChatResponse("", "stop", 0, 0, 0, 0.0),
+    }
+    with ResponseStore(tmp_path / "new" / "folder" / "responses.sqlite") as store:
+        store.put_many(answers)
+        assert store.get_many(["a", "missing", "b"]) == answers
+        assert store.get_many([]) == {}
+
+
+def test_vectors_come_back_as_they_were(tmp_path: Path) -> None:
+    vectors = {str(n): np.random.default_rng(n).normal(size=1024).astype(np.float32) for n in range(5000)}
+    with VectorStore(tmp_path / "vectors.sqlite") as store:
+        store.put_many(vectors)
+    with VectorStore(tmp_path / "vectors.sqlite") as store:
+        found = store.get_many([*vectors, "missing"])
+    assert found.keys() == vectors.keys()
+    assert all(np.array_equal(found[key], vectors[key]) for key in vectors)
+
+
+def test_what_is_there_stays(tmp_path: Path) -> None:
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        store.put_many({"a": ChatResponse("first")})
+        store.put_many({"a": ChatResponse("second"), "b": ChatResponse("third")})
+        assert {key: row.text for key, row in store.get_many("ab").items()} == {"a": "first", "b": "third"}
+
+
+def _write(path: Path, worker: int) -> None:
+    with ResponseStore(path) as store:
+        for number in range(100):
+            store.put_many({f"{worker}-{number}": ChatResponse("text" * 500), f"{number}": ChatResponse("shared")})
+
+
+def test_processes_may_write_together(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_write, args=(path, worker)) for worker in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    with ResponseStore(path) as store:
+        wanted = [f"{worker}-{number}" for worker in range(3) for number in range(100)]
+        assert len(store.get_many([*wanted, *map(str, range(100))])) == 400
+
+
+def test_threads_may_share_one_store(tmp_path: Path) -> None:
+    with ResponseStore(tmp_path / "responses.sqlite") as store, ThreadPoolExecutor(4) as pool:
+
+        def work(worker: int) -> int:
+            for number in range(100):
+                store.put_many({f"{worker}-{number}": ChatResponse("text")})
+            return len(store.get_many(f"{worker}-{number}" for number in range(100)))
+
+        assert list(pool.map(work, range(4))) == [100] * 4
+
+
+def _kill_after_put(path: Path) -> None:
+    store = ResponseStore(path)
+    store.put_many({"a": ChatResponse("paid for")})
+    os._exit(9)
+
+
+def test_what_was_put_survives_the_death_of_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    worker = multiprocessing.get_context("spawn").Process(target=_kill_after_put, args=(path,))
+    worker.start()
+    worker.join()
+    assert worker.exitcode == 9
+    with ResponseStore(path) as store:
+        assert store.get_many(["a"])["a"].text == "paid for"
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_file_that_is_no_database_is_named(tmp_path: Path, store: Callable[[Path], KeyedTable]) -> None:
+    path = tmp_path / "store.sqlite"
+    path.write_bytes(b"this is not a database, but long enough to look like something" * 100)
+    with pytest.raises(StoreError, match=r"store\.sqlite is damaged; restore it from a backup, or move it away"):
+        store(path)
+
+
+def test_a_damaged_page_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    keys = [str(number) for number in range(500)]
+    with ResponseStore(path) as store:
+        store.put_many({key: ChatResponse("text" * 300) for key in keys})
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match="is damaged"), ResponseStore(path) as store:
+        store.get_many(keys)
+
+
+def test_a_full_disk_is_named_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    with ResponseStore(path) as store:
+        store.put_many({"a": ChatResponse("kept")})
+        # What SQLite meets on a full disk, it also meets at a limit of its own.
+        store._connection.execute("PRAGMA max_page_count = 5")
+        with pytest.raises(StoreError, match=r"does not fit on the disk; free some space"):
+            store.put_many({"b": ChatResponse("x" * 100_000)})
+        assert store.get_many("ab") == {"a": ChatResponse("kept")}
+
+
+def test_a_read_only_file_is_named(tmp_path: Path) -> None:
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        store._connection.execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match="cannot be written; check the permissions"):
+            store.put_many({"a": ChatResponse("text")})
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_folder_that_cannot_be_is_named(tmp_path: Path, store: Callable[[Path], KeyedTable]) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=rf"store\.sqlite cannot be created: {os.strerror(errno.EEXIST)}"):
+        store(tmp_path / "file" / "store.sqlite")
+    (tmp_path / "store.sqlite").mkdir()
+    with pytest.raises(StoreError, match="cannot be written"):
+        store(tmp_path / "store.sqlite")
+
+
+def test_a_table_of_another_making_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE responses (key TEXT PRIMARY KEY)")
+    connection.close()
+    with pytest.raises(StoreError, match="cannot be used"), ResponseStore(path) as store:
+        store.put_many({"a": ChatResponse("text")})
