@@ -9,8 +9,8 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from lightrag_dagster.models.providers import Account
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.account import Account
 
 COMMAND_TAG = "lightrag/command"
 """Run tag: what several runs that one command started have in common."""

@@ -16,8 +16,8 @@ from lightrag_dagster.evaluation.filed_questions import answer_inputs
 from lightrag_dagster.evaluation.questions import GoldQuestion, read_gold
 from lightrag_dagster.evaluation.report import cells, change_cells, image, markdown
 from lightrag_dagster.evaluation.summary import Change, changes, summarise, with_history
-from lightrag_dagster.models.providers import Account
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.tables import ALL_SOURCES
 from resources import ChatModelResource, TablesResource
 

@@ -20,6 +20,8 @@ from lightrag_dagster.errors import SettingsError, one_line
 
 CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
 CONFIG_FILE = "lightrag.yaml"
+MOST_OUTPUT_TOKENS = 32_768
+"""No answer is asked for with a higher limit because an earlier one was cut off."""
 
 Provider = Literal["offline", "openai"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
@@ -91,10 +93,7 @@ class EndpointSettings(Section):
     )
     timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
     max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
-    longest_wait: float = Field(
-        default=600.0, gt=0, description="A server that asks to wait longer ends the run. Seconds."
-    )
-    prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the package's list.")
+    prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the published price.")
 
 
 class BatchSettings(Section):
@@ -128,12 +127,11 @@ class LLMSettings(EndpointSettings):
     provider: Provider = "offline"
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
     temperature: float = Field(default=0.0, ge=0)
-    max_output_tokens: int = Field(default=8192, gt=0, description="Per response. Tokens.")
-    most_output_tokens: int = Field(
-        default=32_768,
+    max_output_tokens: int = Field(
+        default=8192,
         gt=0,
-        description="An extraction cut off at max_output_tokens is asked for again with 2, then 4 times as many, "
-        "up to this. Tokens.",
+        description="Per response; an extraction that was cut off is asked for again with 2, then 4 times as many. "
+        "Tokens.",
     )
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
     max_cost_usd: float | None = Field(
@@ -160,8 +158,8 @@ class LLMSettings(EndpointSettings):
 
     @property
     def longer_outputs(self) -> tuple[int, ...]:
-        """Limits for asking again what was cut off: 2 and 4 times the usual one, up to the cap. Tokens."""
-        usual, most = self.max_output_tokens, self.most_output_tokens
+        """Limits for asking again what was cut off: 2 and 4 times the usual one, up to MOST_OUTPUT_TOKENS. Tokens."""
+        usual, most = self.max_output_tokens, MOST_OUTPUT_TOKENS
         return tuple(sorted({min(usual * factor, most) for factor in (2, 4) if most > usual}))
 
     def of(self, role: Role) -> "LLMSettings":
@@ -179,7 +177,6 @@ class EmbeddingSettings(EndpointSettings):
     batch_size: int = Field(default=64, gt=0, description="Texts in one request.")
     max_concurrency: int = Field(default=8, gt=0, description="Requests in flight at once.")
     timeout: float = Field(default=60.0, gt=0, description="Per request. Seconds.")
-    batch_tokens: int = Field(default=100_000, gt=0, description="Texts in one request. Tokens.")
     max_input_tokens: int = Field(
         default=8191, gt=0, description="A longer text is cut to this, in tokens of o200k_base."
     )
@@ -297,7 +294,9 @@ class RetentionSettings(Section):
 class Settings(BaseSettings):
     """Everything that can be configured; see `docs/` for what each setting does."""
 
-    model_config = SettingsConfigDict(env_prefix="LIGHTRAG_", env_nested_delimiter="__", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="LIGHTRAG_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
+    )
 
     home: Path = Field(default=Path("data"), description="Where everything is kept.")
     sources: Path = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
@@ -339,7 +338,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the YAML file below the environment."""
-        file = Path(os.environ.get(CONFIG_VARIABLE, CONFIG_FILE))
+        file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
         return (init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file=file))
 
 
@@ -349,8 +348,8 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         SettingsError: the file cannot be read or a value is not allowed; the message names the setting.
     """
-    file = Path(os.environ.get(CONFIG_VARIABLE, CONFIG_FILE))
-    if CONFIG_VARIABLE in os.environ and not file.is_file():
+    file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+    if os.environ.get(CONFIG_VARIABLE) and not file.is_file():
         raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
     try:
         return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values

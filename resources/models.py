@@ -8,9 +8,10 @@ import dagster as dg
 from pydantic import Field
 
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
-from lightrag_dagster.models.providers import Account, open_chat_model, open_embedder
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Embedder
 

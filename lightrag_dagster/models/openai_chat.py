@@ -34,7 +34,7 @@ class OpenAIChatModel:
 
     @property
     def identity(self) -> str:
-        """Names model and parameters; see `ChatModel.identity`."""
+        """Name of the model, with its parameters; see `ChatModel.identity`."""
         return openai_chat_identity(self._settings)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:

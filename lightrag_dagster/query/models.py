@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
 from lightrag_dagster.models.providers import (
-    Account,
     open_chat_model,
     open_embedder,
     open_plain_chat_model,
     open_plain_embedder,
 )
 from lightrag_dagster.settings import LLMSettings, Settings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage import manifest
 from lightrag_dagster.storage.home import Home
 

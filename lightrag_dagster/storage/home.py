@@ -5,7 +5,6 @@ CURRENT                               the published snapshot (one JSON file, rep
 NEWEST                                the newest built generation
 HELD, pins.json, leases/              what a rollback holds, names of snapshots, which ones are open in readers
 responses.sqlite, vectors.sqlite      what was paid for
-in-flight/                            one locked file for each call whose answer a process is waiting for
 batches.sqlite, batches/, batches.lock  batches at the provider, and files on their way there and back
 ledger.sqlite                         what every run asked for, and what it cost
 failures.jsonl                        runs of the daemon that failed, one JSON object a line
@@ -80,11 +79,6 @@ class Home:
     def vectors(self) -> Path:
         """Vector store."""
         return self.root / "vectors.sqlite"
-
-    @property
-    def in_flight(self) -> Path:
-        """Folder of locks, one for each call whose answer a process is waiting for."""
-        return self.root / "in-flight"
 
     @property
     def batches(self) -> Path:

@@ -11,9 +11,9 @@ from lightrag_dagster.models.batch.jsonl import RequestFile, Spool
 from lightrag_dagster.models.batch.ledger import OPEN, PREPARED, Batch
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_chat import request_body
-from lightrag_dagster.models.providers import Account
 from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import BATCH_SHARE
 from lightrag_dagster.storage.home import Home

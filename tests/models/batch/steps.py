@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from lightrag_dagster.models.batch.ledger import Batch, BatchLedger
 from lightrag_dagster.models.batch.model import open_batched_chat_model
-from lightrag_dagster.models.providers import Account, open_chat_model
+from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.settings import BatchSettings, ExtractionSettings, LLMSettings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.extraction.extractions import extract
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -22,9 +23,7 @@ CONTENTS = [f"Chunk number {number}." for number in range(10)]
 
 
 def llm(**batch: Any) -> LLMSettings:
-    return LLMSettings(
-        provider="openai", mode="batch", max_output_tokens=100, most_output_tokens=200, batch=BatchSettings(**batch)
-    )
+    return LLMSettings(provider="openai", mode="batch", max_output_tokens=100, batch=BatchSettings(**batch))
 
 
 async def step(

@@ -14,7 +14,7 @@ from lightrag_dagster.errors import (
 from lightrag_dagster.models.batch.results import Result, read_line
 from lightrag_dagster.models.openai_errors import FailedCallError, Target
 
-TARGET = Target("LIGHTRAG_LLM__", "m", "host", 1.0, 600.0)
+TARGET = Target("LIGHTRAG_LLM__", "m", "host", 1.0)
 
 
 def line(response: Any = None, error: Any = None, key: Any = "k") -> bytes:
