@@ -29,6 +29,17 @@ def test_the_environment_wins_over_the_file_over_the_defaults(monkeypatch: pytes
     assert load_settings(home=Path("given")).home == Path("given")
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["CONFIG", "HOME", "NIGHTLY", "LLM__MODEL", "LLM__REQUESTS_PER_MINUTE", "LLM__MAX_RETRIES", "EMBEDDING__PROVIDER"],
+)
+def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    write("home: from-file\nllm: {model: from-file, requests_per_minute: 9}\n")
+    expected = load_settings()
+    monkeypatch.setenv(f"LIGHTRAG_{name}", "")
+    assert load_settings() == expected
+
+
 def test_another_file_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("sources: elsewhere\n")
     monkeypatch.setenv("LIGHTRAG_CONFIG", str(tmp_path / "other.yaml"))

@@ -70,13 +70,13 @@ class Endpoint:
         )
         # A call keeps its place while it waits to try again, so an overloaded server is asked less.
         async with self._pace.places:
-            self._silence.begin()
+            self._silence.count(1)
             try:
                 return await retrying(self._attempt, send, client, tokens)
             except FailedCallError as failed:
                 error = failed.error
             finally:
-                self._silence.end()
+                self._silence.count(-1)
         raise error
 
     async def close(self) -> None:
@@ -106,44 +106,36 @@ class Endpoint:
                 timeout=self._settings.timeout,
                 max_retries=0,
             )
+            # The SDK sends a header for a variable that is set and empty.
+            self._client.organization = self._client.organization or None
+            self._client.project = self._client.project or None
         return self._client
 
 
 class _Silence:
-    """Notes in the progress that calls are tried again, or that no answer has arrived for a while."""
+    """Notes in the progress that calls are tried again, or that none has been answered for a while."""
 
     def __init__(self, host: str, attempts: int) -> None:
-        self._host = host
-        self._attempts = attempts
-        self._open = 0
-        self._said = 0
+        self._text = f"waiting for {host}, attempt {{}} of {attempts}"
+        self._open = self._said = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self) -> None:
-        """Count a call in flight."""
-        self._open += 1
-        if self._timer is None:
-            self._listen()
-
-    def end(self) -> None:
-        """Count a call that is over, and take back what was said: the endpoint is not silent."""
-        self._open -= 1
-        self._listen()
+    def count(self, change: int) -> None:
+        """Count a call that begins (1) or is over (-1), and listen from now on."""
+        self._open += change
+        if self._timer is not None:
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(_SILENCE_SECONDS, self.say, 1) if self._open else None
         if self._said:
             self._said = 0
             note("")
 
     def say(self, attempt: int) -> None:
-        """Say which attempt the endpoint is silent at, unless a later one has been said."""
+        """Say which attempt is under way, unless a later one was said."""
         if attempt > self._said:
             self._said = attempt
-            note(f"waiting for {self._host}, attempt {attempt} of {self._attempts}")
-
-    def _listen(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(_SILENCE_SECONDS, self.say, 1) if self._open else None
+            note(self._text.format(attempt))
 
 
 def _key(base_url: str, target: Target) -> str:

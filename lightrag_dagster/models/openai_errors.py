@@ -97,12 +97,6 @@ def explain(error: Exception, target: Target) -> FailedCallError:
     """Translate one of `SDK_ERRORS`, raised by a call to `target`."""
     if isinstance(error, openai.APIStatusError):
         return _explain_status(error, target)
-    if isinstance(error, openai.APIConnectionError):
-        return _explain_connection(error, target)
-    return unusable(target, "it is not JSON")
-
-
-def _explain_connection(error: openai.APIConnectionError, target: Target) -> FailedCallError:
     if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         message = (
             f"{target.host} cannot be reached (model {target.model}); "
@@ -111,7 +105,9 @@ def _explain_connection(error: openai.APIConnectionError, target: Target) -> Fai
         return FailedCallError(ProviderAccessError(message), retry=True)
     if isinstance(error, openai.APITimeoutError):
         return timed_out(target)
-    return _transient(f"the connection to {target.host} broke before model {target.model} had answered; run again")
+    if isinstance(error, openai.APIConnectionError):
+        return _transient(f"the connection to {target.host} broke before model {target.model} had answered; run again")
+    return unusable(target, "it is not JSON")
 
 
 def _explain_status(error: openai.APIStatusError, target: Target) -> FailedCallError:

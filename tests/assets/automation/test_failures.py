@@ -84,3 +84,15 @@ def test_a_message_that_cannot_be_delivered_costs_nothing_else(
     assert len(records(settings)) == 1
     assert "was not delivered: ConnectError" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_an_empty_address_is_none(
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv(WEBHOOK_VARIABLE, "")
+    record_failures(failed_run(settings, instance), settings=settings)
+    assert len(records(settings)) == 1
+    assert "was not delivered" not in caplog.text
