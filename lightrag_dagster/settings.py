@@ -112,7 +112,7 @@ class BatchSettings(Section):
 
 
 class RoleSettings(Section):
-    """What one role of the language model has of its own; None is the general setting."""
+    """Settings of one role of the language model; None means the general setting."""
 
     model: str | None = None
     max_concurrency: int | None = Field(default=None, gt=0)
@@ -135,11 +135,12 @@ class LLMSettings(EndpointSettings):
     )
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
     max_cost_usd: float | None = Field(
-        default=None, ge=0, description="What one run may spend, embeddings included. US dollars."
+        default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )
     retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
     mode: Literal["realtime", "batch"] = Field(
-        default="realtime", description="How extraction is asked for: at once, or at half the price within a day."
+        default="realtime",
+        description="realtime: extraction is answered at once. batch: within a day, at half the price.",
     )
     batch: BatchSettings = BatchSettings()
     roles: dict[Role, RoleSettings] = Field(
@@ -254,10 +255,10 @@ class RerankSettings(Section):
 
     provider: Literal["none", "cohere", "jina", "http", "local"] = Field(
         default="none",
-        description="http: any endpoint that Cohere and Jina would recognise. local: a cross-encoder, extra `rerank`.",
+        description="http: any endpoint with the API of Cohere and Jina. local: a cross-encoder, extra `rerank`.",
     )
     model: str = Field(default="", description="Name at the endpoint; for local a name or folder.")
-    url: str = Field(default="", description="Of the endpoint, in place of the provider's own.")
+    url: str = Field(default="", description="URL of the endpoint, instead of the provider's own.")
     timeout: float = Field(default=30.0, gt=0, description="Per request. Seconds.")
     max_retries: int = Field(default=2, ge=0, description="Further attempts after a transient failure.")
 

@@ -80,7 +80,7 @@ class StoredChatModel:
                 _count_failure(self.usage, error)
                 raise
             tokens = (response.input_tokens, response.output_tokens, response.cached_input_tokens)
-            # A model that is billed otherwise, as by batch, sets the cost itself.
+            # A model with a price of its own, as by batch, sets the cost itself.
             reservation.cost = response.cost_usd or self._price.of(*tokens)
             response = replace(response, cost_usd=reservation.cost)
             self._store.put_many({key: response})

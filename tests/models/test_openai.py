@@ -330,7 +330,7 @@ def test_a_request_asks_for_json_as_the_api_wants_it(request_: ChatRequest, want
 
 
 def test_what_the_settings_add_is_part_of_the_body() -> None:
-    """Also where nobody takes it out of `extra_body`, as in a batch."""
+    """In a batch the SDK does not take it out of `extra_body`."""
     body = request_body(LLMSettings(extra_body={"reasoning_effort": "low", "temperature": 0.3}), REQUEST)
     assert (body["reasoning_effort"], body["temperature"]) == ("low", 0.3)
     assert "extra_body" not in body
