@@ -145,9 +145,18 @@ class VectorReader:
 
     @cached_property
     def _all(self) -> tuple[list[str], Vectors]:
-        """The ids, sorted, and the unit vectors."""
-        rows = self.rows(("id", "vector")).sort_by("id")
-        return rows["id"].to_pylist(), _unit(matrix(rows["vector"]))
+        """The ids, sorted, and the unit vectors. Filled block by block, so that no second copy is ever in memory."""
+        ids, _ = self._row_ids
+        vectors = np.empty((len(ids), self._entry.dimensions), dtype=np.float32)
+        for block, found in self._blocks():
+            vectors[np.searchsorted(ids, np.array(block, dtype=ids.dtype))] = _unit(found)
+        return ids.astype(str).tolist(), vectors
+
+    def _blocks(self) -> Iterator[tuple[list[str], Vectors]]:
+        """Yield the ids and vectors of all rows."""
+        with _lance_errors(self._entry.table):
+            for batch in self._handle.search().select(["id", "vector"]).to_batches():
+                yield batch["id"].to_pylist(), matrix(batch["vector"])
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of those of the ids that the table holds."""
@@ -176,11 +185,15 @@ class VectorReader:
     def unusable(self) -> list[str]:
         """Return the ids of vectors with a number that is not finite, reading block by block."""
         unusable: list[str] = []
-        with _lance_errors(self._entry.table):
-            for batch in self._handle.search().select(["id", "vector"]).to_batches():
-                finite = np.isfinite(matrix(batch["vector"])).all(axis=1)
-                unusable += batch["id"].filter(pa.array(~finite)).to_pylist()
+        for ids, vectors in self._blocks():
+            finite = np.isfinite(vectors).all(axis=1)
+            unusable += [one for one, sound in zip(ids, finite.tolist(), strict=True) if not sound]
         return unusable
+
+    def close(self) -> None:
+        """Free the vectors in memory and the table; the reader cannot be used again."""
+        for name in ("_all", "_row_ids", "_handle"):
+            self.__dict__.pop(name, None)
 
 
 def compare_all(

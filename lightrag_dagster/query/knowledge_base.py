@@ -183,8 +183,7 @@ class KnowledgeBase:
         try:
             self._models.close()
         finally:
-            if self.snapshot.lease is not None:
-                self.snapshot.lease.release()
+            self.snapshot.close()
 
     def __enter__(self) -> Self:
         return self

@@ -28,6 +28,10 @@ class VectorSearch(Protocol):
         """Return the vectors of those of the ids that the table holds."""
         ...
 
+    def close(self) -> None:
+        """Free the vectors in memory."""
+        ...
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -39,6 +43,11 @@ class Snapshot:
     vectors: Mapping[str, VectorSearch]
     corpus_state: Vectors | None
     lease: Lease | None = None
+
+    def close(self) -> None:
+        """Free what is in memory; the snapshot cannot be used again."""
+        for table in self.vectors.values():
+            table.close()
 
 
 def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
