@@ -107,7 +107,8 @@ class KnowledgeBase:
                 bounds.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
         """
-        return self._retriever.retrieve(question_of(query, options, self._settings.query))
+        with self.snapshot.reading():
+            return self._retriever.retrieve(question_of(query, options, self._settings.query))
 
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords that `retrieve` would go by; raises as it does."""
@@ -158,7 +159,8 @@ class KnowledgeBase:
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
         """Return what `query` would put to the model, for `answer`; raises as `retrieve`."""
         question = question_of(query, options, self._settings.query)
-        retrieval = self._retriever.retrieve(question)
+        with self.snapshot.reading():
+            retrieval = self._retriever.retrieve(question)
         return Prepared(retrieval, request_of(self._prompts, question, retrieval))
 
     def answer(self, prepared: Prepared) -> Answer:
