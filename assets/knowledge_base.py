@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, made_by, stopwatch
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.publication import publish
+from lightrag_dagster.storage.snapshots import publish
 from resources import GenerationsResource
 
 
@@ -50,7 +50,7 @@ def knowledge_base(
         yield dg.AssetCheckResult(check_name="integrity", passed=not problems, metadata={"findings": problems})
         manifest = publish(home, generation, problems)
         if settings.retention.automatic:
-            collect_garbage(home, settings.retention.snapshots, dry_run=False)
+            collect_garbage(home, settings.retention, dry_run=False)
     yield dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.snapshot_id),
         tags=made_by(manifest.inputs.fingerprint),

@@ -24,11 +24,10 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
-from lightrag_dagster.storage.history import newest_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
 LOCK_SECONDS = 5.0
@@ -98,7 +97,7 @@ def bring_up_to_date(
         # What waits for answers will say other things: to summarise and embed all before would be paid for twice.
         outcome.published = runner.publish(backfill=knowledge_base and not outcome.waiting)
         runner.ask()
-        outcome.manifest = current_manifest(home)
+        outcome.manifest = current_snapshot(home)
         tables, versions = SourceTables(home), Versions.of(settings)
         outcome.drifted = [source.name for source in sources if drifted(tables, source.name, versions)]
         outcome.drifted += drifted_parts(versions)
@@ -114,7 +113,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
         LightRAGError: a question cannot be asked, or a model gave no usable answer.
     """
     home = Home(settings.home)
-    if (manifest := current_manifest(home)) is None:
+    if (manifest := current_snapshot(home)) is None:
         raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
         _Runner(settings, instance, display, str(uuid4())).evaluate()
@@ -174,11 +173,11 @@ class _Runner:
 
     def publish(self, *, backfill: bool) -> Manifest | None:
         """Run the merge and publication job when its result would differ from what is published."""
-        newest, wanted = newest_snapshot(self._home), next_inputs(self._versions, backfill=backfill)
+        newest, wanted = latest_snapshot(self._home), next_inputs(self._versions, backfill=backfill)
         if newest.inputs == wanted if newest is not None else not wanted.sources:
             return None
         self._execute("publish", tags={} if backfill else KEEP_DRIFTED)
-        return current_manifest(self._home)
+        return current_snapshot(self._home)
 
     def ask(self) -> None:
         """Run the jobs that ask questions, where there are some and they, or the snapshot, are new."""
@@ -191,7 +190,7 @@ class _Runner:
         self._execute("evaluate")
 
     def _ask(self, job: str, table: str, questions: Sequence[BaseModel], fingerprint: str) -> None:
-        manifest = current_manifest(self._home)
+        manifest = current_snapshot(self._home)
         if manifest is None or not questions:
             return
         current = SourceTables(self._home).current(table, ALL_SOURCES)

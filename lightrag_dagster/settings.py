@@ -286,10 +286,15 @@ class EvaluationSettings(Section):
 
 
 class RetentionSettings(Section):
-    """What `gc` keeps, and whether it runs by itself."""
+    """Snapshots that `gc` keeps, and when it runs."""
 
-    snapshots: int = Field(default=2, gt=0, description="The newest so many, beside those that somebody uses.")
-    automatic: bool = Field(default=False, description="Whether each publication is followed by `gc`.")
+    snapshots: int = Field(default=2, gt=0, description="How many of the newest snapshots are kept.")
+    grace_days: float = Field(
+        default=7,
+        ge=0,
+        description="How long a snapshot is kept after another replaced it; longer than any reader keeps one open.",
+    )
+    automatic: bool = Field(default=False, description="Run `gc` after every publication.")
 
 
 class Settings(BaseSettings):

@@ -11,8 +11,8 @@ from lightrag_dagster.build.inheritance import next_inputs
 from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.generations import generation_id
-from lightrag_dagster.storage.history import newest_snapshot
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import latest_snapshot
 
 
 @dg.sensor(
@@ -32,7 +32,7 @@ def publish_accepted(
     jobs = [dg.RunsFilter(job_name=job, statuses=UNDER_WAY) for job in ("ingest", "publish")]
     if any(context.instance.get_runs_count(job) for job in jobs):
         return dg.SkipReason("waiting for the runs under way")
-    wanted, newest = next_inputs(Versions.of(settings)), newest_snapshot(home)
+    wanted, newest = next_inputs(Versions.of(settings)), latest_snapshot(home)
     if not wanted.sources:
         return dg.SkipReason("no source has an accepted version yet")
     if newest is not None and newest.inputs == wanted:

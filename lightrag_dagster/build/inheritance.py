@@ -13,7 +13,7 @@ from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderError
 from lightrag_dagster.models.providers import embedder_identity
 from lightrag_dagster.storage.acceptance import wanted_inputs
-from lightrag_dagster.storage.history import newest_snapshot
+from lightrag_dagster.storage.snapshots import latest_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Embedder, GenerationInputs, Manifest, Recipe
 from lightrag_dagster.build.versions import Versions
@@ -40,7 +40,7 @@ def next_inputs(versions: Versions, *, backfill: bool = False) -> GenerationInpu
     """
     settings = versions.settings
     home, recipe, unimportant = Home(settings.home), versions.recipe, set[str]()
-    newest = newest_snapshot(home)
+    newest = latest_snapshot(home)
     before = newest.inputs.recipe if newest else None
     if newest and before and not backfill and settings.backfill == "manual":
         recipe, unimportant = _inherited(recipe, before, newest), _OF_WHAT_IS_NEW
@@ -53,7 +53,7 @@ def next_inputs(versions: Versions, *, backfill: bool = False) -> GenerationInpu
 
 def drifted_parts(versions: Versions) -> list[str]:
     """Return which of `summaries` and `vectors` of the newest snapshot today's recipe would make otherwise."""
-    newest = newest_snapshot(Home(versions.settings.home))
+    newest = latest_snapshot(Home(versions.settings.home))
     if newest is None or newest.inputs.recipe is None:
         return []
     differences = versions.recipe.differences(newest.inputs.recipe)

@@ -14,7 +14,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.build.staleness import drifted, first_stale
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
 from lightrag_dagster.storage.tables import SourceTables
 from lightrag_dagster.build.versions import Versions
 
@@ -72,7 +72,7 @@ def _state(tables: SourceTables, source: Source, versions: Versions) -> str:
         return f"cannot be listed: {error}"
     if stale is not None:
         return f"pending: {stale.table}, {stale.reason}"
-    record, manifest = accepted(home, source.name), current_manifest(home)
+    record, manifest = accepted(home, source.name), current_snapshot(home)
     if record is None:
         return "not accepted: too many failures"
     published = manifest.inputs.sources.get(source.name) if manifest else None

@@ -12,8 +12,8 @@ from rich.table import Table
 from lightrag_dagster.indexes.views import query_views
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.generations import VIEWS, Generation
-from lightrag_dagster.storage.history import published_or_error
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import require_current
 
 _SHOWN_ROWS = 100
 
@@ -26,7 +26,7 @@ def run_sql(console: Console, statement: str, output: str) -> None:
         QueryError: DuckDB refuses the statement.
     """
     home = Home(load_settings().home)
-    rows = query_views(Generation(home, published_or_error(home).snapshot_id).path(VIEWS), statement)
+    rows = query_views(Generation(home, require_current(home).snapshot_id).path(VIEWS), statement)
     if output == "csv":
         _write_csv(rows)
     elif output == "json":

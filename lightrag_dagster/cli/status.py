@@ -13,9 +13,8 @@ from lightrag_dagster.cli.plan import dollars, number
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.storage.history import held
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot, held_snapshot
 from lightrag_dagster.storage.tables import SourceTables
 
 
@@ -28,13 +27,13 @@ def show_status(console: Console) -> None:
     """
     settings = load_settings()
     home = Home(settings.home)
-    manifest = current_manifest(home)
+    manifest = current_snapshot(home)
     if manifest is None:
         console.print(f"Nothing is published in {home.root} yet; run `lightrag-dagster run`.")
     else:
         rows = manifest.rows
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
-        if held(home):
+        if held_snapshot(home):
             console.print("A rollback holds it published; `lightrag-dagster release` publishes the newest again.")
         console.print(
             f"{rows['raw_documents']} documents, {rows['chunks']} chunks, {rows['entities']} entities, "

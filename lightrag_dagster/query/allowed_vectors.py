@@ -45,6 +45,10 @@ class AllowedVectors:
         """Return the vectors of those of the ids that the table holds."""
         return self._reader.vectors(ids)
 
+    def close(self) -> None:
+        """Free the allowed vectors; the reader is the whole snapshot's to close."""
+        self.__dict__.pop("_flat", None)
+
     @cached_property
     def _flat(self) -> tuple[list[str], Vectors]:
         """The allowed ids, sorted, and their vectors."""

@@ -108,7 +108,8 @@ class KnowledgeBase:
                 bounds.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
         """
-        return self._retriever.retrieve(question_of(query, options, self._settings.query))
+        with self.snapshot.reading():
+            return self._retriever.retrieve(question_of(query, options, self._settings.query))
 
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords that `retrieve` would go by; raises as it does."""
@@ -159,7 +160,8 @@ class KnowledgeBase:
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
         """Return what `query` would put to the model, for `answer`; raises as `retrieve`."""
         question = question_of(query, options, self._settings.query)
-        retrieval = self._retriever.retrieve(question)
+        with self.snapshot.reading():
+            retrieval = self._retriever.retrieve(question)
         return Prepared(retrieval, request_of(self._prompts, question, retrieval))
 
     def answer(self, prepared: Prepared) -> Answer:
@@ -184,8 +186,7 @@ class KnowledgeBase:
         try:
             self._models.close()
         finally:
-            if self.snapshot.lease is not None:
-                self.snapshot.lease.release()
+            self.snapshot.close()
 
     def __enter__(self) -> Self:
         return self

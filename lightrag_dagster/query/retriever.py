@@ -78,8 +78,9 @@ class Retriever:
         return or_question(parse_keywords(self._models.complete(request).text), question.text)
 
     def close(self) -> None:
-        """Let go of what filters made."""
-        self._scoped.cache_clear()
+        """Free the filtered snapshots; the retriever cannot be used again."""
+        # A cycle otherwise, which keeps the snapshot in memory until the garbage collector runs.
+        self.__dict__.pop("_scoped", None)
 
     def _nothing(self, question: Question, trace: Trace) -> Retrieval:
         return Retrieval(

@@ -3,7 +3,7 @@
 builder.lock, builder.pid             held by whoever builds, and which process that is
 CURRENT                               the published snapshot (one JSON file, replaced atomically)
 NEWEST                                the newest built generation
-HELD, pins.json, leases/              what a rollback holds, names of snapshots, which ones are open in readers
+HELD, pins.json                       snapshot that a rollback holds, names of snapshots
 responses.sqlite, vectors.sqlite      what was paid for
 batches.sqlite, batches/, batches.lock  batches at the provider, and files on their way there and back
 ledger.sqlite                         what every run asked for, and what it cost
@@ -59,11 +59,6 @@ class Home:
     def failures(self) -> Path:
         """Runs of the daemon that failed, one JSON object a line."""
         return self.root / "failures.jsonl"
-
-    @property
-    def leases(self) -> Path:
-        """Folder with one locked file a reader."""
-        return self.root / "leases"
 
     @property
     def newest(self) -> Path:

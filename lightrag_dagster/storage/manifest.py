@@ -1,7 +1,7 @@
 """What a generation is made of: written once beside it, read by everyone who opens it."""
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -96,6 +96,10 @@ class GenerationInputs(Record):
     recipe: Recipe | None = Field(default=None, description="None in generations of older versions of this package")
 
 
+SearchKind = Literal["flat", "partitioned", "exhaustive"]
+"""How a vector table is searched: without an index, through half of an index, or through all of it."""
+
+
 class VectorTable(Record):
     """One LanceDB table, pinned."""
 
@@ -105,6 +109,7 @@ class VectorTable(Record):
     dimensions: int
     upserted: int = Field(description="Rows written for this generation")
     deleted: int = Field(description="Rows deleted for this generation")
+    search: SearchKind | None = Field(default=None, description="None in manifests of older versions")
 
 
 class Vectors(Embedder):

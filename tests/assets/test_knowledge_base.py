@@ -10,7 +10,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import newest
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
 from resources import build_resources
 from tests.support import RIVER, write_source
 
@@ -43,7 +43,7 @@ def test_a_broken_generation_fails_the_check_and_is_not_published(
 
     files.write_parquet(path, whole.slice(1))
     broken = materialise(settings, instance, [knowledge_base])
-    nothing = current_manifest(home)
+    nothing = current_snapshot(home)
     files.write_parquet(path, whole)
     mended = materialise(settings, instance, [knowledge_base])
 
@@ -53,4 +53,4 @@ def test_a_broken_generation_fails_the_check_and_is_not_published(
     assert not failed.passed
     assert "a relation ends at an entity that does not exist" in str(failed.metadata["findings"].value)
     assert passed.passed
-    assert current_manifest(home) is not None
+    assert current_snapshot(home) is not None

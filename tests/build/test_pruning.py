@@ -7,7 +7,7 @@ import pytest
 
 from lightrag_dagster.build.pruning import prune
 from lightrag_dagster.errors import BudgetExceededError
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.gc import collect_garbage
@@ -38,7 +38,7 @@ def test_a_clean_build_after_pruning_asks_for_nothing(settings: Settings, loopba
     run(settings)
 
     planned = prune(settings, dry_run=True)
-    collect_garbage(home, 1, dry_run=False)
+    collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False)
     done = prune(settings, dry_run=False)
 
     # The text before the edit with its gleaning, and the summaries it made.

@@ -24,7 +24,7 @@ from lightrag_dagster.storage.acceptance import accept, wanted_inputs
 from lightrag_dagster.storage.generations import ADJACENCY, Generation, start
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES, GenerationInputs, Manifest
-from lightrag_dagster.storage.publication import publish
+from lightrag_dagster.storage.snapshots import publish
 from lightrag_dagster.storage.tables import SourceTables
 
 SOURCES: Mapping[str, Mapping[str, str]] = {

@@ -20,7 +20,7 @@ from lightrag_dagster.build.states import source_states
 from lightrag_dagster.instance import open_instance
 from lightrag_dagster.settings import ExtractionSettings, Settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
 from tests.support import OFFICE, RIVER, run, write_source
 
 ROOT = Path(__file__).parents[2]
@@ -125,7 +125,7 @@ def test_a_dropped_file_changes_the_published_answer(settings: Settings) -> None
     with daemon(settings, LIGHTRAG_NIGHTLY="* * * * *") as address:
         until(lambda: ask(address, "{ version }"), "the web server does not answer")
         assert ask(address, START, name="nightly")["startSchedule"]["__typename"] == "ScheduleStateResult"
-        until(lambda: current_manifest(Home(settings.home)), "nothing was published")
+        until(lambda: current_snapshot(Home(settings.home)), "nothing was published")
         assert "opened an office" not in answer(settings)
 
         write_source(settings, "notes", {"river.md": RIVER, "office.md": OFFICE})

@@ -15,7 +15,7 @@ from lightrag_dagster.indexes.views import open_views
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import current_manifest, manifest, snapshots
+from lightrag_dagster.storage.snapshots import current_snapshot, list_snapshots, read_manifest
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
 
 
@@ -41,8 +41,8 @@ def generation_of(home: Home, *sources: str) -> Generation:
 
 
 def test_nothing_is_published_in_a_new_home(tmp_path: Path) -> None:
-    assert current_manifest(Home(tmp_path)) is None
-    assert snapshots(Home(tmp_path)) == []
+    assert current_snapshot(Home(tmp_path)) is None
+    assert list_snapshots(Home(tmp_path)) == []
 
 
 def test_a_manifest_says_what_a_snapshot_is_made_of(second: Generation) -> None:
@@ -68,7 +68,7 @@ def test_a_manifest_says_what_a_snapshot_is_made_of(second: Generation) -> None:
         "relation_vectors": (5, 8),
     }
     assert published.graph.entities == 5
-    assert current_manifest(home) == manifest(home, generation.id) == published
+    assert current_snapshot(home) == read_manifest(home, generation.id) == published
 
 
 def test_publishing_the_current_snapshot_again_changes_nothing(first: Generation) -> None:
@@ -82,9 +82,9 @@ def test_publishing_the_current_snapshot_again_changes_nothing(first: Generation
 def test_the_sequence_goes_on(first: Generation, second: Generation) -> None:
     home = first.home
     assert [publish(one).sequence for one in (first, second)] == [1, 2]
-    assert [one.snapshot_id for one in snapshots(home)] == [first.id, second.id]
+    assert [one.snapshot_id for one in list_snapshots(home)] == [first.id, second.id]
     assert publish(first).sequence == 3
-    assert [one.snapshot_id for one in snapshots(home)] == [second.id, first.id]
+    assert [one.snapshot_id for one in list_snapshots(home)] == [second.id, first.id]
 
 
 def test_a_broken_generation_is_not_published(first: Generation, second: Generation) -> None:
@@ -94,7 +94,7 @@ def test_a_broken_generation_is_not_published(first: Generation, second: Generat
     with pytest.raises(IntegrityError, match=rf"{bad.id} must not be published: .*; and \d+ more; delete") as refused:
         publish(bad)
     assert "\n" not in str(refused.value)
-    assert current_manifest(home) == good
+    assert current_snapshot(home) == good
     assert not bad.has("manifest.json")
 
 
@@ -124,7 +124,7 @@ def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
         second = publish(generation_of(home, "river", "office"))
         third = publish(generation_of(home, "river"))
         assert seen() == before
-    assert current_manifest(home) == third
+    assert current_snapshot(home) == third
     with open_graph(Generation(home, second.snapshot_id).path("graph.kuzu")) as graph:
         assert graph.rows("MATCH (e:Entity {name: 'Oslo'}) RETURN e.name AS name") == [{"name": "Oslo"}]
     reopened = open_vectors(home, first.vectors.tables["entity_vectors"])
@@ -136,7 +136,7 @@ def test_a_damaged_pointer_is_named(tmp_path: Path, content: str) -> None:
     home = Home(tmp_path)
     home.current.write_text(content)
     with pytest.raises(StoreError, match="CURRENT cannot be read; delete it and run") as refused:
-        current_manifest(home)
+        current_snapshot(home)
     assert "\n" not in str(refused.value)
 
 
@@ -146,15 +146,15 @@ def test_a_damaged_manifest_is_named(first: Generation) -> None:
     path = home.generation(published.snapshot_id) / "manifest.json"
     path.write_text(path.read_text()[:40])
     with pytest.raises(StoreError, match=r"manifest\.json cannot be read"):
-        current_manifest(home)
+        current_snapshot(home)
     path.unlink()
     with pytest.raises(StoreError, match=rf"there is no snapshot {published.snapshot_id} in"):
-        current_manifest(home)
+        current_snapshot(home)
 
 
 def test_an_unknown_snapshot_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"there is no snapshot gen-x in .*snapshots"):
-        manifest(Home(tmp_path), "gen-x")
+        read_manifest(Home(tmp_path), "gen-x")
 
 
 def test_a_half_built_generation_does_not_disturb_the_next_run(tmp_path: Path) -> None:
@@ -194,10 +194,10 @@ def test_a_killed_run_is_repaired_by_the_next(tmp_path: Path) -> None:
         assert run.stdout.readline() == "go\n"
         time.sleep(0.3)
         run.kill()
-    seen = current_manifest(home)
+    seen = current_snapshot(home)
     assert seen is not None
     second = publish(generation_of(home, "river", "office"))
     assert seen in (first, second)
-    assert current_manifest(home) == second
+    assert current_snapshot(home) == second
     reader = open_vectors(home, second.vectors.tables["entity_vectors"])
     assert np.isfinite(np.stack(list(reader.vectors(reader.rows(["id"])["id"].to_pylist()).values()))).all()
