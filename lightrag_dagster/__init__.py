@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lightrag_dagster.core.protocols import Message
     from lightrag_dagster.knowledge_base_resource import KnowledgeBaseResource
-    from lightrag_dagster.query.filters import Filters
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
+    from lightrag_dagster.query.question import Filters
     from lightrag_dagster.query.types import Answer, Keywords, Retrieval
 
 __all__ = ["Answer", "Filters", "Keywords", "KnowledgeBase", "KnowledgeBaseResource", "Message", "Retrieval"]
@@ -15,7 +15,7 @@ __all__ = ["Answer", "Filters", "Keywords", "KnowledgeBase", "KnowledgeBaseResou
 # Imported at first use: settings must not cost the import of the stores, nor a question that of Dagster.
 _MODULES = {
     "Answer": "lightrag_dagster.query.types",
-    "Filters": "lightrag_dagster.query.filters",
+    "Filters": "lightrag_dagster.query.question",
     "Keywords": "lightrag_dagster.query.types",
     "KnowledgeBase": "lightrag_dagster.query.knowledge_base",
     "KnowledgeBaseResource": "lightrag_dagster.knowledge_base_resource",

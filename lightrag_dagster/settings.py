@@ -217,7 +217,7 @@ class MergingSettings(Section):
     language: str = Field(default="English", description="Language of summaries.")
 
 
-class AssociativeSettings(Section):
+class PPRSettings(Section):
     """Mode `ppr`: a random walk from what resembles the question."""
 
     damping: float = Field(default=0.5, gt=0, lt=1, description="Probability of a further step.")
@@ -242,7 +242,7 @@ class QuerySettings(Section):
         default="VECTOR",
         description="Choose them by similarity to the question, or by the rank of what they stand behind.",
     )
-    ppr: AssociativeSettings = AssociativeSettings()
+    ppr: PPRSettings = PPRSettings()
     response_type: str = Field(default="Multiple Paragraphs", description="Form and length asked of an answer.")
     user_prompt: str = Field(default="", description="Further instructions to the model that answers.")
     system_prompt: str = Field(default="", description="Takes the place of the package's instructions to that model.")

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from lightrag_dagster.query.options import QueryOptions
+    from lightrag_dagster.query.question import QueryOptions
 
 app = typer.Typer(
     name="lightrag-dagster",
@@ -126,7 +126,7 @@ def query(
 ) -> None:
     """Ask the published knowledge base."""
     from lightrag_dagster.cli.query import ask, output_of
-    from lightrag_dagster.query.filters import Filters
+    from lightrag_dagster.query.question import Filters
     from lightrag_dagster.query.types import Keywords
 
     options: QueryOptions = {

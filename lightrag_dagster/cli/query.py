@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.query.answer import context_of
-from lightrag_dagster.query.options import QueryOptions
+from lightrag_dagster.query.context import context_of
+from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Step
 
 

@@ -14,7 +14,7 @@ from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.protocols import ChatModel
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.evaluation.questions import GoldQuestion
-from lightrag_dagster.query.cited import without_references
+from lightrag_dagster.query.citations import without_references
 from lightrag_dagster.query.context import render
 from lightrag_dagster.query.knowledge_base import Prepared
 from lightrag_dagster.stages.extraction.thinking import without_thinking

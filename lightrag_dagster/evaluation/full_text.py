@@ -13,7 +13,7 @@ from lancedb.index import FTS
 from lancedb.query import MatchQuery
 
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.query.search import Hits
+from lightrag_dagster.query.modes import Hits
 
 _SPARE = 20
 """Hits beyond the limit, so that which of several equal ones comes first does not depend on the index."""

@@ -15,7 +15,6 @@ from lightrag_dagster.evaluation.questions import GoldQuestion
 from lightrag_dagster.query.context import render, with_references
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.modes import MODES
-from lightrag_dagster.query.records import chunks_at
 from lightrag_dagster.query.types import Keywords, Retrieval
 
 BM25 = "bm25"
@@ -108,7 +107,7 @@ def _bm25(knowledge: KnowledgeBase, opened: ExitStack, limit: int) -> Find:
     index = opened.enter_context(full_text(graph))
 
     def find(question: str, _: Keywords | None) -> Retrieval:
-        chunks, references = with_references(tuple(chunks_at(graph, index.search(question, limit), {})))
+        chunks, references = with_references(tuple(knowledge.snapshot.chunks(index.search(question, limit), {})))
         return Retrieval(question, BM25, knowledge.snapshot_id, Keywords(), chunks=chunks, references=references)
 
     return find

@@ -16,7 +16,6 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
@@ -126,17 +125,6 @@ class Adjacency:
             )
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
-
-    @cached_property
-    def transitions(self) -> Any:
-        """The walk over entities and chunks, entities first; see `transitions.walk`. Made when first asked for."""
-        from lightrag_dagster.query.transitions import walk
-
-        entities = len(self.entities.ids)
-        owners = np.repeat(np.arange(entities), np.diff(self.entity_chunks.offsets))
-        mentioned = self.entity_chunks.values.astype(np.int64) + entities
-        relations = np.unique(self.entity_relations.values)
-        return walk(self.endpoints[relations], owners, mentioned, entities + len(self.chunks.ids))
 
     def citations_of(self, chunk: int) -> list[dict[str, Any]]:
         """Return where a chunk stands: source, path, doc_id, chunk_index, page, char_start, char_end, heading."""

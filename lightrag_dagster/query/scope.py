@@ -6,6 +6,7 @@ whole: they decide what comes first, and show nothing.
 """
 
 from dataclasses import dataclass, replace
+from importlib.resources import files as package_files
 from typing import Any
 
 import duckdb
@@ -14,18 +15,35 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable, Lists, Rows, priority_of
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.allowed_vectors import AllowedVectors
 from lightrag_dagster.query.evidence import Evidence, as_endpoint, joined, joined_keywords, merged_entity
-from lightrag_dagster.query.filters import Filters, allowed_documents
+from lightrag_dagster.query.question import Filters
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.settings import MergingSettings
 
 Mask = npt.NDArray[np.bool_]
 
 
-def scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
+def allowed_documents(connection: "duckdb.DuckDBPyConnection", filters: Filters) -> pa.Array:
+    """Return the ids of the documents that pass, from the views of a generation.
+
+    Raises:
+        QueryError: a source is named that the snapshot does not hold.
+    """
+    held = {source for (source,) in connection.execute("SELECT DISTINCT source FROM raw_documents").fetchall()}
+    for source in filters.sources:
+        if source not in held:
+            raise QueryError(f"there is no source {source!r} in the snapshot; `lightrag-dagster status` lists them")
+    statement = package_files(__package__).joinpath("allowed_documents.sql").read_text(encoding="utf-8")
+    lists = {name: list(getattr(filters, name)) for name in ("sources", "paths", "media_types", "documents")}
+    parameters = lists | {"modified_since": filters.modified_since}
+    return pa.array([doc_id for (doc_id,) in connection.execute(statement, parameters).fetchall()], pa.string())
+
+
+def scoped(snapshot: Snapshot, filters: Filters, settings: MergingSettings) -> Snapshot:
     """Return the snapshot as if it held the allowed documents alone.
 
     Raises:

@@ -13,7 +13,7 @@ import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
-from lightrag_dagster.query.answer import NO_CONTEXT
+from lightrag_dagster.query.context import NO_CONTEXT
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import load_settings
 from tests.loopback import Loopback, Reply
@@ -164,7 +164,7 @@ def test_an_answer_cites_what_it_was_given_and_nothing_else(elsewhere: Knowledge
     assert answer.text == "Jonas Feld [1].\n\n### References\n\n- [1] archive/flood.md"
     assert answer.references == answer.retrieval.references
     assert answer.cited == answer.references[:1]
-    assert answer.invented == 1
+    assert answer.invalid_citations == 1
     (cited,) = answer.cited
     for passage in answer.retrieval.passages(cited):
         first = passage.citations[0]

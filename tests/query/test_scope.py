@@ -82,7 +82,7 @@ def test_a_source_alone_is_as_if_it_had_been_built_alone(
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     publish_sources(settings, {source: SOURCES[source]})
     alone = held(open_snapshot(Home(settings.home), None))
-    among_others = held(scoped(open_snapshot(Home(published_home), None), Filters(sources=source)))
+    among_others = held(scoped(open_snapshot(Home(published_home), None), Filters(sources=source), settings.merging))
     assert among_others == alone
 
 
@@ -136,6 +136,6 @@ def test_a_source_that_is_not_there(knowledge: KnowledgeBase) -> None:
         knowledge.retrieve("Who is where?", filters=Filters(sources="elsewhere"), mode="naive")
 
 
-def test_a_time_that_is_none() -> None:
-    with pytest.raises(QueryError, match="'yesterday' is no time"):
+def test_text_that_is_not_a_time() -> None:
+    with pytest.raises(QueryError, match="'yesterday' is not a time"):
         Filters(modified_since="yesterday")

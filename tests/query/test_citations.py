@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.query.cited import checked
+from lightrag_dagster.query.citations import resolve_citations
 from lightrag_dagster.query.types import Reference
 
 ONE, TWO = Reference("1", "s", "sub/a.md"), Reference("2", "s", "b.md")
@@ -10,7 +10,7 @@ LIST = "\n\n### References\n\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "expected", "references", "invented"),
+    ("text", "expected", "references", "invalid"),
     [
         ("Plain.", "Plain.", (), 0),
         ("So [1].", "So [1].", (ONE,), 0),
@@ -24,8 +24,8 @@ LIST = "\n\n### References\n\n"
         ("So.\n\n**References:**\n[2] b.md", "So.\n\n**References:**\n[2] b.md", (TWO,), 0),
     ],
 )
-def test_checked(text: str, expected: str, references: tuple[Reference, ...], invented: int) -> None:
-    assert checked(text, (ONE, TWO)) == (expected, references, invented)
+def test_citations_are_resolved(text: str, expected: str, references: tuple[Reference, ...], invalid: int) -> None:
+    assert resolve_citations(text, (ONE, TWO)) == (expected, references, invalid)
 
 
 @given(
@@ -33,4 +33,4 @@ def test_checked(text: str, expected: str, references: tuple[Reference, ...], in
 )
 def test_what_is_known_stays_as_it_is(parts: list[str], listed: str) -> None:
     text = "".join(parts) + listed
-    assert checked(text, (ONE, TWO))[::2] == (text.strip(), 0)
+    assert resolve_citations(text, (ONE, TWO))[::2] == (text.strip(), 0)

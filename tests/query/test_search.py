@@ -5,7 +5,7 @@ import pytest
 
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
-from lightrag_dagster.query.expansion import endpoints_of, relations_around
+from lightrag_dagster.query.search import endpoints_of, relations_around
 from tests.query.tables import entities, relations
 
 
@@ -34,7 +34,7 @@ def pairs(graph: Adjacency, rows: list[int]) -> list[str]:
 
 @pytest.mark.parametrize(("found", "expected"), [("ba", "ac bc | ab bd"), ("ab", "ac bc ab bd"), ("da", "de ac bd ab")])
 def test_relations_by_rank_then_weight_then_entity(graph: Adjacency, found: str, expected: str) -> None:
-    around = pairs(graph, relations_around(graph, graph.entities.rows_of([entity_id(name) for name in found])))
+    around = pairs(graph, relations_around(graph, graph.entities.rows_of([entity_id(name) for name in found]).tolist()))
     certain, _, by_id = expected.partition(" | ")
     assert around[: len(certain.split())] == certain.split()
     # Both are around b, and equal: the smaller id comes first.
@@ -42,14 +42,13 @@ def test_relations_by_rank_then_weight_then_entity(graph: Adjacency, found: str,
 
 
 def test_nothing_leads_nowhere(graph: Adjacency) -> None:
-    nothing = np.array([], dtype=np.int32)
-    assert relations_around(graph, nothing) == []
-    assert endpoints_of(graph, nothing) == []
+    assert relations_around(graph, []) == []
+    assert endpoints_of(graph, []) == []
 
 
 def test_endpoints_in_order_of_appearance(graph: Adjacency) -> None:
     by_pair = {pair: row for row, pair in enumerate(pairs(graph, list(range(5))))}
-    rows = np.array([by_pair["de"], by_pair["bd"]], dtype=np.int32)
-    names = [row["name"] for row in graph.entities.take(np.array(endpoints_of(graph, rows), dtype=np.int32))]
+    ends = endpoints_of(graph, [by_pair["de"], by_pair["bd"]])
+    names = [row["name"] for row in graph.entities.take(np.array(ends, dtype=np.int32))]
     assert set(names[:2]) == {"d", "e"}
     assert names[2:] == ["b"]

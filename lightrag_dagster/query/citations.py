@@ -1,4 +1,4 @@
-"""Step 9: what an answer cites. A reference that is not in the list that the model was given is dropped and counted."""
+"""The citations of an answer. A reference that is not in the list that the model was given is dropped and counted."""
 
 import re
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ _ITEM = re.compile(r"^\s*(?:[-*+]\s+)?\[(\d{1,4})\](.*)$")
 _DECORATION = " \t*_`:.-–—"
 
 
-class Checked(NamedTuple):
-    """The answer without invented references, the references that it does make, and how many were invented."""
+class Citations(NamedTuple):
+    """An answer without invalid citations, the references that it cites, and the number of citations removed."""
 
     text: str
     cited: tuple[Reference, ...]
-    invented: int
+    invalid_citations: int
 
 
 def without_references(text: str) -> str:
@@ -27,23 +27,23 @@ def without_references(text: str) -> str:
     return text[: headings[-1].start()].strip() if headings else text.strip()
 
 
-def checked(text: str, references: Sequence[Reference]) -> Checked:
+def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
     """Resolve every `[n]` of an answer, and every line of its last section headed References.
 
     A line must name the document of its number, or a part of its path, or nothing beside the number.
     """
     known = {reference.reference_id: reference for reference in references}
     cited: set[str] = set()
-    invented: set[str] = set()
+    invalid: set[str] = set()
 
-    def resolved(mark: re.Match[str]) -> str:
+    def resolve_mark(mark: re.Match[str]) -> str:
         numbers = re.findall(r"\d+", mark[2])
         cited.update(known.keys() & numbers)
-        invented.update(numbers - known.keys())
+        invalid.update(numbers - known.keys())
         kept = [number for number in numbers if number in known]
         return f"{mark[1]}[{', '.join(kept)}]" if kept else ""
 
-    def stands(line: str) -> bool:
+    def is_valid_line(line: str) -> bool:
         item = _ITEM.match(line)
         if not item:
             return True
@@ -52,12 +52,12 @@ def checked(text: str, references: Sequence[Reference]) -> Checked:
         if file and (named in file or file in named):
             cited.add(number)
             return True
-        invented.add(number if number not in known else line.strip())
+        invalid.add(number if number not in known else line.strip())
         return False
 
     headings = list(_HEADING.finditer(text))
     end = headings[-1].end() if headings else len(text)
-    body = _MARK.sub(resolved, text[:end])
-    listed = [line for line in text[end:].split("\n") if stands(line)]
+    body = _MARK.sub(resolve_mark, text[:end])
+    listed = [line for line in text[end:].split("\n") if is_valid_line(line)]
     found = tuple(reference for reference in references if reference.reference_id in cited)
-    return Checked((body + "\n".join(listed)).strip(), found, len(invented))
+    return Citations((body + "\n".join(listed)).strip(), found, len(invalid))

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from lightrag_dagster import Filters, KnowledgeBase
-from lightrag_dagster.query.associative import pagerank
-from lightrag_dagster.query.transitions import walk
+from lightrag_dagster.query.ppr import pagerank, transition_matrix
 from lightrag_dagster.settings import load_settings
 
 NODES = 6
@@ -17,7 +16,7 @@ NODES = 6
 def graph(relations: list[tuple[int, int]], mentions: list[tuple[int, int]], nodes: int = NODES) -> csr_array:
     ends = np.array(relations, dtype=np.int32).reshape(-1, 2)
     owners, mentioned = np.array(mentions, dtype=np.int64).reshape(-1, 2).T
-    return walk(ends, owners, mentioned, nodes)
+    return transition_matrix(ends, owners, mentioned, nodes)
 
 
 def test_a_step_leads_to_every_neighbour_alike() -> None:

@@ -3,7 +3,7 @@ from itertools import zip_longest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.query.round_robin import round_robin
+from lightrag_dagster.query.modes import round_robin
 
 
 def test_turns_are_taken_and_what_was_seen_is_skipped() -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.modes import MODES
-from lightrag_dagster.query.options import QueryOptions, question_of
+from lightrag_dagster.query.question import QueryOptions, question_of
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
 
