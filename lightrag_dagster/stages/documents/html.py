@@ -8,7 +8,7 @@ from lxml import etree
 from lxml import html as lxml_html
 from trafilatura.settings import use_config
 
-from lightrag_dagster.stages.documents.formats import decode
+from lightrag_dagster.stages.documents.decoding import decode
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
 # What cannot be extracted becomes a row that says so; the library would also print it.
