@@ -1,5 +1,6 @@
 """What every materialisation reports: rows, schema, a preview and seconds."""
 
+import html
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -104,5 +105,6 @@ def counts(values: pa.ChunkedArray) -> Mapping[str, int]:
 
 
 def _cell(value: object) -> str:
-    text = " ".join(str("" if value is None else value).split()).replace("|", "\\|")
-    return text if len(text) <= _PREVIEW_CHARACTERS else text[: _PREVIEW_CHARACTERS - 1] + "…"
+    text = " ".join(str("" if value is None else value).split())
+    short = text if len(text) <= _PREVIEW_CHARACTERS else text[: _PREVIEW_CHARACTERS - 1] + "…"
+    return html.escape(short, quote=False).replace("|", "\\|")  # else the UI takes <SEP> for a tag, and hides it

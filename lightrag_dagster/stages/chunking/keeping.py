@@ -1,12 +1,12 @@
 """Keeping the chunks of text that did not change when the way of cutting did."""
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.schemas import CHUNKS
-from lightrag_dagster.stages.documents.table import with_text
+from lightrag_dagster.stages.documents.table import text_hash, with_text
 from lightrag_dagster.storage.tables import SourceTables
 
-_TEXT = ["content_hash", "media_type"]
 _PLACE = ["source", "doc_id", "path"]
 
 
@@ -39,13 +39,20 @@ def keep_chunks(documents: pa.Table, before: pa.Table, chunks: pa.Table) -> tupl
         Rows of CHUNKS, each at the place of its document now, and the rows of RAW_DOCUMENTS that are left to be cut. A
         renamed or copied document is one whose text had chunks.
     """
-    now = with_text(documents)
-    earlier = with_text(before).group_by(_TEXT).aggregate([("doc_id", "min")])
-    known = now.select(_PLACE + _TEXT).join(earlier, _TEXT, join_type="inner").drop_columns(_TEXT)
+    now = _with_hash(documents)
+    earlier = _with_hash(before).group_by("text_hash").aggregate([("doc_id", "min")])
+    known = now.select([*_PLACE, "text_hash"]).join(earlier, "text_hash", join_type="inner").drop_columns("text_hash")
     kept = (
         chunks.drop_columns(_PLACE)
         .append_column("doc_id_min", chunks["doc_id"])
         .join(known, "doc_id_min", join_type="inner")
     )
-    left = now.join(known.select(["doc_id"]), "doc_id", join_type="left anti")
-    return kept.select(CHUNKS.names).cast(CHUNKS), left.select(documents.schema.names).cast(documents.schema)
+    left = with_text(documents)
+    left = left.filter(pc.invert(pc.is_in(left["doc_id"], known["doc_id"])))
+    return kept.select(CHUNKS.names).cast(CHUNKS), left
+
+
+def _with_hash(documents: pa.Table) -> pa.Table:
+    rows = with_text(documents)
+    hashes = [text_hash(row) for row in rows.select(["content_hash", "media_type", "pages"]).to_pylist()]
+    return rows.select(_PLACE).append_column("text_hash", pa.array(hashes, pa.string()))

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.stages.documents.formats import MEDIA_TYPES, UNSUPPORTED, media_type
+from lightrag_dagster.stages.documents.formats import FORMATS, format_of
 from lightrag_dagster.stages.documents.sources import UNFIT_CHARACTERS, Source
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -120,7 +120,7 @@ def _unusable(path: str, mode: int) -> str | None:
         return "path holds control characters or is not UTF-8; rename it"
     if not stat.S_ISREG(mode):
         return "not a regular file"
-    if media_type(path) == UNSUPPORTED:
+    if format_of(path) is None:
         suffix = PurePosixPath(path).suffix.lower() or "without suffix"
-        return f"unsupported file type ({suffix}); supported are {', '.join(MEDIA_TYPES)}"
+        return f"unsupported file type ({suffix}); supported are {', '.join(FORMATS)}"
     return None

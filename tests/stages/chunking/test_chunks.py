@@ -85,6 +85,19 @@ Some words that are in the guide.
 Some words on how to install it."""
 
 
+def test_a_chunk_names_the_page_it_starts_on() -> None:
+    table = documents("One two three four.\n\nFive six seven eight.\n\nNine.")
+    pages = pa.array([[0, 21, 44, 44]], RAW_DOCUMENTS.field("pages").type)
+    table = table.set_column(RAW_DOCUMENTS.get_field_index("pages"), RAW_DOCUMENTS.field("pages"), pages)
+    chunks = chunk_documents(table, ChunkingSettings(size=3, overlap=0))
+    assert [(chunk["content"].split()[0], chunk["page"]) for chunk in chunks.to_pylist()] == [
+        ("One", 1),
+        ("four.", 1),
+        ("six", 2),
+        (".", 2),
+    ]
+
+
 @pytest.mark.parametrize("media_type", ["text/markdown", "text/html"])
 def test_a_chunk_has_the_heading_in_force_where_it_starts(media_type: str) -> None:
     chunks = chunk_documents(

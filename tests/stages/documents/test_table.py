@@ -10,7 +10,7 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import read_documents
+from lightrag_dagster.stages.documents.table import read_documents, text_hash
 
 SETTINGS = DocumentSettings(max_bytes=1000)
 
@@ -44,6 +44,7 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "content_length": len(content),
         "summary": content,
         "media_type": "text/markdown",
+        "pages": None,
         "status": "processed",
         "duplicate_of": None,
         "error": None,
@@ -174,3 +175,10 @@ def test_progress_is_reported(tmp_path: Path) -> None:
 
 def test_no_files_is_an_empty_table(tmp_path: Path) -> None:
     assert read(tmp_path).equals(RAW_DOCUMENTS.empty_table())
+
+
+def test_the_text_hash_covers_text_media_type_and_pages() -> None:
+    row: dict[str, Any] = {"content_hash": "h", "media_type": "text/plain", "pages": None, "path": "a.txt"}
+    others: list[dict[str, Any]] = [{"content_hash": "i"}, {"media_type": "text/markdown"}, {"pages": [0]}, {"pages": [0, 1]}]
+    assert len({text_hash(row | other) for other in ({}, *others)}) == 5
+    assert text_hash(row | {"path": "b.txt"}) == text_hash(row)
