@@ -158,13 +158,16 @@ def evaluate(
 
 @app.command()
 def sql(
-    statement: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
+    statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
     output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
+    allow_external: Annotated[
+        bool, typer.Option("--allow-external", help="Let the SQL read and write files, use the network and extensions.")
+    ] = False,
 ) -> None:
-    """Query the published tables with DuckDB."""
+    """Query the published tables with DuckDB, which reaches no other file."""
     from lightrag_dagster.cli.sql import run_sql
 
-    run_sql(_console(), statement, output.value)
+    run_sql(_console(), statements, output.value, allow_external=allow_external)
 
 
 @app.command()
