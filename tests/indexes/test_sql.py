@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -51,7 +50,7 @@ def test_every_result_is_yielded(generation: Generation) -> None:
 
 
 def test_what_came_before_a_mistake_is_yielded(generation: Generation) -> None:
-    seen = []
+    seen: list[dict[str, list[object]]] = []
     with pytest.raises(QueryError, match="nowhere"), open_tables(published_tables(generation)) as connection:
         seen.extend(rows.to_pydict() for rows in results(connection, "SELECT 1 AS a; FROM nowhere"))
     assert seen == [{"a": [1]}]
@@ -148,7 +147,7 @@ def test_a_table_that_is_gone_is_named(tmp_path: Path) -> None:
 
 
 @pytest.fixture(params=["truncated", "other"])
-def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Generation]:
+def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> Generation:
     generation = merge(home_of(tmp_path, river=RIVER), "river")
     path = generation.path("entities.parquet")
     path.write_bytes(path.read_bytes()[:-20] if request.param == "truncated" else b"no parquet" * 100)
