@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from lightrag_dagster.cli.ending import Commands
+
 if TYPE_CHECKING:
     from lightrag_dagster.query.question import QueryOptions
 
 app = typer.Typer(
     name="lightrag-dagster",
+    cls=Commands,
     help="LightRAG as a batch data platform: documents in, a published knowledge base out.",
     no_args_is_help=True,
     add_completion=False,
@@ -41,6 +44,7 @@ def _console(*, soft_wrap: bool = False) -> Console:
 def settings_from_options(
     home: Annotated[Path | None, typer.Option(help="Where everything is kept; else LIGHTRAG_HOME.")] = None,
     sources: Annotated[Path | None, typer.Option(help="Folder of sources; else LIGHTRAG_SOURCES.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
 ) -> None:
     """LightRAG as a batch data platform: documents in, a published knowledge base out."""
     for variable, value in (("LIGHTRAG_HOME", home), ("LIGHTRAG_SOURCES", sources)):
@@ -158,13 +162,16 @@ def evaluate(
 
 @app.command()
 def sql(
-    statement: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
+    statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
     output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
+    allow_external: Annotated[
+        bool, typer.Option("--allow-external", help="Let the SQL read and write files, use the network and extensions.")
+    ] = False,
 ) -> None:
-    """Query the published tables with DuckDB."""
+    """Query the published tables with DuckDB, which reaches no other file."""
     from lightrag_dagster.cli.sql import run_sql
 
-    run_sql(_console(), statement, output.value)
+    run_sql(_console(), statements, output.value, allow_external=allow_external)
 
 
 @app.command()

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
@@ -65,13 +64,6 @@ def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
         except duckdb.Error as error:
             raise QueryError(f"the SQL cannot be run: {one_line(error)}") from error
-
-
-def query_views(path: Path, statement: str) -> pa.Table:
-    """Return the rows of one statement over a file of views; raises as `open_views`."""
-    with open_views(path) as connection:
-        rows = connection.sql(statement)
-        return pa.table({}) if rows is None else rows.to_arrow_table()
 
 
 def _literal(paths: list[str]) -> str:
