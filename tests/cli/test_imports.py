@@ -30,7 +30,7 @@ print(*sys.modules, file=sys.stderr)
         (["status"], {"numpy", "pyarrow"}),
         (["sql", "select 1"], {"duckdb", "numpy", "pyarrow"}),
     ],
-    ids=" ".join,
+    ids=["help", "run help", "query help", "status", "sql"],
 )
 def test_heavy_modules_are_imported_where_they_are_needed(
     published_home: Path, arguments: list[str], needed: set[str]
