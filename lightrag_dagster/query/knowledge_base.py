@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.models.providers import Account, chat_identity
@@ -20,6 +20,7 @@ from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.storage.generations import GRAPH
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 
@@ -173,6 +174,15 @@ class KnowledgeBase:
         step = Step("answer", (time.perf_counter() - started) * 1000, notes)
         retrieval = replace(retrieval, steps=(*retrieval.steps, step))
         return Answer(found.text, retrieval.references, retrieval, self.snapshot_id, found.cited, found.invented)
+
+    def cypher(
+        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000
+    ) -> list[dict[str, Any]]:
+        """Run one read-only Cypher query on the graph and return its first rows; raises as `query_graph`."""
+        from lightrag_dagster.indexes.graph import query_graph
+
+        with self.snapshot.reading():
+            return query_graph(self.snapshot.generation.path(GRAPH), query, parameters, limit=limit)
 
     def map(self, ask: Callable[[Question], Result], queries: Sequence[Question]) -> list[Result]:
         """Return what `ask` makes of every question, in their order, `llm.max_concurrency` at a time."""
