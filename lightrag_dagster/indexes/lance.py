@@ -186,8 +186,7 @@ class VectorReader:
         """Return the ids of vectors with a number that is not finite, reading block by block."""
         unusable: list[str] = []
         for ids, vectors in self._blocks():
-            finite = np.isfinite(vectors).all(axis=1)
-            unusable += [one for one, sound in zip(ids, finite.tolist(), strict=True) if not sound]
+            unusable += [ids[row] for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()]
         return unusable
 
     def close(self) -> None:
