@@ -175,6 +175,18 @@ def sql(
 
 
 @app.command()
+def cypher(
+    query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
+    output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
+    limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
+) -> None:
+    """Query the published graph with Cypher."""
+    from lightrag_dagster.cli.cypher import run_cypher
+
+    run_cypher(_console(), query, output.value, limit)
+
+
+@app.command()
 def status() -> None:
     """Show what is published, and what of each source is pending or failed."""
     from lightrag_dagster.cli.status import show_status

@@ -186,8 +186,7 @@ class VectorReader:
         """Return the ids of vectors with a number that is not finite, reading block by block."""
         unusable: list[str] = []
         for ids, vectors in self._blocks():
-            unsound = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-            unusable += [ids[row] for row in unsound.tolist()]
+            unusable += [ids[row] for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()]
         return unusable
 
     def close(self) -> None:

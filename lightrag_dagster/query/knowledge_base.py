@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
@@ -27,6 +27,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.requests import keyword_request
+from lightrag_dagster.storage.generations import GRAPH
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 
@@ -198,6 +199,15 @@ class KnowledgeBase:
     def map(self, ask: Callable[[Item], Result], questions: Sequence[Item]) -> list[Result]:
         """Call `ask` for every question, `llm.max_concurrency` at a time, and return the results in order."""
         return list(self._callers.map(ask, questions))
+
+    def cypher(
+        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000
+    ) -> list[dict[str, Any]]:
+        """Run one read-only Cypher query on the graph and return its first rows; raises as `query_graph`."""
+        from lightrag_dagster.indexes.graph import query_graph
+
+        with self.snapshot.reading():
+            return query_graph(self.snapshot.generation.path(GRAPH), query, parameters, limit=limit)
 
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more."""

@@ -37,9 +37,12 @@ def read_record(path: Path, kind: type[R]) -> R | None:
 
 
 class Pointer(Record):
-    """`CURRENT` and `NEWEST`: the generation meant."""
+    """`CURRENT`, `HELD` and `NEWEST`: the generation that they point to."""
 
     id: str
+    replaced: dict[str, str] = Field(
+        default={}, description="In `CURRENT`: snapshot → when another replaced it; UTC, ISO 8601"
+    )
 
 
 class Embedder(Record):

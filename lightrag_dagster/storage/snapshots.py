@@ -14,6 +14,7 @@ from pydantic import Field
 from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import files, generations
+from lightrag_dagster.storage.damage import record_files
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Graph, Manifest, Pointer, Record, Vectors, read_record
@@ -26,12 +27,6 @@ _COMPARED = {
     "entities": ("entities", "name", "row_fingerprint"),
     "relations": ("relations", "src || ' — ' || tgt", "row_fingerprint"),
 }
-
-
-class CurrentPointer(Pointer):
-    """`CURRENT`: the published snapshot, and when others stopped being it."""
-
-    replaced: dict[str, str] = Field(default={}, description="snapshot → when it was replaced; UTC, ISO 8601")
 
 
 class Pins(Record):
@@ -82,10 +77,11 @@ def publish(home: Home, generation: Generation, problems: Sequence[str]) -> Mani
         graph=generation.read_record(generations.GRAPH_COUNTS, Graph),
     )
     generation.write_record(generations.MANIFEST, published)
+    record_files(home, published, latest.snapshot_id if latest else None)
     # Everything that the pointer leads to is on disk before the pointer is; the vectors are since they were tagged.
     files.sync_tree(home.generation(generation.id))
     if held_snapshot(home) is None:
-        _set_current(home, generation.id)
+        set_current(home, generation.id)
     return published
 
 
@@ -118,7 +114,7 @@ def current_snapshot(home: Home) -> Manifest | None:
     Raises:
         StoreError: the pointer or the manifest is missing or damaged.
     """
-    pointer = read_record(home.current, CurrentPointer)
+    pointer = read_record(home.current, Pointer)
     return read_manifest(home, pointer.id) if pointer else None
 
 
@@ -149,7 +145,7 @@ def held_snapshot(home: Home) -> str | None:
 
 def last_current(home: Home, snapshot: Manifest) -> datetime:
     """Return when a reader could last open a snapshot as the current one: its replacement, or its publication."""
-    pointer = read_record(home.current, CurrentPointer)
+    pointer = read_record(home.current, Pointer)
     replaced = pointer.replaced.get(snapshot.snapshot_id) if pointer else None
     return datetime.fromisoformat(max(replaced or "", snapshot.published_at))
 
@@ -184,7 +180,7 @@ def rollback(home: Home, name: str) -> Manifest:
     """
     wanted = named_snapshot(home, name)
     files.write_text(home.held, Pointer(id=wanted.snapshot_id).model_dump_json())
-    _set_current(home, wanted.snapshot_id)
+    set_current(home, wanted.snapshot_id)
     return wanted
 
 
@@ -197,7 +193,7 @@ def release(home: Home) -> Manifest:
     if held_snapshot(home) is None:
         raise StoreError(f"no snapshot is held in {home.root}; publication already follows the latest one")
     latest = list_snapshots(home)[-1]
-    _set_current(home, latest.snapshot_id)
+    set_current(home, latest.snapshot_id)
     home.held.unlink()
     return latest
 
@@ -227,14 +223,15 @@ def diff(home: Home, before: str, after: str) -> dict[str, Difference]:
     return found
 
 
-def _set_current(home: Home, snapshot_id: str) -> None:
-    before = read_record(home.current, CurrentPointer)
+def set_current(home: Home, snapshot_id: str) -> None:
+    """Point readers to a snapshot, and note when the one before was replaced; raises StoreError."""
+    before = read_record(home.current, Pointer)
     replaced = {}
     if before is not None:
         replaced = {one: when for one, when in before.replaced.items() if home.generation(one).exists()}
         if before.id != snapshot_id:
             replaced[before.id] = _now()
-    files.write_text(home.current, CurrentPointer(id=snapshot_id, replaced=replaced).model_dump_json())
+    files.write_text(home.current, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
 
 
 def _count_rows(generation: Generation) -> dict[str, int]:

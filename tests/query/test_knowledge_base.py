@@ -263,15 +263,24 @@ def test_closing_ends_the_thread_and_another_opening_gives_the_same(published_ho
 
 def test_retrieval_with_given_keywords_writes_nothing(home: Path) -> None:
     def listed() -> dict[Path, tuple[int, int]]:
-        # The lease is the one thing a reader leaves, and only while it reads.
-        found = (path for path in home.rglob("*") if path.name != "leases")
-        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in found}
+        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.rglob("*")}
 
     before = listed()
     with KnowledgeBase.open(home) as opened:
         assert opened.retrieve(STATION, keywords=KEYWORDS).chunks
         assert opened.context(STATION, mode="naive")
     assert listed() == before
+
+
+def test_cypher_reads_the_graph_of_the_snapshot(knowledge: KnowledgeBase) -> None:
+    found = knowledge.cypher(
+        "MATCH (:Entity {name: $name})-[:RELATED]-(e:Entity) RETURN e.name AS name ORDER BY name",
+        {"name": "Halden Weir"},
+    )
+    assert {"name": "Marta Lindqvist"} in found
+    assert knowledge.cypher("MATCH (e:Entity) RETURN e.name", limit=2) == knowledge.cypher(
+        "MATCH (e:Entity) RETURN e.name LIMIT 2"
+    )
 
 
 def test_the_home_comes_from_the_settings(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

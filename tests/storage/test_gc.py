@@ -9,6 +9,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.query import snapshot
+from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.schemas import ANSWERS
 from lightrag_dagster.settings import RetentionSettings, Settings
@@ -129,9 +130,9 @@ def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(settings: Settings
         build(settings, 2003)
         assert first in collect_garbage(home, keep(1), dry_run=False).generations
         with pytest.raises(StoreError, match=f"{first} was removed by `gc` while it was open; open .* again"):
-            knowledge.retrieve(QUESTION, mode="mix")
+            knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes"))
     with KnowledgeBase.open(settings=settings) as knowledge:
-        assert knowledge.retrieve(QUESTION, mode="mix").chunks
+        assert knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes")).chunks
 
 
 def test_a_snapshot_that_is_removed_while_it_is_opened_is_named(
