@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 import dagster as dg
-from pydantic import BaseModel
 
 from assets.automation.runs import end_orphans, terms_of
 from assets.metadata import COMMAND_TAG, KEEP_DRIFTED
@@ -16,8 +15,7 @@ from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.cli.progress import Display
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
-from lightrag_dagster.evaluation.filed_questions import answer_inputs, read_questions
-from lightrag_dagster.evaluation.questions import read_gold
+from lightrag_dagster.evaluation.questions import Question, answer_inputs, read_question_file, with_gold
 from lightrag_dagster.instance import open_instance
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.settings import Settings
@@ -181,15 +179,15 @@ class _Runner:
 
     def ask(self) -> None:
         """Run the jobs that ask questions, where there are some and they, or the snapshot, are new."""
-        self._ask("ask", "answers", read_questions(self._settings.questions), self._versions.answers)
-        gold = read_gold(self._settings.evaluation.questions)
-        self._ask("evaluate", "retrieval_evaluation", gold, self._versions.retrieval_evaluation)
+        questions = read_question_file(self._settings.questions)
+        self._ask("ask", "answers", questions, self._versions.answers)
+        self._ask("evaluate", "retrieval_evaluation", with_gold(questions), self._versions.retrieval_evaluation)
 
     def evaluate(self) -> None:
         """Run the job that measures the modes."""
         self._execute("evaluate")
 
-    def _ask(self, job: str, table: str, questions: Sequence[BaseModel], fingerprint: str) -> None:
+    def _ask(self, job: str, table: str, questions: Sequence[Question], fingerprint: str) -> None:
         manifest = current_snapshot(self._home)
         if manifest is None or not questions:
             return

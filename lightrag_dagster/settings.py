@@ -26,7 +26,6 @@ MOST_OUTPUT_TOKENS = 32_768
 Provider = Literal["offline", "openai"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
-RetrievalMode = Literal["naive", "local", "global", "hybrid", "mix", "ppr"]
 
 
 class Section(BaseModel):
@@ -218,34 +217,34 @@ class MergingSettings(Section):
 
 
 class PPRSettings(Section):
-    """Mode `ppr`: a random walk from what resembles the question."""
+    """Mode `ppr`: a random walk that starts at what resembles the question."""
 
     damping: float = Field(default=0.5, gt=0, lt=1, description="Probability of a further step.")
-    facts: int = Field(default=5, ge=0, description="Relations at whose ends the walk begins, or else entities.")
-    start_chunks: int = Field(default=200, gt=0, description="Chunks at which it begins.")
-    chunk_share: float = Field(default=0.05, ge=0, le=1, description="Share of walks that begin at a chunk.")
+    facts: int = Field(default=5, ge=0, description="Relations at whose ends the walk starts, or else entities.")
+    start_chunks: int = Field(default=200, gt=0, description="Chunks at which it starts.")
+    chunk_share: float = Field(default=0.05, ge=0, le=1, description="Share of walks that start at a chunk.")
     specificity: bool = Field(default=True, description="Divide an entity's share by the number of its chunks.")
 
 
 class QuerySettings(Section):
     """Defaults of a question; each can be given per call."""
 
-    mode: str = "mix"
+    mode: str = Field(default="mix", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
     top_k: int = Field(default=40, gt=0, description="Entities, and relations, found by vector search.")
     chunk_top_k: int = Field(default=20, gt=0, description="Chunks in the context.")
     cosine_threshold: float = Field(default=0.2, ge=-1, le=1, description="Less similar hits are dropped.")
-    max_entity_tokens: int = Field(default=6000, gt=0)
-    max_relation_tokens: int = Field(default=8000, gt=0)
-    max_total_tokens: int = Field(default=30_000, gt=0)
+    max_entity_tokens: int = Field(default=6000, gt=0, description="Entities in the context. Tokens.")
+    max_relation_tokens: int = Field(default=8000, gt=0, description="Relations in the context. Tokens.")
+    max_total_tokens: int = Field(default=30_000, gt=0, description="The whole prompt, without history. Tokens.")
     related_chunk_number: int = Field(default=5, gt=0, description="Chunks considered for each entity or relation.")
     related_chunk_method: Literal["VECTOR", "WEIGHT"] = Field(
         default="VECTOR",
-        description="Choose them by similarity to the question, or by the rank of what they stand behind.",
+        description="Choose them by similarity to the question, or by the rank of their entity or relation.",
     )
     ppr: PPRSettings = PPRSettings()
     response_type: str = Field(default="Multiple Paragraphs", description="Form and length asked of an answer.")
     user_prompt: str = Field(default="", description="Further instructions to the model that answers.")
-    system_prompt: str = Field(default="", description="Takes the place of the package's instructions to that model.")
+    system_prompt: str = Field(default="", description="Replaces the package's instructions to that model.")
     rerank: bool = Field(default=True, description="Rerank chunks, where a reranker is configured.")
     min_rerank_score: float = Field(default=0.0, description="Chunks that the reranker scores lower are dropped.")
 
@@ -264,24 +263,10 @@ class RerankSettings(Section):
 
 
 class EvaluationSettings(Section):
-    """What the `retrieval_evaluation` asset measures."""
+    """Settings of the `retrieval_evaluation` asset, which asks the questions that name where their answer is."""
 
-    questions: Path | None = Field(
-        default=None, description="YAML or JSONL file: question, documents or chunks that hold its answer, answer."
-    )
-    modes: tuple[RetrievalMode | Literal["bm25"], ...] = Field(
-        default=("bm25", "naive", "local", "global", "hybrid", "mix", "ppr"),
-        description="What is compared; bm25 and naive are the controls.",
-    )
-    k: int = Field(default=5, gt=0, description="How many chunks count for recall@k, precision@k and nDCG@k.")
-    answer_modes: tuple[RetrievalMode, ...] = Field(
-        default=("mix",),
-        description="Modes whose answers are judged as well, unless llm.provider is offline; each costs two calls a "
-        "question.",
-    )
-    response_type: str = Field(
-        default="A short phrase: a name, a number or a date where one will do",
-        description="Form and length of the answers that are judged; short ones can be compared with the known answer.",
+    modes: tuple[str, ...] = Field(
+        default=(), description="Modes that are compared, and the control bm25; empty: all that retrieve, and bm25."
     )
 
 
@@ -331,7 +316,9 @@ class Settings(BaseSettings):
         "last edits and early enough to be mended before anybody reads.",
     )
     questions: Path | None = Field(
-        default=None, description="YAML file with the questions that the `answers` asset asks."
+        default=None,
+        description="YAML or JSONL file with the questions that the asset `answers` asks; those that name `documents` "
+        "or `chunks` are evaluated as well.",
     )
 
     @classmethod

@@ -34,5 +34,4 @@ def conditions(settings: Settings) -> dict[str, dg.AutomationCondition[Any]]:
     Ingestion and publication have none: they follow manifests, by the schedule `nightly` and the sensors `reconcile`
     and `publish_accepted`, since Dagster's event log knows neither removed partitions nor what was accepted.
     """
-    files = {"answers": settings.questions, "retrieval_evaluation": settings.evaluation.questions}
-    return {asset: FOLLOWS_DATA for asset, questions in files.items() if questions}
+    return dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA) if settings.questions else {}

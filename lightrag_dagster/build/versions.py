@@ -109,7 +109,7 @@ class Versions:
         """Of measuring: what is measured, and how it is asked and judged."""
         return digest(
             self.answers,
-            self.settings.evaluation.model_dump(exclude={"questions"}),
+            self.settings.evaluation.model_dump(),
             self.prompts.fingerprint("judge"),
             chat_identity(self.settings.llm.of("judge")),
         )

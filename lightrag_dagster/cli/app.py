@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from lightrag_dagster.cli.ending import Commands
+from lightrag_dagster.query.modes import MODES
 
 if TYPE_CHECKING:
     from lightrag_dagster.query.question import QueryOptions
@@ -110,7 +111,7 @@ def backfill(
 @app.command()
 def query(
     question: Annotated[str, typer.Argument(help="What to ask.")],
-    mode: Annotated[str | None, typer.Option(help="naive, local, global, hybrid, mix, ppr or bypass.")] = None,
+    mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(MODES)}.")] = None,
     source: Annotated[list[str] | None, typer.Option(help="See this source alone; can be repeated.")] = None,
     path: Annotated[list[str] | None, typer.Option(help="See paths like 2024/* alone; can be repeated.")] = None,
     media_type: Annotated[list[str] | None, typer.Option(help="See text/html, say, alone; can be repeated.")] = None,
@@ -149,9 +150,7 @@ def query(
 
 @app.command()
 def evaluate(
-    questions: Annotated[
-        Path | None, typer.Option(help="YAML or JSONL; else the setting evaluation.questions.")
-    ] = None,
+    questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print means, intervals and drops as JSON.")] = False,
 ) -> None:
     """Measure how well each mode finds; 0 if none dropped since the last snapshot, 1 if one did."""

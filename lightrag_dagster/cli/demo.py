@@ -49,16 +49,14 @@ def run_demo(console: Console) -> None:
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:
-    """Return `settings` with the sample sources, both question files and the offline provider."""
+    """Return `settings` with the sample sources and questions, and the offline provider."""
     return settings.model_copy(
         update={
             "sources": examples / "sources",
             "named_sources": {},
             "questions": examples / "questions.yaml",
             # Four of the modes tell enough, and the demo stays short.
-            "evaluation": EvaluationSettings(
-                questions=examples / "evaluation.yaml", modes=("bm25", "naive", "mix", "ppr")
-            ),
+            "evaluation": EvaluationSettings(modes=("bm25", "naive", "mix", "ppr")),
             "llm": LLMSettings(),
             "embedding": EmbeddingSettings(),
             "rerank": RerankSettings(),
@@ -89,7 +87,7 @@ def _next_commands(home: Path) -> str:
             "Try next:",
             f'  {command} query "What happened at Station 14?" --mode local',
             f'  {command} sql "select name, type, degree from entities order by degree desc, name limit 10"',
-            f"  {command} evaluate --questions {_EXAMPLES / 'evaluation.yaml'}",
+            f"  {command} evaluate --questions {_EXAMPLES / 'questions.yaml'}",
             "  make ui      # lineage, runs and tables in the Dagster UI",
         )
     )

@@ -64,7 +64,7 @@ class KnowledgeBase:
     def __init__(self, snapshot: Snapshot, settings: Settings, account: Account | None = None) -> None:
         """Use `open` instead."""
         self.snapshot = snapshot
-        self._settings = settings
+        self.settings = settings
         self._prompts = load_prompts(settings.prompts)
         self._models = Models(settings, snapshot.manifest.vectors, account)
         self._scoped = lru_cache(_SCOPES)(self._scope)
@@ -106,14 +106,9 @@ class KnowledgeBase:
         return self.snapshot.manifest
 
     @property
-    def mode(self) -> str:
-        """The mode of questions that name none."""
-        return self._settings.query.mode
-
-    @property
     def chat_identity(self) -> str:
         """Provider, model and parameters that shape an answer."""
-        return chat_identity(self._settings.llm.of("answer"))
+        return chat_identity(self.settings.llm.of("answer"))
 
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found for the question, best first, without an answer.
@@ -228,7 +223,7 @@ class KnowledgeBase:
         self.close()
 
     def _question(self, query: str, options: QueryOptions) -> Question:
-        return question_of(query, options, self._settings.query)
+        return question_of(query, options, self.settings.query)
 
     def _retrieve(self, question: Question) -> Retrieval:
         """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
@@ -253,11 +248,11 @@ class KnowledgeBase:
         given = without_blanks(question.keywords or Keywords())
         if given != Keywords():
             return given
-        request = keyword_request(self._prompts, question.text, self._settings.extraction.language)
+        request = keyword_request(self._prompts, question.text, self.settings.extraction.language)
         return fall_back_to_question(parse_keywords(self.complete(request)), question.text)
 
     def _count(self, text: str) -> int:
-        return load_tokenizer(self._settings.chunking.encoding).count(text)
+        return load_tokenizer(self.settings.chunking.encoding).count(text)
 
     def _reserved(self, question: Question) -> int:
         """Return the part of the total budget that instructions and question take, without history. Tokens."""
@@ -269,7 +264,7 @@ class KnowledgeBase:
             return self.snapshot
         from lightrag_dagster.query.scope import scoped
 
-        return scoped(self.snapshot, filters, self._settings.merging)
+        return scoped(self.snapshot, filters, self.settings.merging)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return self._models.embed(texts, self.snapshot.corpus_state)

@@ -7,7 +7,7 @@ import pytest
 
 from assets.automation.values import MORNING_DEADLINE, MORNING_SLACK
 from lightrag_dagster.definitions import build_definitions
-from lightrag_dagster.settings import EvaluationSettings, Settings
+from lightrag_dagster.settings import Settings
 
 
 def made(instance: dg.DagsterInstance, asset: str, version: str) -> None:
@@ -19,14 +19,13 @@ def test_who_asks_questions_follows_the_snapshot(
     settings: Settings, instance: dg.DagsterInstance, tmp_path: Path, asset: str
 ) -> None:
     file = tmp_path / "questions.yaml"
-    update = {"questions": file} if asset == "answers" else {"evaluation": EvaluationSettings(questions=file)}
-    definitions = build_definitions(settings.model_copy(update=update))
+    definitions = build_definitions(settings.model_copy(update={"questions": file}))
     cursor: dg.AssetDaemonCursor | None = None
 
     def requested() -> int:
         nonlocal cursor
         result = dg.evaluate_automation_conditions(
-            definitions, instance, asset_selection=dg.AssetSelection.groups("downstream"), cursor=cursor
+            definitions, instance, asset_selection=dg.AssetSelection.assets(asset), cursor=cursor
         )
         cursor = result.cursor
         return result.total_requested
