@@ -4,11 +4,8 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.query.context import render
 from lightrag_dagster.query.options import Question
 from lightrag_dagster.query.types import Retrieval
-from lightrag_dagster.stages.prompts import Prompts
+from lightrag_dagster.stages.prompts import NO_CONTEXT, Prompts
 from lightrag_dagster.stages.prompts.requests import answer_request
-
-NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
-"""The answer where nothing was found; no model is asked."""
 
 
 def context_of(retrieval: Retrieval) -> str:

@@ -11,7 +11,7 @@ from typing import Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.models.providers import Account, chat_identity
-from lightrag_dagster.query.answer import NO_CONTEXT, context_of, prompt_of, request_of
+from lightrag_dagster.query.answer import context_of, prompt_of, request_of
 from lightrag_dagster.query.cited import checked
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.options import QueryOptions, question_of
@@ -19,7 +19,7 @@ from lightrag_dagster.query.retriever import Retriever
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 

@@ -179,6 +179,11 @@ def test_no_files_is_an_empty_table(tmp_path: Path) -> None:
 
 def test_the_text_hash_covers_text_media_type_and_pages() -> None:
     row: dict[str, Any] = {"content_hash": "h", "media_type": "text/plain", "pages": None, "path": "a.txt"}
-    others: list[dict[str, Any]] = [{"content_hash": "i"}, {"media_type": "text/markdown"}, {"pages": [0]}, {"pages": [0, 1]}]
+    others: list[dict[str, Any]] = [
+        {"content_hash": "i"},
+        {"media_type": "text/markdown"},
+        {"pages": [0]},
+        {"pages": [0, 1]},
+    ]
     assert len({text_hash(row | other) for other in ({}, *others)}) == 5
     assert text_hash(row | {"path": "b.txt"}) == text_hash(row)
