@@ -121,8 +121,8 @@ def _connects(tokens: Sequence[Token], at: int, end: int, index: int, german: bo
         return False  # `Nookat District of Osh Province` is two names, `District of Columbia` one
     if word in ("and", "und"):  # `Ministry of Food and Agriculture`
         collective = any(token.text in ("of", "for", "für") for token in tokens[at:end][-3:])
-        heads = {token.text.casefold() for token in tokens[at:end]}
-        return index == end and collective and not heads.isdisjoint(words("organizations"))
+        named = {token.text.casefold() for token in tokens[at:end]}
+        return index == end and collective and not named.isdisjoint(words("organizations"))
     if word == "the":
         return index > end
     if word in ("on", "for", "für") or (german and word in ("der", "des")):
