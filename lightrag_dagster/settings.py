@@ -5,7 +5,7 @@ Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environ
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -185,7 +185,7 @@ class EmbeddingSettings(EndpointSettings):
 class ExtractionSettings(Section):
     """What is asked of the model for each chunk."""
 
-    language: str = Field(default="English", description="Language of descriptions and keywords.")
+    language: str = Field(default="English", description="Filled from the setting `language`.")
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )
@@ -213,7 +213,7 @@ class MergingSettings(Section):
     summary_min_tokens: int = Field(default=1200, gt=0, description="This many tokens in all: summarise.")
     summary_max_tokens: int = Field(default=600, gt=0, description="Length asked of a summary. Tokens.")
     summary_context_tokens: int = Field(default=12_000, gt=0, description="Descriptions in one call. Tokens.")
-    language: str = Field(default="English", description="Language of summaries.")
+    language: str = Field(default="English", description="Filled from the setting `language`.")
 
 
 class PPRSettings(Section):
@@ -292,6 +292,7 @@ class Settings(BaseSettings):
     home: Path = Field(default=Path("data"), description="Where everything is kept.")
     sources: Path = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
     named_sources: dict[str, SourceSettings] = Field(default_factory=dict)
+    language: str = Field(default="English", description="Language of descriptions, keywords and summaries.")
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     llm: LLMSettings = LLMSettings()
@@ -320,6 +321,15 @@ class Settings(BaseSettings):
         description="YAML or JSONL file with the questions that the asset `answers` asks; those that name `documents` "
         "or `chunks` are evaluated as well.",
     )
+
+    @model_validator(mode="after")
+    def _fill_language(self) -> Self:
+        for name in ("extraction", "merging"):
+            section = getattr(self, name)
+            if "language" in section.model_fields_set and section.language != self.language:
+                raise ValueError(f"{name}.language is no setting of its own; set language")
+            self.__dict__[name] = section.model_copy(update={"language": self.language})
+        return self
 
     @classmethod
     def settings_customise_sources(

@@ -113,3 +113,13 @@ def test_a_named_file_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_CONFIG", "/nowhere/lightrag.yaml")
     with pytest.raises(SettingsError, match=r"LIGHTRAG_CONFIG names /nowhere/lightrag\.yaml, which is not a file"):
         load_settings()
+
+
+def test_one_language_serves_extraction_and_merging(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_LANGUAGE", "German")
+    settings = load_settings(extraction={"gleaning": 0})
+    assert (settings.language, settings.extraction.language, settings.merging.language) == ("German",) * 3
+    assert settings.extraction.gleaning == 0
+    assert load_settings(language="Latin").merging.language == "Latin"
+    with pytest.raises(SettingsError, match=r"extraction\.language is no setting of its own; set language"):
+        load_settings(extraction={"language": "French"})

@@ -9,11 +9,10 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval
-from lightrag_dagster.stages.prompts import Prompts
+from lightrag_dagster.stages.prompts import NO_CONTEXT, Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
 from lightrag_dagster.stages.prompts.requests import answer_request
 
-NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
 """The answer when nothing was found; no model is called."""
 
 

@@ -14,7 +14,7 @@ from lightrag_dagster.core.protocols import ChatRequest, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.citations import resolve_citations
-from lightrag_dagster.query.context import NO_CONTEXT, context_of, prompt_of, request_in_context, request_of
+from lightrag_dagster.query.context import context_of, prompt_of, request_in_context, request_of
 from lightrag_dagster.query.keywords import fall_back_to_question, parse_keywords, without_blanks
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.modes import MODES
@@ -25,7 +25,7 @@ from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
 from lightrag_dagster.stages.prompts.requests import keyword_request
 from lightrag_dagster.storage.generations import GRAPH
 from lightrag_dagster.storage.home import Home

@@ -13,9 +13,9 @@ import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
-from lightrag_dagster.query.context import NO_CONTEXT
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stages.prompts import NO_CONTEXT
 from tests.loopback import Loopback, Reply
 from tests.query.published import SOURCES, publish_sources
 

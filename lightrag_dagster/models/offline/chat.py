@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.errors import PermanentProviderError
-from lightrag_dagster.models.offline.condensing import answer, summarise
 from lightrag_dagster.models.offline.extractor import extract
 from lightrag_dagster.models.offline.mentions import find_in_question
 from lightrag_dagster.models.offline.prose import plain
+from lightrag_dagster.models.offline.summarise import answer, summarise
 from lightrag_dagster.models.offline.terms import terms
 from lightrag_dagster.models.offline.words import words
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
-_VERSION = 2
+_VERSION = 3
 """Raise it whenever an answer changes: it is part of the identity by which stored answers are found."""
 
 _DELIMITER = "<|#|>"
@@ -67,7 +67,7 @@ def _records(content: str) -> str:
     """Return a chunk's entities and relations, one record a line."""
     found = extract(_MARKS.sub(" ", content))
     rows: list[tuple[str, ...]] = [("entity", one.name, one.type, one.description) for one in found.entities]
-    rows += [("relation", one.source, one.target, one.keywords, one.description) for one in found.relations]
+    rows += [("relation", one.src, one.tgt, one.keywords, one.description) for one in found.relations]
     lines = (_DELIMITER.join(" ".join(_MARKS.sub(" ", field).split()) for field in row) for row in rows)
     return "\n".join([*lines, _COMPLETE])
 

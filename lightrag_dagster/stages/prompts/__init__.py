@@ -14,6 +14,9 @@ from typing import Literal
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
 
+NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
+"""The reply to a question for which nothing was found; programs look for its last word."""
+
 Group = Literal["extraction", "summary", "keywords", "answer", "judge"]
 
 _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.models.offline.condensing import answer, summarise
+from lightrag_dagster.models.offline.summarise import answer, summarise
 from lightrag_dagster.stages.prompts.fencing import fence
 from tests.models.offline.passages import GERMAN, HANDBOOK, NOTES
 

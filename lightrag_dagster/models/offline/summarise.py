@@ -1,15 +1,16 @@
-"""Summaries and answers made of the sentences of others: which ones to take, never how to put them."""
+"""Summaries and answers made of sentences of the texts: chosen, never written."""
 
 import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from lightrag_dagster.models.offline.mentions import find_in_question
 from lightrag_dagster.models.offline.prose import sentences
 from lightrag_dagster.models.offline.terms import terms
+from lightrag_dagster.stages.prompts import NO_CONTEXT
 
 _BYTES_A_TOKEN = 4
 _MOST_SENTENCES = 5
@@ -18,28 +19,16 @@ _LEAST_COVERED = 0.3
 also hold the rarest word of a name, when the question has one."""
 
 _LEAST_OF_BEST = 0.6
-_NEAR_SHARE = 0.6
-_CHUNK_SHARE = 0.3
-"""What the terms of the sentences around, and of the whole chunk, count beside those of a sentence, which often leaves
-its subject to another: `He was pulled out by the lock keeper.`"""
+_CHUNK_SHARE = 0.5
+"""Weight of the terms of the whole chunk beside those of a sentence, which often leaves its subject to another."""
 
 _REFERENCE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
-_APOLOGY = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
-
-
-class _Candidate(NamedTuple):
-    reference: str
-    sentence: str
-    terms: frozenset[str]
-    near_terms: frozenset[str]
-    chunk_terms: frozenset[str]
 
 
 def summarise(lines: str, max_tokens: int) -> str:
     """Return the sentences of `{"Description": …}` lines, each once, in order, in at most `max_tokens` tokens.
 
-    When they are too many, those are kept that say most for their length that no sentence before them says. A token is
-    taken for 4 bytes.
+    When they are too many, those are kept that add most new terms for their length. A token is taken for 4 bytes.
     """
     texts = [record["Description"] for record in _objects(lines, "Description")]
     distinct = list(dict.fromkeys(_finished(part.text) for text in texts for part in sentences(text)))
@@ -47,9 +36,8 @@ def summarise(lines: str, max_tokens: int) -> str:
     said: set[str] = set()
     worth = []
     for sentence in distinct:
-        own = _terms(sentence)
-        worth.append(len(own - said) / math.sqrt(len(sentence)))
-        said |= own
+        worth.append(len(_terms(sentence) - said) / math.sqrt(len(sentence)))
+        said |= _terms(sentence)
     kept = []
     for index in sorted(range(len(distinct)), key=lambda index: (-worth[index], index)):
         size = len(distinct[index].encode()) + 1
@@ -64,56 +52,47 @@ def summarise(lines: str, max_tokens: int) -> str:
 def answer(question: str, context: str) -> str:
     """Return the sentences of the context's chunks that share the rarest terms with the question, each with its source.
 
-    They end in a list of at most five references; a context without an answer gives an apology that ends in
-    `[no-context]`.
+    They end in a list of at most five references; a context without an answer gives `NO_CONTEXT`.
     """
     candidates = list(_candidates(context))
-    frequencies = Counter(term for candidate in candidates for term in candidate.terms)
+    frequencies = Counter(term for _, _, found, _ in candidates for term in found)
     rarity = {term: math.log(1 + len(candidates) / (1 + frequencies[term])) for term in _terms(question)}
 
-    def weight(shared: frozenset[str]) -> float:
-        return sum(rarity[term] for term in sorted(rarity.keys() & shared))
+    def weight(found: frozenset[str]) -> float:
+        return sum(rarity[term] for term in sorted(rarity.keys() & found))
 
-    _, mentions = find_in_question(question)
-    names = [_terms(mention.name) for mention in mentions]
-    named = {max(sorted(name), key=lambda term: rarity[term]) for name in names if name}
+    names = [sorted(_terms(mention.name)) for mention in find_in_question(question)[1]]
+    named = {max(name, key=lambda term: rarity[term]) for name in names if name}
     enough = _LEAST_COVERED * weight(frozenset(rarity))
     scores = {
-        candidate: weight(candidate.terms)
-        + _NEAR_SHARE * weight(candidate.near_terms - candidate.terms)
-        + _CHUNK_SHARE * weight(candidate.chunk_terms)
-        for candidate in candidates
-        if rarity.keys() & candidate.terms
-        and weight(candidate.chunk_terms) >= enough
-        and (not named or named & candidate.chunk_terms)
+        (sentence, reference): weight(found) + _CHUNK_SHARE * weight(around)
+        for sentence, reference, found, around in candidates
+        if rarity.keys() & found and weight(around) >= enough and (not named or named & around)
     }
     best = sorted(scores, key=lambda candidate: -scores[candidate])[:_MOST_SENTENCES]
     chosen = [candidate for candidate in best if scores[candidate] >= _LEAST_OF_BEST * scores[best[0]]]
     if not chosen:
-        return _APOLOGY
+        return NO_CONTEXT
     paths = dict(_REFERENCE.findall(context))
-    said = "\n\n".join(f"{candidate.sentence} [{candidate.reference}]" for candidate in chosen)
-    cited = dict.fromkeys(candidate.reference for candidate in chosen)
+    said = "\n\n".join(f"{sentence} [{reference}]" for sentence, reference in chosen)
+    cited = dict.fromkeys(reference for _, reference in chosen)
     references = "\n".join(f"- [{number}] {paths[number]}" for number in cited if number in paths)
     return f"{said}\n\n### References\n\n{references}"
 
 
-def _candidates(context: str) -> Iterator[_Candidate]:
+def _candidates(context: str) -> Iterator[tuple[str, str, frozenset[str], frozenset[str]]]:
+    """Yield each sentence of the chunks, the reference of its chunk, and the terms of both."""
     seen: set[str] = set()
     for record in _objects(context, "reference_id", "content"):
-        chunk_terms = _terms(record["content"])
-        parts = [part for part in sentences(record["content"]) if not part.level]
-        found = [_terms(part.text) for part in parts]
-        for index, part in enumerate(parts):
-            text = _finished(part.text)
-            if text not in seen:
-                seen.add(text)
-                near = frozenset[str]().union(*found[max(0, index - 1) : index + 2])
-                yield _Candidate(record["reference_id"], text, found[index], near, chunk_terms)
+        around = _terms(record["content"])
+        texts = [_finished(part.text) for part in sentences(record["content"]) if not part.level]
+        for text in dict.fromkeys(text for text in texts if text not in seen):
+            seen.add(text)
+            yield text, record["reference_id"], _terms(text), around
 
 
 def _objects(text: str, *keys: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects that stand on a line of their own and whose `keys` are texts."""
+    """Yield the JSON objects on a line of their own whose `keys` are texts."""
     for line in text.splitlines():
         if line.startswith("{"):
             try:
