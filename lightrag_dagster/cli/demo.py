@@ -10,7 +10,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.runner import bring_up_to_date
+from lightrag_dagster.runner import bring_up_to_date, make_report
 from lightrag_dagster.settings import (
     EmbeddingSettings,
     EvaluationSettings,
@@ -38,6 +38,7 @@ def run_demo(console: Console) -> None:
     started = time.perf_counter()
     with display(console) as shown:
         outcome = bring_up_to_date(settings, [], shown)
+        make_report(settings, shown)  # so that the UI shows no asset that is missing
     assert outcome.manifest is not None
     seconds = time.perf_counter() - started
     _print_built(console, outcome.manifest, seconds)
