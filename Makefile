@@ -5,7 +5,7 @@ BIN := .venv/bin
 export LIGHTRAG_HOME ?= demo
 export LIGHTRAG_SOURCES ?= examples/sources
 
-.PHONY: setup demo ui test test-long benchmark format clean
+.PHONY: setup demo ui test test-long docs format clean
 
 setup: .venv/installed
 
@@ -31,6 +31,10 @@ test: setup
 
 test-long: setup
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -m long
+
+docs: setup
+	$(BIN)/python -m lightrag_dagster.cli.settings_page > docs/settings.md.new
+	mv docs/settings.md.new docs/settings.md
 
 format: setup
 	$(BIN)/ruff check --fix .

@@ -12,7 +12,6 @@ from lightrag_dagster.evaluation.questions import answer_inputs, read_question_f
 from lightrag_dagster.evaluation.report import cells, change_cells, markdown
 from lightrag_dagster.evaluation.summary import Change, changes, summarise, with_history
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.tables import ALL_SOURCES
 from resources import TablesResource
 

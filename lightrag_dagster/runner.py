@@ -118,6 +118,13 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     return manifest.snapshot_id
 
 
+def make_report(settings: Settings, display: Display) -> None:
+    """Materialise the report asset, as the schedule `morning` does."""
+    home = Home(settings.home)
+    with building(home, LOCK_SECONDS), open_instance(home) as instance:
+        _Runner(settings, instance, display, str(uuid4())).report()
+
+
 class _Runner:
     """Runs Dagster jobs in this process against the home's instance."""
 
@@ -186,6 +193,10 @@ class _Runner:
     def evaluate(self) -> None:
         """Run the job that measures the modes."""
         self._execute("evaluate")
+
+    def report(self) -> None:
+        """Run the job that reports what is pending."""
+        self._execute("report")
 
     def _ask(self, job: str, table: str, questions: Sequence[Question], fingerprint: str) -> None:
         manifest = current_snapshot(self._home)

@@ -4,6 +4,7 @@ Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environ
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -77,9 +78,9 @@ class ChunkingSettings(Section):
 class PriceSettings(Section):
     """Price of one model. US dollars per million tokens."""
 
-    input: float = Field(ge=0)
-    cached_input: float | None = Field(default=None, ge=0, description="As input where the provider has no discount.")
-    output: float = Field(default=0.0, ge=0)
+    input: float = Field(ge=0, description="Input tokens.")
+    cached_input: float | None = Field(default=None, ge=0, description="Cached input tokens; as `input` where unset.")
+    output: float = Field(default=0.0, ge=0, description="Output tokens.")
 
 
 class EndpointSettings(Section):
@@ -113,19 +114,19 @@ class BatchSettings(Section):
 class RoleSettings(Section):
     """Settings of one role of the language model; None means the general setting."""
 
-    model: str | None = None
-    max_concurrency: int | None = Field(default=None, gt=0)
-    temperature: float | None = Field(default=None, ge=0)
-    max_output_tokens: int | None = Field(default=None, gt=0)
-    extra_body: dict[str, Any] | None = None
+    model: str | None = Field(default=None, description="As `llm.model`.")
+    max_concurrency: int | None = Field(default=None, gt=0, description="As `llm.max_concurrency`.")
+    temperature: float | None = Field(default=None, ge=0, description="As `llm.temperature`.")
+    max_output_tokens: int | None = Field(default=None, gt=0, description="As `llm.max_output_tokens`.")
+    extra_body: dict[str, Any] | None = Field(default=None, description="As `llm.extra_body`.")
 
 
 class LLMSettings(EndpointSettings):
     """The language model that extracts, summarises, finds keywords, answers and judges."""
 
-    provider: Provider = "offline"
+    provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
-    temperature: float = Field(default=0.0, ge=0)
+    temperature: float = Field(default=0.0, ge=0, description="Sampling temperature.")
     max_output_tokens: int = Field(
         default=8192,
         gt=0,
@@ -171,7 +172,7 @@ class LLMSettings(EndpointSettings):
 class EmbeddingSettings(EndpointSettings):
     """The embedding model."""
 
-    provider: Provider = "offline"
+    provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="text-embedding-3-small", description="Ignored by the offline provider.")
     dimensions: int = Field(default=1024, gt=0, description="Length of every vector.")
     batch_size: int = Field(default=64, gt=0, description="Texts in one request.")
@@ -282,8 +283,22 @@ class RetentionSettings(Section):
     automatic: bool = Field(default=False, description="Run `gc` after every publication.")
 
 
+class DagsterSettings(Section):
+    """How the assets appear in Dagster."""
+
+    owners: tuple[str, ...] = Field(
+        default=("team:data-platform",), description="Owners of every asset: email addresses, or names like team:data."
+    )
+    fresh_hours: float | None = Field(
+        default=None,
+        gt=0,
+        description="`raw_documents` and `knowledge_base` are overdue when nothing new arrived for longer; unset, "
+        "they never are. Hours.",
+    )
+
+
 class Settings(BaseSettings):
-    """Everything that can be configured; see `docs/` for what each setting does."""
+    """Everything that can be configured; docs/settings.md is made from this class."""
 
     model_config = SettingsConfigDict(
         env_prefix="LIGHTRAG_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
@@ -291,7 +306,14 @@ class Settings(BaseSettings):
 
     home: Path = Field(default=Path("data"), description="Where everything is kept.")
     sources: Path = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
-    named_sources: dict[str, SourceSettings] = Field(default_factory=dict)
+    named_sources: dict[str, SourceSettings] = Field(default={}, description="More sources, by name.")
+    namespace: str = Field(
+        default="",
+        pattern=r"^([a-z][a-z0-9_]*)?$",
+        description="Prefix of asset keys, partitions, pools, jobs, schedules and sensors, so that several knowledge "
+        "bases can live in one Dagster deployment.",
+    )
+    dagster: DagsterSettings = DagsterSettings()
     language: str = Field(default="English", description="Language of descriptions, keywords and summaries.")
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
@@ -331,6 +353,27 @@ class Settings(BaseSettings):
             self.__dict__[name] = section.model_copy(update={"language": self.language})
         return self
 
+    def changed(self, **changes: object) -> "Settings":
+        """Return a copy with other values; a mapping changes only the named values of a section.
+
+            settings.changed(home=folder, llm={"max_cost_usd": 5})
+
+        Raises:
+            SettingsError: there is no such setting, or a value is not allowed.
+        """
+        values: dict[str, object] = {}
+        try:
+            for name, value in changes.items():
+                section = getattr(self, name)
+                if isinstance(section, Section) and isinstance(value, Mapping):
+                    value = type(section).model_validate(section.model_dump() | dict(value))
+                values[name] = value
+        except ValidationError as error:
+            raise SettingsError(_first_mistake(error, name)) from error
+        except AttributeError as error:
+            raise SettingsError(f"there is no setting {name}") from error
+        return self.model_copy(update=values)
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -361,8 +404,12 @@ def load_settings(**overrides: object) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"]) or "settings"
-        raise SettingsError(f"setting {name}: {first['msg']}; see {file} and LIGHTRAG_… variables") from error
+        raise SettingsError(f"{_first_mistake(error)}; see {file} and LIGHTRAG_… variables") from error
     except ValueError as error:
         raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
+
+
+def _first_mistake(error: ValidationError, *section: str) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in (*section, *first["loc"])) or "settings"
+    return f"setting {name}: {first['msg']}"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import ChunkingSettings, load_settings
 
 
 def write(text: str) -> None:
@@ -123,3 +123,24 @@ def test_one_language_serves_extraction_and_merging(monkeypatch: pytest.MonkeyPa
     assert load_settings(language="Latin").merging.language == "Latin"
     with pytest.raises(SettingsError, match=r"extraction\.language is no setting of its own; set language"):
         load_settings(extraction={"language": "French"})
+def test_settings_can_be_changed_inside_a_section() -> None:
+    before = load_settings()
+    after = before.changed(home=Path("elsewhere"), llm={"max_cost_usd": 5})
+    assert (after.home, after.llm.max_cost_usd, after.llm.model) == (Path("elsewhere"), 5, before.llm.model)
+    assert before.llm.max_cost_usd is None
+    assert before.changed(chunking=ChunkingSettings(size=7, overlap=1)).chunking.size == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [({"llm": {"max_cost_usd": -1}}, r"setting llm\.max_cost_usd"), ({"nothing": 1}, "no setting nothing")],
+)
+def test_a_change_is_checked(change: dict[str, object], named: str) -> None:
+    with pytest.raises(SettingsError, match=named):
+        load_settings().changed(**change)
+
+
+@pytest.mark.parametrize("name", ["Finance", "2024", "a-b", "a/b", " "])
+def test_a_namespace_is_a_name(name: str) -> None:
+    with pytest.raises(SettingsError, match="setting namespace"):
+        load_settings(namespace=name)

@@ -13,7 +13,6 @@ from lightrag_dagster.stages.prompts import NO_CONTEXT, Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
 from lightrag_dagster.stages.prompts.requests import answer_request
 
-"""The answer when nothing was found; no model is called."""
 
 
 def entity_line(entity: Entity) -> str:
