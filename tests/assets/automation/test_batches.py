@@ -19,7 +19,7 @@ from tests.support import FLOOD, RIVER, write_source
 @pytest.fixture
 def settings(settings: Settings, loopback: Loopback) -> Settings:
     loopback.chat = offline_answer
-    llm = {"provider": "openai", "mode": "batch", "batch": {"longest_poll": 0.01}}
+    llm = {"provider": "openai", "mode": "batch"}
     return load_settings(home=settings.home, sources=settings.sources, llm=llm)
 
 

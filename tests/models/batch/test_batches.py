@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from lightrag_dagster.errors import ProviderAccessError, StoreError
+from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.batches import open_batches
-from lightrag_dagster.models.batch.ledger import OPEN, PREPARED, BatchLedger
+from lightrag_dagster.models.batch.ledger import MAX_ATTEMPTS, OPEN, PREPARED, BatchLedger, Waiting, sources_that_wait
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -124,9 +125,9 @@ def test_what_expires_too_often_fails_with_a_reason_and_may_be_asked_again_later
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate("expired", answered=0)
 
-    rows, _ = finish(home, llm(max_attempts=2))
+    rows, _ = finish(home, llm())
 
-    assert len(loopback.batches.asked()) == 20
+    assert len(loopback.batches.asked()) == 10 * MAX_ATTEMPTS
     assert set(rows["status"].to_pylist()) == {"failed"}
     assert set(rows["error_kind"].to_pylist()) == {"transient"}
     assert set(rows["error"].to_pylist()) == {
@@ -134,7 +135,7 @@ def test_what_expires_too_often_fails_with_a_reason_and_may_be_asked_again_later
         "batch expired; run again"
     }
     loopback.batches.spoil = lambda batch: Fate()
-    rows, _ = finish(home, llm(max_attempts=2))
+    rows, _ = finish(home, llm())
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
@@ -167,7 +168,7 @@ def test_a_batch_that_is_not_accepted_ends_the_run_and_may_be_tried_again(loopba
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate("failed", refusal="invalid_json_line")
     assert asyncio.run(step(home, llm())) is None
-    with pytest.raises(ProviderAccessError, match=r"did not accept batch batch_0 .* invalid_json_line; mend that"):
+    with pytest.raises(ProviderAccessError, match=r"did not accept batch batch_0 .* invalid_json_line; fix that"):
         asyncio.run(step(home, llm()))
     with BatchLedger(home.batches) as ledger:
         assert ledger.due() == {}  # no sensor is to try it again by itself
@@ -185,43 +186,50 @@ def test_quota_that_runs_out_in_a_batch_ends_the_run_and_keeps_the_answers(loopb
     with pytest.raises(ProviderAccessError, match=r"quota .* is used up"):
         asyncio.run(step(home, llm()))
 
-    rows, _ = finish(home, llm(max_attempts=1))
+    rows, _ = finish(home, llm())
 
     assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 6]
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_a_batch_whose_creation_nobody_heard_of_is_found_again(loopback: Loopback, home: Home) -> None:
+def test_a_batch_is_found_again_when_the_reply_to_its_creation_was_lost(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate(lost=True)
+    monkeypatch.setattr(batch_model, "MAX_REQUESTS", 5)
 
-    rows, _ = finish(home, llm(max_requests=5))
+    rows, _ = finish(home, llm())
 
     assert len(loopback.batches.batches) == 2
     assert len(set(loopback.batches.asked())) == len(loopback.batches.asked()) == 10
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_a_process_that_died_before_it_noted_the_batch_attaches_to_it(loopback: Loopback, home: Home) -> None:
+def test_a_process_that_died_before_it_saved_the_batch_attaches_to_it(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loopback.chat = answer
-    assert asyncio.run(step(home, llm(max_requests=4))) is None
+    monkeypatch.setattr(batch_model, "MAX_REQUESTS", 4)
+    assert asyncio.run(step(home, llm())) is None
     with BatchLedger(home.batches) as ledger:
         for batch in ledger.batches():
-            ledger.update(batch, state=PREPARED, batch_id=None, status=None)
+            ledger.save(batch.model_copy(update={"state": PREPARED, "batch_id": None, "status": None}))
 
-    rows, _ = finish(home, llm(max_requests=4))
+    rows, _ = finish(home, llm())
 
     assert len(loopback.batches.batches) == 3
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_a_process_that_died_before_it_noted_what_it_collected_pays_once(loopback: Loopback, home: Home) -> None:
+def test_a_process_that_died_before_it_saved_what_it_collected_pays_once(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
-    before = home.batches.read_bytes()
+    kept = {path: path.read_bytes() for path in (home.batches, *home.batch_files.iterdir())}
     finish(home, llm())
     spent = Ledger(home.ledger).spent("run")
-    home.batches.write_bytes(before)
+    for path, content in kept.items():
+        path.write_bytes(content)
 
     finish(home, llm())
 
@@ -238,6 +246,23 @@ def test_sources_that_share_chunks_share_their_batch(loopback: Loopback, home: H
     assert all(table is not None and table.num_rows == 10 for table in rows)
 
 
+def test_a_source_may_wait_for_an_ordinary_run_and_for_a_backfill(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is None
+    assert asyncio.run(step(home, llm(), backfill=True)) is None
+
+    assert sources_that_wait(llm(), home) == {"s": Waiting("s", False, "run")}
+    assert sources_that_wait(llm(), home, backfill=True) == {"s": Waiting("s", True, "run")}
+    assert [asyncio.run(step(home, llm(), backfill=True)) is None for _ in range(2)] == [True, False]
+    assert sources_that_wait(llm(), home, backfill=True) == {}
+    assert sources_that_wait(llm(), home) == {"s": Waiting("s", False, "run")}
+    assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is not None
+    assert sources_that_wait(llm(), home) == {}
+    assert sources_that_wait(llm().model_copy(update={"mode": "realtime"}), home) == {}
+    assert len(loopback.batches.asked()) == 10
+
+
 def test_a_cancelled_batch_keeps_its_answers_and_is_waited_for_no_more(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     fates = [Fate(looks=100, answered=0.4)]
@@ -247,8 +272,8 @@ def test_a_cancelled_batch_keeps_its_answers_and_is_waited_for_no_more(loopback:
     assert cancel(home, llm()) == [True]
 
     with BatchLedger(home.batches) as ledger:
-        assert (ledger.waiting(), ledger.due()) == ({}, {})
-    rows, _ = finish(home, llm(max_attempts=1))
+        assert (ledger.waiting(), ledger.due()) == ([], {})
+    rows, _ = finish(home, llm())
     assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 6]
     assert rows["status"].to_pylist() == ["ok"] * 10
 
@@ -283,6 +308,18 @@ def test_a_batch_at_another_provider_is_not_bought_again_behind_its_back(
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(ProviderAccessError, match=f"is under way at {loopback.host}; set OPENAI_BASE_URL"):
         asyncio.run(step(home, llm()))
+
+
+def test_a_request_file_that_is_gone_is_named(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    assert asyncio.run(step(home, llm())) is None
+    (path,) = home.batch_files.iterdir()
+    path.unlink()
+    with pytest.raises(StoreError, match=r"is gone; restore it, or run `lightrag-dagster batch cancel"):
+        asyncio.run(step(home, llm()))
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10  # the batch has ended
+    assert len(loopback.batches.asked()) == 10
 
 
 @pytest.mark.parametrize("offset", range(2))
@@ -330,7 +367,7 @@ def test_a_disk_that_refuses_the_answers_loses_none(loopback: Loopback, home: Ho
 
 def test_the_key_stays_out_of_all_that_is_kept(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
-    assert asyncio.run(step(home, llm(max_requests=4, enqueued_tokens=1_000))) is None
+    assert asyncio.run(step(home, llm(enqueued_tokens=4_000))) is None
     kept = [path for path in home.root.rglob("*") if path.is_file()]
     assert any(path.suffix == ".jsonl" for path in kept)
     assert not [path for path in kept if API_KEY.encode() in path.read_bytes()]
