@@ -29,7 +29,7 @@ def batches(
         return dg.SkipReason("nothing was submitted by batch")
     from lightrag_dagster.models.batch.waiting import poll_batches
 
-    status = run_sync(poll_batches(settings.llm, home))
+    due = run_sync(poll_batches(settings.llm, home))
     partitions = set(context.instance.get_dynamic_partitions("source"))
     # One run for the same batches in the same states; another after a while, since a run may have failed.
     bucket = int(time.time() // BATCH_RETRY_SECONDS)
@@ -39,7 +39,7 @@ def batches(
             run_key=f"{waiting.source} {digest(waiting.backfill, states)} {bucket}",
             tags=terms_of(waiting),
         )
-        for waiting, states in status.due.items()
+        for waiting, states in due.items()
         if waiting.source in partitions
     ]
-    return requests or dg.SkipReason(f"{len(status.waiting)} extractions wait for batches that are under way")
+    return requests or dg.SkipReason("every extraction that waits has batches under way")

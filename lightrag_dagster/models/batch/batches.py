@@ -14,7 +14,7 @@ from lightrag_dagster.core.protocols import ChatResponse, Usage
 from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError, ProviderError, StoreError
 from lightrag_dagster.models.batch.jsonl import RequestOutcome, read_results, request_keys, unanswered
 from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARED, UNDER_WAY, Batch, BatchLedger
-from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider, Report
+from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_errors import FailedCallError
 from lightrag_dagster.models.providers import Account
@@ -26,8 +26,6 @@ from lightrag_dagster.storage.responses import ResponseStore
 
 _LOCK_SECONDS = 3600.0  # Uploading many files takes long.
 _ROWS = 1000
-_FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
-_CANCELLING = "cancelling"
 
 
 class Batches:
@@ -56,7 +54,7 @@ class Batches:
     async def poll(self) -> None:
         """Ask the provider for the state of each batch under way."""
         for batch in self.at_this_host(UNDER_WAY):
-            self.ledger.replace(batch, _updated(batch, await self._provider.report(batch.batch_id or "")))
+            self.ledger.replace(batch, await self._provider.poll(batch))
 
     async def collect(self) -> None:
         """Store the answers of each batch that has ended, and settle the requests it left unanswered.
@@ -100,14 +98,13 @@ class Batches:
 
         No extraction waits for it any more. The answers it has are stored once it has ended.
         """
-        batch_id = batch.batch_id
         if batch.state == PREPARED and batch.submitted_at is not None:
-            found = await self._provider.find(batch.name)
-            batch_id = found.batch_id if found else None
-        known = batch_id is not None and batch.host == self.host and await self._provider.cancel(batch_id)
+            batch = await self._provider.find(batch) or batch
+        batch_id = batch.batch_id if batch.host == self.host else None
+        known = batch_id is not None and await self._provider.cancel(batch_id)
         values: dict[str, Any] = {"state": COLLECTED, "ended_at": time.time(), "status": "given up"}
         if known:
-            values = {"state": UNDER_WAY, "batch_id": batch_id, "status": _CANCELLING}
+            values = {"state": UNDER_WAY, "status": "cancelling"}
         self.ledger.save(batch.model_copy(update=values | {"waiting": []}))
         self.remove_files()
         return known
@@ -129,8 +126,7 @@ class Batches:
         file_id = await self._provider.upload(self._request_file(batch))
         submitted = batch.model_copy(update={"submitted_at": time.time()})
         self.ledger.save(submitted)  # Before the call: if its outcome is lost, the batch is looked for first.
-        again = batch.submitted_at is not None
-        submitted = _updated(submitted, await self._provider.create(batch.name, file_id, attempted=again))
+        submitted = await self._provider.create(submitted, file_id, again=batch.submitted_at is not None)
         self.ledger.save(submitted)
         return submitted
 
@@ -193,18 +189,6 @@ class Batches:
         self.ledger.save(batch.model_copy(update=values | {"state": COLLECTED}))
         self.remove_files()
         return access_error
-
-
-def _updated(batch: Batch, report: Report) -> Batch:
-    """Return a batch as the provider reports it. One that its full queue refused is prepared again."""
-    values: dict[str, Any] = report._asdict()
-    if report.queue_full and batch.status != _CANCELLING:
-        values |= {"state": PREPARED, "batch_id": None}
-    elif report.status in _FINAL:
-        values |= {"state": ENDED, "ended_at": time.time()}
-    else:
-        values |= {"state": UNDER_WAY}
-    return batch.model_copy(update=values)
 
 
 @asynccontextmanager

@@ -40,9 +40,7 @@ def request_keys(path: Path) -> Iterator[str]:
 def read_results(path: Path, target: Target) -> Iterator[RequestOutcome]:
     """Yield the outcomes in a result file; unusable lines are skipped."""
     with path.open("rb") as lines:
-        for line in lines:
-            if (result := read_line(line, target)) is not None:
-                yield result
+        yield from filter(None, (read_line(line, target) for line in lines))
 
 
 def read_line(line: bytes, target: Target) -> RequestOutcome | None:

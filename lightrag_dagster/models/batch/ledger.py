@@ -113,9 +113,9 @@ class BatchLedger(Database):
             batch.unanswered = batch.unanswered if batch.waiting else {}
         self.save(*batches)
 
-    def waiting(self) -> list[Waiting]:
-        """Return the extractions that wait for batches, in order of source; that of a backfill first."""
-        found = {waiting for batch in self.batches() for waiting in batch.waiting}
+    def waiting(self, *states: str) -> list[Waiting]:
+        """Return the extractions that wait for batches in some states, by source; that of a backfill first."""
+        found = {waiting for batch in self.batches(*states) for waiting in batch.waiting}
         return sorted(found, key=lambda waiting: (waiting.source, not waiting.backfill, waiting.run))
 
     def due(self) -> dict[Waiting, list[str]]:
@@ -150,10 +150,7 @@ def sources_that_wait(settings: LLMSettings, home: Home, *, backfill: bool | Non
     `backfill` chooses the extractions of backfills, or the others; without it, a source that waits for both is listed
     with the ordinary one. Raises StoreError.
     """
-    if not (settings.by_batch and home.batches.exists()):
-        return {}
-    with BatchLedger(home.batches) as ledger:
-        waiting = ledger.waiting()
+    waiting = _waiting(home) if settings.by_batch else []
     return {one.source: one for one in waiting if backfill in (None, one.backfill)}
 
 
@@ -163,12 +160,15 @@ def refuse_while_awaited(home: Home, source: str) -> None:
     Raises:
         SettingsError: an extraction of the source waits for an open batch.
     """
-    if not home.batches.exists():
-        return
-    with BatchLedger(home.batches) as ledger:
-        awaited = {waiting.source for batch in ledger.batches(*OPEN) for waiting in batch.waiting}
-    if source in awaited:
+    if source in {waiting.source for waiting in _waiting(home, *OPEN)}:
         raise SettingsError(
             f"source {source!r} waits for batches, and real time would pay for their answers again; set llm.mode to "
             "batch, or cancel them with `lightrag-dagster batch cancel --all`"
         )
+
+
+def _waiting(home: Home, *states: str) -> list[Waiting]:
+    if not home.batches.exists():
+        return []
+    with BatchLedger(home.batches) as ledger:
+        return ledger.waiting(*states)

@@ -1,9 +1,10 @@
 """The provider's files and batches."""
 
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import httpx2
 import openai
@@ -12,6 +13,7 @@ from openai.types import Batch as SDKBatch
 
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.batch.jsonl import read_results
+from lightrag_dagster.models.batch.ledger import ENDED, PREPARED, UNDER_WAY, Batch
 from lightrag_dagster.models.openai_chat import MALFORMED
 from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import unusable
@@ -21,27 +23,12 @@ QUEUE_FULL = "token_limit_exceeded"
 """The error code of OpenAI and Azure for a batch that exceeds the tokens they let wait at once."""
 
 _NAME = "lightrag_batch"
+_FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 _TRANSFER_SECONDS = 600.0
 _PAGE = 100
 _PAGE_RETRIES = 5
 
 Answer = TypeVar("Answer")
-
-
-class Report(NamedTuple):
-    """What the provider says of a batch; the fields are those of the batch ledger."""
-
-    batch_id: str | None
-    status: str
-    finished: int = 0
-    output_file_id: str | None = None
-    error_file_id: str | None = None
-    problem: str | None = None
-
-    @property
-    def queue_full(self) -> bool:
-        """Whether the provider refused the batch because its queue is full; none of it was processed."""
-        return self.status == "failed" and self.problem == QUEUE_FULL
 
 
 class BatchProvider:
@@ -62,47 +49,50 @@ class BatchProvider:
         async def send(client: AsyncOpenAI) -> str:
             return _text((await client.files.create(file=path, purpose="batch")).id)
 
-        return self._required(await self._call(send), "Batch API (HTTP 404); set llm.mode to realtime")
+        return self._found(await self._call(send), "Batch API (HTTP 404); set llm.mode to realtime")
 
-    async def create(self, name: str, file_id: str, *, attempted: bool) -> Report:
-        """Create the batch of an uploaded file, and label it with our name.
+    async def create(self, batch: Batch, file_id: str, *, again: bool) -> Batch:
+        """Create a batch from an uploaded file, labelled with its name, and return it as the provider reports it.
 
-        When the call was made before (`attempted`, or a try whose outcome is unknown), a batch of this name is looked
-        for first, so that none is created twice.
+        When the call was made before (`again`, or a try whose outcome is unknown), the batch is looked for first, so
+        that it is not created twice. One that the full queue refused is prepared again.
         """
 
-        async def send(client: AsyncOpenAI) -> Report:
-            nonlocal attempted
-            if attempted and (found := await _find(client, name)):
+        async def send(client: AsyncOpenAI) -> Batch:
+            nonlocal again
+            if again and (found := await _find(client, batch)):
                 return found
-            attempted = True
+            again = True
             try:
-                batch = await client.batches.create(
+                created = await client.batches.create(
                     input_file_id=file_id,
                     endpoint=self._path,  # type: ignore[arg-type]  # some providers have names of their own
                     completion_window="24h",
-                    metadata={_NAME: name},
+                    metadata={_NAME: batch.name},
                 )
             except openai.APIStatusError as error:
                 if error.code != QUEUE_FULL:
                     raise
-                return Report(None, "failed", problem=QUEUE_FULL)
-            return _report(batch)
+                return batch.model_copy(update={"status": "failed", "problem": QUEUE_FULL})
+            return _reported(batch, created)
 
-        return self._required(await self._call(send), "Batch API (HTTP 404); set llm.mode to realtime")
+        return self._found(await self._call(send), "Batch API (HTTP 404); set llm.mode to realtime")
 
-    async def find(self, name: str) -> Report | None:
-        """Return the report of the batch that was created under our name, if there is one."""
-        return await self._call(lambda client: _find(client, name))
+    async def find(self, batch: Batch) -> Batch | None:
+        """Return a batch whose id we do not know as the provider reports it, or None when it has no such batch."""
+        return await self._call(lambda client: _find(client, batch))
 
-    async def report(self, batch_id: str) -> Report:
-        """Return the report of a batch."""
+    async def poll(self, batch: Batch) -> Batch:
+        """Return a batch under way as the provider reports it. One that the full queue refused is prepared again."""
 
-        async def send(client: AsyncOpenAI) -> Report:
-            return _report(await client.batches.retrieve(batch_id))
+        async def send(client: AsyncOpenAI) -> Batch:
+            return _reported(batch, await client.batches.retrieve(batch.batch_id or ""))
 
-        what = f"batch {batch_id}; check that OPENAI_API_KEY is of the project that submitted it, or give it up with"
-        return self._required(await self._call(send), f"{what} `lightrag-dagster batch cancel`")
+        return self._found(
+            await self._call(send),
+            f"batch {batch.batch_id}; check that OPENAI_API_KEY is of the project that submitted it, or give it up "
+            "with `lightrag-dagster batch cancel`",
+        )
 
     async def download(self, file_id: str, path: Path) -> bool:
         """Write a result file to `path`; return False when the provider no longer has it."""
@@ -143,29 +133,42 @@ class BatchProvider:
 
         return await self._endpoint.call(checked, 0)
 
-    def _required(self, answer: Answer | None, what: str) -> Answer:
+    def _found(self, answer: Answer | None, what: str) -> Answer:
         if answer is None:
             raise ProviderAccessError(f"{self.target.host} has no {what}")
         return answer
 
 
-async def _find(client: AsyncOpenAI, name: str) -> Report | None:
+async def _find(client: AsyncOpenAI, batch: Batch) -> Batch | None:
     # Each page is retried by itself: all pages in one attempt might never succeed.
-    async for batch in client.with_options(max_retries=_PAGE_RETRIES).batches.list(limit=_PAGE):
-        if (batch.metadata or {}).get(_NAME) == name and not (report := _report(batch)).queue_full:
-            return report
+    async for found in client.with_options(max_retries=_PAGE_RETRIES).batches.list(limit=_PAGE):
+        if (found.metadata or {}).get(_NAME) == batch.name:
+            reported = _reported(batch, found)
+            if reported.state != PREPARED:  # Else the queue was full, and none of it was processed.
+                return reported
     return None
 
 
-def _report(batch: SDKBatch) -> Report:
-    """Return the report in the SDK's batch, which it does not validate; raises one of MALFORMED."""
-    counts, errors = batch.request_counts, batch.errors.data if batch.errors else None
-    finished = counts.completed + counts.failed if counts else 0
+def _reported(batch: Batch, found: SDKBatch) -> Batch:
+    """Return a batch with what the SDK's batch says, which is not validated; raises one of MALFORMED."""
+    counts, errors = found.request_counts, found.errors.data if found.errors else None
     problem = errors[0].code if errors else None
     if problem is not None and not problem.replace("_", "").isalpha():
         problem = None  # No plain words: it may hold a key or an id.
-    files = (batch.output_file_id, batch.error_file_id)
-    return Report(_text(batch.id), _text(batch.status), finished, *files, problem)
+    status = _text(found.status)
+    values = {
+        "state": ENDED if status in _FINAL else UNDER_WAY,
+        "ended_at": time.time() if status in _FINAL else None,
+        "batch_id": _text(found.id),
+        "status": status,
+        "finished": counts.completed + counts.failed if counts else 0,
+        "output_file_id": found.output_file_id,
+        "error_file_id": found.error_file_id,
+        "problem": problem,
+    }
+    if status == "failed" and problem == QUEUE_FULL and batch.waiting:
+        values |= {"state": PREPARED, "ended_at": None, "batch_id": None}
+    return batch.model_copy(update=values)
 
 
 def _text(value: object) -> str:

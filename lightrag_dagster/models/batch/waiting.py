@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Collection
-from typing import NamedTuple
 
 from lightrag_dagster.core import progress
 from lightrag_dagster.models.batch.batches import open_batches
@@ -17,18 +16,14 @@ LONGEST_PAUSE = 300.0
 _GROWTH = 1.5
 
 
-class BatchStatus(NamedTuple):
-    """The extractions that wait for batches, and those that can continue, each with its batches and their states."""
+async def poll_batches(settings: LLMSettings, home: Home) -> dict[Waiting, list[str]]:
+    """Poll the provider, and return the extractions that can continue, each with its batches and their states.
 
-    waiting: list[Waiting]
-    due: dict[Waiting, list[str]]
-
-
-async def poll_batches(settings: LLMSettings, home: Home) -> BatchStatus:
-    """Poll the provider; collecting and submitting is left to a run. Raises as `Batches` does."""
+    Collecting and submitting is left to a run. Raises as `Batches` does.
+    """
     async with open_batches(settings, home, exclusive=False) as batches:
         await batches.poll()
-        return BatchStatus(batches.ledger.waiting(), batches.ledger.due())
+        return batches.ledger.due()
 
 
 async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Extraction by batch against the loopback server: what is submitted, what comes back, and what becomes of the rest."""
+"""Extraction by batch against the loopback server: requests, answers, faults."""
 
 import asyncio
 from collections import Counter
@@ -83,17 +83,6 @@ def test_each_wave_waits_for_the_answers_of_the_one_before(loopback: Loopback, h
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_a_batch_under_way_is_looked_at_and_not_submitted_again(loopback: Loopback, home: Home) -> None:
-    loopback.chat = answer
-    loopback.batches.spoil = lambda batch: Fate(looks=3)
-
-    rows, steps = finish(home, llm())
-
-    assert steps == 5
-    assert len(loopback.batches.batches) == 1
-    assert rows.num_rows == 10
-
-
 def test_lines_may_come_in_any_order_twice_and_among_garbage(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate(garbage=True)
@@ -108,9 +97,12 @@ def answer_to(content: str) -> str:
     return f"{entity(content)}\n{DONE}"
 
 
-def test_what_expired_is_submitted_again_and_nothing_else(loopback: Loopback, home: Home) -> None:
+@pytest.mark.parametrize("status", ["expired", "completed", "cancelled"])
+def test_what_a_batch_left_unanswered_is_submitted_again_and_nothing_else(
+    loopback: Loopback, home: Home, status: str
+) -> None:
     loopback.chat = answer
-    fates = [Fate("expired", answered=0.6), Fate("expired", answered=0.5)]
+    fates = [Fate(status, answered=0.6), Fate(status, answered=0.5)]
     loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
 
     rows, _ = finish(home, llm())
@@ -119,7 +111,7 @@ def test_what_expired_is_submitted_again_and_nothing_else(loopback: Loopback, ho
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_what_expires_too_often_fails_with_a_reason_and_may_be_asked_again_later(
+def test_what_expires_too_often_fails_with_a_reason_and_is_asked_again_by_a_later_run(
     loopback: Loopback, home: Home
 ) -> None:
     loopback.chat = answer
@@ -139,7 +131,7 @@ def test_what_expires_too_often_fails_with_a_reason_and_may_be_asked_again_later
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_failed_lines_are_judged_like_failed_calls(loopback: Loopback, home: Home) -> None:
+def test_failed_lines_count_as_failed_calls(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     first = Fate(failed={0: (500, "server_error"), 1: (400, "content_filter"), 2: (400, "context_length_exceeded")})
     fates = [first]
@@ -154,16 +146,6 @@ def test_failed_lines_are_judged_like_failed_calls(loopback: Loopback, home: Hom
     assert "lower LIGHTRAG_CHUNKING__SIZE" in errors
 
 
-def test_requests_that_no_file_mentions_are_submitted_again(loopback: Loopback, home: Home) -> None:
-    loopback.chat = answer
-    fates = [Fate("completed", answered=0.7)]
-    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
-
-    finish(home, llm())
-
-    assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 3]
-
-
 def test_a_batch_that_is_not_accepted_ends_the_run_and_may_be_tried_again(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate("failed", refusal="invalid_json_line")
@@ -171,7 +153,7 @@ def test_a_batch_that_is_not_accepted_ends_the_run_and_may_be_tried_again(loopba
     with pytest.raises(ProviderAccessError, match=r"did not accept batch batch_0 .* invalid_json_line; fix that"):
         asyncio.run(step(home, llm()))
     with BatchLedger(home.batches) as ledger:
-        assert ledger.due() == {}  # no sensor is to try it again by itself
+        assert ledger.due() == {}  # no sensor tries it again by itself
 
     loopback.batches.spoil = lambda batch: Fate()
 
@@ -263,7 +245,7 @@ def test_a_source_may_wait_for_an_ordinary_run_and_for_a_backfill(loopback: Loop
     assert len(loopback.batches.asked()) == 10
 
 
-def test_a_cancelled_batch_keeps_its_answers_and_is_waited_for_no_more(loopback: Loopback, home: Home) -> None:
+def test_a_cancelled_batch_keeps_its_answers_and_no_extraction_waits_for_it(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     fates = [Fate(looks=100, answered=0.4)]
     loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
@@ -290,7 +272,7 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
 
 
-def test_answers_that_somebody_deleted_are_asked_for_again(loopback: Loopback, home: Home) -> None:
+def test_answers_deleted_at_the_provider_are_asked_for_again(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
     (batch,) = loopback.batches.batches.values()
@@ -300,7 +282,7 @@ def test_answers_that_somebody_deleted_are_asked_for_again(loopback: Loopback, h
     assert len(loopback.batches.asked()) == 20
 
 
-def test_a_batch_at_another_provider_is_not_bought_again_behind_its_back(
+def test_a_batch_at_another_provider_is_not_bought_again(
     loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loopback.chat = answer
@@ -323,8 +305,8 @@ def test_a_request_file_that_is_gone_is_named(loopback: Loopback, home: Home) ->
 
 
 @pytest.mark.parametrize("offset", range(2))
-def test_faults_of_the_provider_are_passed_over(loopback: Loopback, home: Home, offset: int) -> None:
-    """Every call goes wrong once, and then well; nothing is submitted twice for it."""
+def test_faults_of_the_provider_are_retried(loopback: Loopback, home: Home, offset: int) -> None:
+    """Every call fails once, and then succeeds; nothing is submitted twice."""
     faults = [Reply.error(503), Reply.html("text/html"), Reply(body=["garbage"]), Reply.error(429), Reply.broken()]
     seen: set[str] = set()
 
