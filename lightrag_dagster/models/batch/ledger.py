@@ -105,13 +105,15 @@ class BatchLedger(Database):
 
         Collected batches that it waited for stay on record until then, since they count as attempts.
         """
-        batches = self.batches()
-        for batch in batches:
+        changed = []
+        for batch in self.batches():
             others = [other for other in batch.waiting if other[:2] != waiting[:2]]
             attempt = names and batch.state == COLLECTED and others != batch.waiting
-            batch.waiting = [*others, waiting] if attempt or batch.name in names else others
-            batch.unanswered = batch.unanswered if batch.waiting else {}
-        self.save(*batches)
+            now = [*others, waiting] if attempt or batch.name in names else others
+            if now != batch.waiting:
+                unanswered = batch.unanswered if now else {}
+                changed.append(batch.model_copy(update={"waiting": now, "unanswered": unanswered}))
+        self.save(*changed)
 
     def waiting(self, *states: str) -> list[Waiting]:
         """Return the extractions that wait for batches in some states, by source; that of a backfill first."""
