@@ -62,8 +62,10 @@ def extractions(
 
     previous = store.read("extractions", source) if store.current("extractions", source) else None
 
+    keep = keeps_drifted(context, settings)
+
     async def ask(chunks: pa.Table) -> tuple[pa.Table, Usage, AbstractSet[str]]:
-        async with chat_model.open_for_extraction(account) as model:
+        async with chat_model.open_for_extraction(account, backfill=not keep) as model:
             rows = await extract(
                 source,
                 chunks,
@@ -75,7 +77,7 @@ def extractions(
                 previous,
                 longer_outputs=llm.longer_outputs,
                 retry_failed=llm.retry_failed,
-                keep_drifted=keeps_drifted(context, settings),
+                keep_drifted=keep,
                 count_tokens=load_tokenizer(settings.chunking.encoding).count,
             )
         return rows, model.usage, model.awaited

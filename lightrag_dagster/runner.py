@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import dagster as dg
 
-from assets.automation.runs import end_orphans, terms_of
+from assets.automation.runs import end_orphans
 from assets.metadata import COMMAND_TAG, KEEP_DRIFTED
 from assets.partitions import SOURCES
 from lightrag_dagster.build.inheritance import drifted_parts, next_inputs
@@ -166,10 +166,7 @@ class _Runner:
         return True
 
     def _goes_on_with_backfill(self, source: Source) -> bool:
-        command = sources_that_wait(self._settings.llm, self._home).get(source.name)
-        return command is not None and KEEP_DRIFTED.items().isdisjoint(
-            terms_of(self._instance, command, source.name).items()
-        )
+        return source.name in sources_that_wait(self._settings.llm, self._home, backfill=True)
 
     def waiting(self, sources: Sequence[Source]) -> list[str]:
         """Return which of some sources wait for batches."""

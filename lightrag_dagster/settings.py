@@ -99,15 +99,11 @@ class EndpointSettings(Section):
 class BatchSettings(Section):
     """Extraction by the provider's Batch API."""
 
-    max_requests: int = Field(default=50_000, gt=0, description="In one batch.")
-    max_bytes: int = Field(default=200_000_000, gt=0, description="In one batch. Bytes.")
     enqueued_tokens: int | None = Field(
         default=None,
         gt=0,
-        description="Input under way in all batches at once; unset, it is found by trying. Tokens, 3 bytes for one.",
+        description="Input under way in all batches at once, and in one. Tokens, 3 bytes for one.",
     )
-    max_attempts: int = Field(default=3, gt=0, description="A request is submitted so often, then its chunk fails.")
-    longest_poll: float = Field(default=300.0, gt=0, description="Pause between two looks at the batches. Seconds.")
     endpoint: str = Field(default="/v1/chat/completions", description="What the provider calls it in a batch.")
 
 

@@ -36,9 +36,9 @@ class ChatModelResource(dg.ConfigurableResource):
         return open_chat_model(LLMSettings(**self.options), Home(Path(self.home)), role, account)
 
     def open_for_extraction(
-        self, account: Account
+        self, account: Account, *, backfill: bool = False
     ) -> AbstractAsyncContextManager[StoredChatModel] | AbstractAsyncContextManager["BatchedChatModel"]:
-        """Open it for extraction, in the mode of `llm.mode`.
+        """Open it for extraction, in the mode of `llm.mode`. With batches, `backfill` is remembered while they run.
 
         Raises:
             SettingsError: in real time, while the account's source waits for batches.
@@ -50,7 +50,7 @@ class ChatModelResource(dg.ConfigurableResource):
             return self.open("extract", account)
         from lightrag_dagster.models.batch.model import open_batched_chat_model
 
-        return open_batched_chat_model(llm, home, account)
+        return open_batched_chat_model(llm, home, account, backfill=backfill)
 
 
 class EmbedderResource(dg.ConfigurableResource):

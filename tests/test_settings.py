@@ -123,6 +123,8 @@ def test_one_language_serves_extraction_and_merging(monkeypatch: pytest.MonkeyPa
     assert load_settings(language="Latin").merging.language == "Latin"
     with pytest.raises(SettingsError, match=r"extraction\.language is no setting of its own; set language"):
         load_settings(extraction={"language": "French"})
+
+
 def test_settings_can_be_changed_inside_a_section() -> None:
     before = load_settings()
     after = before.changed(home=Path("elsewhere"), llm={"max_cost_usd": 5})

@@ -1,4 +1,4 @@
-"""Going on when the provider's batches are done: no worker is held while they are under way."""
+"""Continuing extractions when the provider's batches are done: no worker is held while they are under way."""
 
 import time
 
@@ -17,29 +17,29 @@ from lightrag_dagster.storage.home import Home
     job_name="ingest",
     minimum_interval_seconds=BATCH_CHECK_SECONDS,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Looks at the batches under way at the language model's provider, and runs the ingestion of each "
-    "source whose batches are done: it stores their answers, and submits what follows from them.",
+    description="Polls the batches under way at the language model's provider, and runs the ingestion of each "
+    "source whose batches are done: it stores their answers, and submits the next ones.",
 )
 def batches(
     context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Request a run for each source that can go on, on the terms of the run that submitted its batches."""
+    """Request a run for each extraction that can continue, with the account of the run that submitted its batches."""
     home = Home(settings.home)
     if not (settings.llm.by_batch and home.batches.exists()):
         return dg.SkipReason("nothing was submitted by batch")
-    from lightrag_dagster.models.batch.waiting import look_at_batches
+    from lightrag_dagster.models.batch.waiting import poll_batches
 
-    waiting, due = run_sync(look_at_batches(settings.llm, home))
+    due = run_sync(poll_batches(settings.llm, home))
     partitions = set(context.instance.get_dynamic_partitions("source"))
-    # One run for the same batches; if they keep a source waiting, another after a while, since a run may have failed.
+    # One run for the same batches in the same states; another after a while, since a run may have failed.
     bucket = int(time.time() // BATCH_RETRY_SECONDS)
     requests = [
         dg.RunRequest(
-            partition_key=source,
-            run_key=f"{source} {digest(names)} {bucket}",
-            tags=terms_of(context.instance, waiting[source], source),
+            partition_key=waiting.source,
+            run_key=f"{waiting.source} {digest(waiting.backfill, states)} {bucket}",
+            tags=terms_of(waiting),
         )
-        for source, names in due.items()
-        if source in partitions
+        for waiting, states in due.items()
+        if waiting.source in partitions
     ]
-    return requests or dg.SkipReason(f"{len(waiting)} sources wait for batches that are under way")
+    return requests or dg.SkipReason("every extraction that waits has batches under way")

@@ -4,6 +4,7 @@ import dagster as dg
 
 from assets.metadata import COMMAND_TAG, KEEP_DRIFTED
 from lightrag_dagster.errors import BuilderLockedError
+from lightrag_dagster.models.batch.ledger import Waiting
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 
@@ -32,15 +33,6 @@ def end_orphans(instance: dg.DagsterInstance, home: Home) -> None:
         return
 
 
-def terms_of(instance: dg.DagsterInstance, command: str, source: str) -> dict[str, str]:
-    """Return the tags under which a run goes on with the batches that a source waits for.
-
-    `command` is the run, or what several runs have in common, that submitted them: its account, and whether what has
-    drifted stays, hold for what follows. A run that Dagster has forgotten kept it, since that is what costs nothing.
-    """
-    tags = {COMMAND_TAG: command, "dagster/partition": source}
-    began = instance.get_runs(dg.RunsFilter(tags=tags), limit=1) or instance.get_runs(
-        dg.RunsFilter(run_ids=[command]), limit=1
-    )
-    backfills = bool(began) and not KEEP_DRIFTED.items() <= began[0].tags.items()
-    return {COMMAND_TAG: command} | ({} if backfills else KEEP_DRIFTED)
+def terms_of(waiting: Waiting) -> dict[str, str]:
+    """Return the tags of a run that continues an extraction after its batches: its account, and if it is a backfill."""
+    return {COMMAND_TAG: waiting.run} | ({} if waiting.backfill else KEEP_DRIFTED)

@@ -14,7 +14,6 @@ from lightrag_dagster.stages.prompts.fencing import fence
 from lightrag_dagster.stages.prompts.requests import answer_request
 
 
-
 def entity_line(entity: Entity) -> str:
     """Return the line of an entity: entity, type, description."""
     return _json(entity=entity.name, type=entity.type, description=entity.description)

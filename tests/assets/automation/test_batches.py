@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from assets.automation.batches import batches
-from assets.metadata import COMMAND_TAG
+from assets.metadata import COMMAND_TAG, KEEP_DRIFTED
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import Settings, load_settings
@@ -19,7 +19,7 @@ from tests.support import FLOOD, RIVER, write_source
 @pytest.fixture
 def settings(settings: Settings, loopback: Loopback) -> Settings:
     loopback.chat = offline_answer
-    llm = {"provider": "openai", "mode": "batch", "batch": {"longest_poll": 0.01}}
+    llm = {"provider": "openai", "mode": "batch"}
     return load_settings(home=settings.home, sources=settings.sources, llm=llm)
 
 
@@ -65,6 +65,18 @@ def test_runs_submit_and_end_and_the_sensor_resumes_them(
     record = accepted(Home(settings.home), "notes")
     assert record is not None
     assert len(loopback.batches.asked()) == 2
+
+
+@pytest.mark.parametrize("tags", [{}, KEEP_DRIFTED], ids=["backfill", "nightly"])
+def test_the_sensor_continues_a_backfill_as_a_backfill(
+    instance: dg.DagsterInstance, settings: Settings, tags: dict[str, str]
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    instance.add_dynamic_partitions("source", ["notes"])
+    first = ingest(instance, settings, **tags)
+    (request,) = requested(instance, settings)
+    kept = {name: value for name, value in request.tags.items() if name.startswith("lightrag/")}
+    assert kept == {COMMAND_TAG: first.run_id} | tags
 
 
 def test_what_was_accepted_stays_until_the_batch_is_done(
