@@ -8,7 +8,6 @@ import dagster as dg
 from assets import ASSETS, INGESTION, PUBLICATION
 from assets.automation import FRESHNESS, SENSORS, conditions, schedules
 from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.memory import give_memory_back
 from lightrag_dagster.settings import Settings, load_settings
 from resources import build_resources
 
@@ -30,7 +29,6 @@ REPORT = dg.define_asset_job("report", selection=["drift_report"], description="
 
 def build_definitions(settings: Settings) -> dg.Definitions:
     """Return the code location under given settings."""
-    give_memory_back()
     versions, following = Versions.of(settings).by_asset(), conditions(settings)
 
     def complete(spec: dg.AssetSpec) -> dg.AssetSpec:

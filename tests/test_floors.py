@@ -35,7 +35,6 @@ ROOMS = {
     "errors": "core",
     "instance": "runner",
     "__main__": "cli",
-    "memory": "core",
 }
 MAY_IMPORT_DAGSTER = ("knowledge_base_resource", "resources", "assets", "definitions", "component", "runner", "cli")
 PRODUCT = sorted(

@@ -26,14 +26,16 @@ def list_snapshots(console: Console) -> None:
     names: dict[str, list[str]] = {}
     for name, snapshot_id in snapshots.snapshot_names(home).items():
         names.setdefault(snapshot_id, []).append(name)
-    snapshot = Column("snapshot", no_wrap=True, min_width=_ID_LENGTH)
-    table = Table("number", snapshot, "published", "documents", "entities", "relations", "")
+    columns = [Column("snapshot", min_width=_ID_LENGTH), Column("published", min_width=10)]
+    columns += [Column(name, justify="right", no_wrap=True) for name in ("documents", "entities", "relations")]
+    table = Table(*columns, box=None, padding=(0, 1, 0, 0))
     for one in snapshots.list_snapshots(home):
         marks = list(names.get(one.snapshot_id, []))
         if current and one.snapshot_id == current.snapshot_id:
-            marks.append("held" if held else "published")
+            marks.insert(0, "held" if held else "published")
         rows = (str(one.rows[name]) for name in ("raw_documents", "entities", "relations"))
-        table.add_row(str(one.sequence), one.snapshot_id, one.published_at[:16], *rows, ", ".join(marks))
+        described = "\n  ".join([one.snapshot_id, *([", ".join(marks)] if marks else [])])
+        table.add_row(described, one.published_at[:16].replace("T", "\n"), *rows)
     console.print(table)
 
 

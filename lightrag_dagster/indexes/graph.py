@@ -177,7 +177,7 @@ def query_graph(
             return GraphReader(connection).rows(cypher, parameters, limit)
         except QueryError as error:
             if "Interrupted" in str(error):
-                raise QueryError(f"the Cypher took longer than {timeout:.0f} s; narrow it and ask again") from error
+                raise QueryError(f"the Cypher took longer than {timeout:g} s; narrow it and ask again") from error
             raise
 
 

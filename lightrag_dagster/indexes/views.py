@@ -1,4 +1,4 @@
-"""DuckDB over a generation: one view a table, under the table's own name, over its Parquet files."""
+"""DuckDB views over the Parquet files of a generation, one a table, named as the table."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, generation: Generation) 
         for table, schema in (SOURCE_TABLES | MERGED_TABLES).items():
             paths = [str(path) for path in generation.table_files(table)]
             empty = connection.from_arrow(schema.empty_table())
-            # Without a source there is no file to take the columns from, so the schema gives them.
+            # A table without sources has no file; then the schema gives the columns.
             columns = ", ".join(
                 f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True)
             )
@@ -48,7 +48,7 @@ def build_views(generation: Generation) -> None:
 
 @contextmanager
 def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a file of views read-only; what goes wrong with the SQL inside the block is a QueryError of one line.
+    """Open a file of views read-only; errors of the SQL inside the block become a QueryError.
 
     Raises:
         StoreError: the file is missing or damaged.

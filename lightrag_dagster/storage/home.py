@@ -1,17 +1,17 @@
-"""Where everything lives below `LIGHTRAG_HOME`.
+"""Layout of `LIGHTRAG_HOME`.
 
-builder.lock, builder.pid             held by whoever builds, and which process that is
-CURRENT                               the published snapshot (one JSON file, replaced atomically)
-NEWEST                                the newest built generation
+builder.lock, builder.pid             lock of the builder, and its process id
+CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
+NEWEST                                pointer to the newest generation
 HELD, pins.json                       snapshot that a rollback holds, names of snapshots
-responses.sqlite, vectors.sqlite      what was paid for
-batches.sqlite, batches/, batches.lock  batches at the provider, and files on their way there and back
-ledger.sqlite                         what every run asked for, and what it cost
-failures.jsonl                        runs of the daemon that failed, one JSON object a line
+responses.sqlite, vectors.sqlite      stored responses and vectors, which were paid for
+batches.sqlite, batches/, batches.lock  batches at the provider, and their files
+ledger.sqlite                         calls and cost of every run
+failures.jsonl                        failed runs of the daemon, one JSON object a line
 tables/<table>/<source>/              immutable Parquet versions and `current.json`
-accepted/<source>.json                the versions of a source that the merge reads
-generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest
-lance/                                LanceDB tables, in place; versions pinned by tag
+accepted/<source>.json                versions of a source that the merge reads
+generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json
+lance/                                LanceDB tables, updated in place; versions are tagged
 dagster/                              the Dagster instance, unless $DAGSTER_HOME is set
 """
 
@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote
 
 @dataclass(frozen=True)
 class Home:
-    """Paths below one home. Nothing is created until something is written."""
+    """Paths below one home. Creates nothing."""
 
     root: Path
 
@@ -32,12 +32,12 @@ class Home:
 
     @property
     def lock(self) -> Path:
-        """File that builders lock."""
+        """Lock file of builders."""
         return self.root / "builder.lock"
 
     @property
     def lock_holder(self) -> Path:
-        """File with the process id of whoever holds the lock."""
+        """File with the process id of the builder."""
         return self.root / "builder.pid"
 
     @property
@@ -47,7 +47,7 @@ class Home:
 
     @property
     def held(self) -> Path:
-        """Pointer to the snapshot that a rollback holds published; no file when none is held."""
+        """Pointer to the snapshot that a rollback holds; missing when none is held."""
         return self.root / "HELD"
 
     @property
@@ -57,12 +57,12 @@ class Home:
 
     @property
     def failures(self) -> Path:
-        """Runs of the daemon that failed, one JSON object a line."""
+        """Failed runs of the daemon, one JSON object a line."""
         return self.root / "failures.jsonl"
 
     @property
     def newest(self) -> Path:
-        """Pointer to the newest built generation."""
+        """Pointer to the newest generation."""
         return self.root / "NEWEST"
 
     @property
@@ -82,17 +82,17 @@ class Home:
 
     @property
     def batch_files(self) -> Path:
-        """Folder of files on their way to the provider and back."""
+        """Folder of files sent to the provider and received from it."""
         return self.root / "batches"
 
     @property
     def batches_lock(self) -> Path:
-        """File that whoever submits or collects batches locks."""
+        """Lock file for submitting and collecting batches."""
         return self.root / "batches.lock"
 
     @property
     def ledger(self) -> Path:
-        """What every run asked for and what it cost."""
+        """Ledger of calls and cost."""
         return self.root / "ledger.sqlite"
 
     @property
