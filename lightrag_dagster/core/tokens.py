@@ -1,6 +1,6 @@
 """Counting tokens, and cutting text at token boundaries without ever cutting a character."""
 
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +41,6 @@ class Tokenizer:
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
-        self._byte_lengths = _token_byte_lengths(encoding)
 
     def encode(self, text: str) -> npt.NDArray[np.uint32]:
         """Return the tokens of a text. Releases the GIL."""
@@ -95,6 +94,11 @@ class Tokenizer:
                 spans.pop()
             spans.append(Span(start, end, count))
         return spans
+
+    @cached_property
+    def _byte_lengths(self) -> npt.NDArray[np.uint16]:
+        """The length of each token; counting needs none, so a query does not make them."""
+        return _token_byte_lengths(self._encoding)
 
     def _char_offsets(
         self, text: str, tokens: npt.NDArray[np.uint32], positions: npt.NDArray[np.int64]

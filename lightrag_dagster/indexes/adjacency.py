@@ -20,7 +20,6 @@ from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -155,6 +154,8 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
         IntegrityError: a relation ends at an entity, or a row cites a chunk, that does not exist.
         StoreError: a chunk file is missing or damaged, or the disk refuses.
     """
+    import duckdb  # here, since questions only read
+
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
@@ -180,6 +181,8 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
 
 def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:
     """Write chunks and citations, streaming; return the distinct chunk ids, sorted."""
+    import duckdb
+
     with duckdb.connect(config={"temp_directory": str(arrays.parent / "spill")}) as connection:
         if chunks:
             connection.read_parquet([str(path) for path in chunks]).create_view("chunks")
