@@ -1,7 +1,7 @@
-"""Entities and relations by rule: names are found by shape, relations by standing in one sentence.
+"""Entities and relations by rule: names are found by shape, relations between names of one sentence.
 
 A name is related to the subject of its sentence, to its neighbour, and to the topic of its section: the title, or the
-first name of the text. Pronouns are not resolved; the topic stands in for them.
+first name of the text. Pronouns are not resolved; the topic takes their place.
 """
 
 import re
@@ -29,7 +29,7 @@ _CJK_PERSON = re.compile("さん|氏|様|先生|女士")
 
 @dataclass
 class _Part:
-    """A sentence or heading, what it mentions, and the topic it belongs to."""
+    """A sentence or heading with its mentions and the topic it belongs to."""
 
     text: str
     level: int
@@ -71,7 +71,7 @@ def entity_type(text: str, tokens: Sequence[Token], mention: Mention) -> str:
 def _find_mentions(parts: Sequence[_Part], folded: str) -> None:
     """Find the mentions and topic of every part.
 
-    A heading that is a name, or that the text repeats, is the topic of what follows it and is found there in any case.
+    A heading that is a name, or that the text repeats, is the topic of the text after it, and is found there in any case.
     """
     vocabulary = _vocabulary(parts)
     title: str | None = None
@@ -96,7 +96,7 @@ def _find_mentions(parts: Sequence[_Part], folded: str) -> None:
 
 
 def _vocabulary(parts: Sequence[_Part]) -> Vocabulary:
-    """Collect the words written small, and those with a capital alone where no rule asks for one."""
+    """Collect the lower-case words, and the single words with a capital where no rule asks for one."""
     lower: set[str] = set()
     upper: set[str] = set()
     for part in parts:
@@ -118,7 +118,7 @@ def _is_listed(tokens: Sequence[Token]) -> bool:
 
 
 def _topic(part: _Part, folded: str) -> Mention | None:
-    """Return what a heading names, without the parentheses at its end."""
+    """Return the topic that a heading names, without the parentheses at its end."""
     phrase = _PARENTHESES.sub("", part.text).replace("`", "").strip(" :.")
     phrase = phrase.title() if phrase.isupper() and len(part.tokens) > 1 else phrase
     inside = [token for token in part.tokens if token.start < len(phrase)]
@@ -166,7 +166,7 @@ class _Graph:
                 self._relate(part, *sorted((other, one), key=lambda end: end[1].start))
 
     def records(self) -> Records:
-        """Return what was added; an entity's description is up to three sentences, or else a heading."""
+        """Return the collected records; an entity's description is up to three sentences, or else a heading."""
         entities = []
         for key, name in self._names.items():
             told = list(dict.fromkeys(text for level, text in self._texts[key] if not level))
