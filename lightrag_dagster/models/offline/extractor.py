@@ -71,7 +71,7 @@ def entity_type(text: str, tokens: Sequence[Token], mention: Mention) -> str:
 def _find_mentions(parts: Sequence[_Part], folded: str) -> None:
     """Find the mentions and topic of every part.
 
-    A heading that is a name, or that the text repeats, is the topic of the text after it, and is found there in any case.
+    A heading that is a name, or that the text repeats, is the topic of the text after it and found there in any case.
     """
     vocabulary = _vocabulary(parts)
     title: str | None = None
