@@ -16,6 +16,7 @@ from lightrag_dagster.stages.extraction.records import Entity, Records, Relation
 
 _OTHER = "other"
 _MOST_SENTENCES = 3
+_MOST_CAPITALS = 3
 _GERMAN_WORDS = 4
 _LONGEST_TOPIC = 12
 _MEASURES = ("date", "number")
@@ -77,13 +78,12 @@ def _find_mentions(parts: Sequence[_Part], folded: str) -> None:
     title: str | None = None
     section: str | None = None
     for part in parts:
-        listed = part.level and _is_listed(part.tokens)
-        if part.level and (topic := _topic(part, folded)):
+        if part.level and (topic := _topic(part, folded, vocabulary)):
             part.mentions = [topic]
             part.tokens = part.tokens[topic.after :]
         elif not part.level:
             part.tokens = join_phrases(part.text, part.tokens, [name for name in (title, section) if name])
-        if not listed:
+        if not _is_shouted(part) and not (part.level and _is_listed(part.tokens)):
             part.mentions += find(part.text, part.tokens, vocabulary)
         first = next((mention.name for mention in part.mentions if mention.kind not in _MEASURES), None)
         if part.level > 1:
@@ -113,11 +113,15 @@ def _vocabulary(parts: Sequence[_Part]) -> Vocabulary:
     return Vocabulary(frozenset(lower), frozenset(upper), german=len(words("german") & lower) >= _GERMAN_WORDS)
 
 
+def _is_shouted(part: _Part) -> bool:
+    return part.text.isupper() and len(part.tokens) > _MOST_CAPITALS
+
+
 def _is_listed(tokens: Sequence[Token]) -> bool:
     return {token.text.casefold() for token in tokens} <= words("headings") | words("stop")
 
 
-def _topic(part: _Part, folded: str) -> Mention | None:
+def _topic(part: _Part, folded: str, vocabulary: Vocabulary) -> Mention | None:
     """Return the topic that a heading names, without the parentheses at its end."""
     phrase = _PARENTHESES.sub("", part.text).replace("`", "").strip(" :.")
     phrase = phrase.title() if phrase.isupper() and len(part.tokens) > 1 else phrase
@@ -127,7 +131,9 @@ def _topic(part: _Part, folded: str) -> Mention | None:
     mention = Mention(phrase, "name" if name_like(inside) else "title", 0, len(phrase), 0, len(inside))
     nameless = not any(token.kind in ("upper", "title", "term") for token in inside[1:])
     titled = part.level == 1 and (nameless or mention.kind == "name")
-    return mention if titled or folded.count(phrase.casefold()) > 1 else None
+    first = inside[0].text.casefold()
+    named = first not in words("stop") and (len(inside) > 1 or first in vocabulary.upper)
+    return mention if titled or (named and folded.count(phrase.casefold()) > 1) else None
 
 
 def _aliases(parts: Sequence[_Part]) -> dict[str, str | None]:
