@@ -19,7 +19,7 @@ def load_encoding(name: str) -> tiktoken.Encoding:
     """Return an encoding by its tiktoken name.
 
     Raises:
-        TokenizerError: there is no such encoding, or its vocabulary is neither cached nor to be had.
+        TokenizerError: there is no such encoding, or its vocabulary is neither cached nor can be downloaded.
     """
     return _packaged_encoding() if name == _PACKAGED else _other_encoding(name)
 

@@ -61,7 +61,7 @@ class Tokenizer:
         return [self.count(text) for text in texts]
 
     def truncate(self, text: str, max_tokens: int) -> str:
-        """Return the start of the text, in whole tokens and characters, that by itself has at most `max_tokens`."""
+        """Return the longest start of the text, cut between characters, that has at most `max_tokens` when encoded."""
         tokens = self.encode(text)
         kept = max_tokens
         while kept > 0 and len(tokens) > max_tokens:
@@ -103,7 +103,7 @@ class Tokenizer:
     def _char_offsets(
         self, text: str, tokens: npt.NDArray[np.uint32], positions: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Return where in the text (characters) each token position lies; the first position must be 0.
+        """Return the character offset of each token position; the first position must be 0.
 
         Token boundaries are byte offsets. They are floored to the first byte of a character, and characters counted
         between them: exact, and a hundred times faster than decoding token by token.

@@ -15,7 +15,7 @@ from lightrag_dagster.models.offline.words import words
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
 _VERSION = 3
-"""Raise it whenever an answer changes: it is part of the identity by which stored answers are found."""
+"""Raise it when an answer changes: it is part of the key of stored answers."""
 
 _DELIMITER = "<|#|>"
 _COMPLETE = "<|COMPLETE|>"
@@ -25,7 +25,7 @@ _SUMMARY_TOKENS = 600
 
 
 class OfflineChatModel:
-    """Implements `ChatModel`: no network, no key, no cost, and the same answer to the same request, always."""
+    """Implements `ChatModel` without network, key or cost; the same request always gets the same answer."""
 
     @property
     def identity(self) -> str:
@@ -73,7 +73,7 @@ def _records(content: str) -> str:
 
 
 def _keywords(query: str) -> str:
-    """Return what a question names as low-level keywords, and its other words of content as high-level ones.
+    """Return the names in a question as low-level keywords, and its other content words as high-level ones.
 
     A question with words of one kind only has the same keywords on both levels.
     """

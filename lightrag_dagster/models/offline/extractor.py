@@ -1,7 +1,7 @@
-"""Entities and relations by rule: names are found by shape, relations by standing in one sentence.
+"""Entities and relations by rule: names are found by shape, relations between names of one sentence.
 
 A name is related to the subject of its sentence, to its neighbour, and to the topic of its section: the title, or the
-first name of the text. Pronouns are not resolved; the topic stands in for them.
+first name of the text. Pronouns are not resolved; the topic takes their place.
 """
 
 import re
@@ -16,6 +16,7 @@ from lightrag_dagster.stages.extraction.records import Entity, Records, Relation
 
 _OTHER = "other"
 _MOST_SENTENCES = 3
+_MOST_CAPITALS = 3
 _GERMAN_WORDS = 4
 _LONGEST_TOPIC = 12
 _MEASURES = ("date", "number")
@@ -29,7 +30,7 @@ _CJK_PERSON = re.compile("さん|氏|様|先生|女士")
 
 @dataclass
 class _Part:
-    """A sentence or heading, what it mentions, and the topic it belongs to."""
+    """A sentence or heading with its mentions and the topic it belongs to."""
 
     text: str
     level: int
@@ -71,19 +72,18 @@ def entity_type(text: str, tokens: Sequence[Token], mention: Mention) -> str:
 def _find_mentions(parts: Sequence[_Part], folded: str) -> None:
     """Find the mentions and topic of every part.
 
-    A heading that is a name, or that the text repeats, is the topic of what follows it and is found there in any case.
+    A heading that is a name, or that the text repeats, is the topic of the text after it and found there in any case.
     """
     vocabulary = _vocabulary(parts)
     title: str | None = None
     section: str | None = None
     for part in parts:
-        listed = part.level and _is_listed(part.tokens)
-        if part.level and (topic := _topic(part, folded)):
+        if part.level and (topic := _topic(part, folded, vocabulary)):
             part.mentions = [topic]
             part.tokens = part.tokens[topic.after :]
         elif not part.level:
             part.tokens = join_phrases(part.text, part.tokens, [name for name in (title, section) if name])
-        if not listed:
+        if not _is_shouted(part) and not (part.level and _is_listed(part.tokens)):
             part.mentions += find(part.text, part.tokens, vocabulary)
         first = next((mention.name for mention in part.mentions if mention.kind not in _MEASURES), None)
         if part.level > 1:
@@ -96,7 +96,7 @@ def _find_mentions(parts: Sequence[_Part], folded: str) -> None:
 
 
 def _vocabulary(parts: Sequence[_Part]) -> Vocabulary:
-    """Collect the words written small, and those with a capital alone where no rule asks for one."""
+    """Collect the lower-case words, and the single words with a capital where no rule asks for one."""
     lower: set[str] = set()
     upper: set[str] = set()
     for part in parts:
@@ -113,12 +113,16 @@ def _vocabulary(parts: Sequence[_Part]) -> Vocabulary:
     return Vocabulary(frozenset(lower), frozenset(upper), german=len(words("german") & lower) >= _GERMAN_WORDS)
 
 
+def _is_shouted(part: _Part) -> bool:
+    return part.text.isupper() and len(part.tokens) > _MOST_CAPITALS
+
+
 def _is_listed(tokens: Sequence[Token]) -> bool:
     return {token.text.casefold() for token in tokens} <= words("headings") | words("stop")
 
 
-def _topic(part: _Part, folded: str) -> Mention | None:
-    """Return what a heading names, without the parentheses at its end."""
+def _topic(part: _Part, folded: str, vocabulary: Vocabulary) -> Mention | None:
+    """Return the topic that a heading names, without the parentheses at its end."""
     phrase = _PARENTHESES.sub("", part.text).replace("`", "").strip(" :.")
     phrase = phrase.title() if phrase.isupper() and len(part.tokens) > 1 else phrase
     inside = [token for token in part.tokens if token.start < len(phrase)]
@@ -127,7 +131,9 @@ def _topic(part: _Part, folded: str) -> Mention | None:
     mention = Mention(phrase, "name" if name_like(inside) else "title", 0, len(phrase), 0, len(inside))
     nameless = not any(token.kind in ("upper", "title", "term") for token in inside[1:])
     titled = part.level == 1 and (nameless or mention.kind == "name")
-    return mention if titled or folded.count(phrase.casefold()) > 1 else None
+    first = inside[0].text.casefold()
+    named = first not in words("stop") and (len(inside) > 1 or first in vocabulary.upper)
+    return mention if titled or (named and folded.count(phrase.casefold()) > 1) else None
 
 
 def _aliases(parts: Sequence[_Part]) -> dict[str, str | None]:
@@ -166,7 +172,7 @@ class _Graph:
                 self._relate(part, *sorted((other, one), key=lambda end: end[1].start))
 
     def records(self) -> Records:
-        """Return what was added; an entity's description is up to three sentences, or else a heading."""
+        """Return the collected records; an entity's description is up to three sentences, or else a heading."""
         entities = []
         for key, name in self._names.items():
             told = list(dict.fromkeys(text for level, text in self._texts[key] if not level))

@@ -1,4 +1,4 @@
-"""Names, dates, amounts and titles in a sentence, by capital letters and shape alone."""
+"""Names, dates, amounts and titles in a sentence, found by capital letters and shape."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ _LONGEST_NAME = 12
 
 
 class Mention(NamedTuple):
-    """A name where it stands in a sentence: characters `start` to `end`, tokens `first` to before `after`."""
+    """A name at its place in a sentence: characters `start` to `end`, tokens `first` to before `after`."""
 
     name: str
     kind: Kind
@@ -114,7 +114,7 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
 
 
 def _connects(tokens: Sequence[Token], at: int, end: int, index: int, german: bool) -> bool:
-    """Tell whether a lower-case word may stand inside the name that begins at `at` and so far ends at `end`."""
+    """Tell whether a lower-case word may be inside the name that begins at `at` and so far ends at `end`."""
     word, last = tokens[index].text, tokens[end - 1].text.casefold()
     heads = words("organizations") | words("events")
     if word == "of" and end - at > 1 and last not in heads | words("roles") | {"states"}:

@@ -1,6 +1,7 @@
 """Plain sentences out of Markdown-flavoured text: markup goes, headings are told apart from prose."""
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ _LONGEST_HEADING = 120
 
 # Indented text is prose more often than code, and text inside HTML is text.
 _MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["code", "html_block"])
-_BREAKS = {"softbreak": "\n", "hardbreak": "\f", "html_inline": " "}
+_BREAKS = {"softbreak": "\n", "hardbreak": "\n\n", "html_inline": " "}
 _INVISIBLE = re.compile(r"<?\b(?:https?|ftp|mailto):[^\s<>()]+>?|\[\^?\d{1,3}\]|\A\[[ xX]\] ")
 _QUOTES = re.compile(r"(?<!`)``(?!`)|''")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
@@ -44,7 +45,7 @@ def sentences(text: str) -> list[Sentence]:
 def plain(line: str) -> str:
     """Return a line without inline markup."""
     [token] = _MARKDOWN.parseInline(_QUOTES.sub('"', line))
-    return " ".join(line for lines in _runs(token) for line in lines)
+    return " ".join(filter(None, _lines(token)))
 
 
 def _blocks(text: str) -> Iterator[Sentence]:
@@ -61,33 +62,24 @@ def _blocks(text: str) -> Iterator[Sentence]:
             yield Sentence("; ".join(filter(None, row)))
             row = []
         elif token.type == "inline":
-            runs, around = _runs(token), tokens[at - 1]
-            alone = len(runs) == 1 and len(runs[0]) == 1
+            lines, around = _lines(token), tokens[at - 1]
             if around.type in ("td_open", "th_open"):
-                row += [" ".join(map(" ".join, runs))]
-            elif around.type == "heading_open" and (around.markup[0] == "#" or alone):
-                yield Sentence(" ".join(map(" ".join, runs)), int(around.tag[1]))
-            elif alone and around.level == 0 and at != last and _is_title(runs[0][0]):
-                yield Sentence(runs[0][0], level=1 if at == 1 else 2)
+                row.append(" ".join(lines))
+            elif around.type == "heading_open" and (around.markup[0] == "#" or len(lines) == 1):
+                yield Sentence(" ".join(lines), int(around.tag[1]))
+            elif len(lines) == 1 and around.level == 0 and at != last and _is_title(lines[0]):
+                yield Sentence(lines[0], level=1 if at == 1 else 2)
             else:
-                for lines in runs:
-                    yield from _unwrap(lines)
+                yield from _unwrap(lines)
 
 
-def _runs(token: Token) -> list[list[str]]:
-    """Return the lines of inline text without markup, cut where the author broke a line on purpose."""
-    parts: list[str] = []
-    for child in token.children or []:
-        if child.type == "code_inline":
-            parts.append(f"`{child.content}`")
-        else:
-            parts.append(_BREAKS.get(child.type, child.content))
-    runs = _INVISIBLE.sub("", "".join(parts)).split("\f")
-    return [
-        lines
-        for lines in ([" ".join(line.split()) for line in run.split("\n") if line.strip()] for run in runs)
-        if lines
+def _lines(token: Token) -> list[str]:
+    """Return the lines of inline text without markup; an empty one where the author broke a line on purpose."""
+    parts = [
+        f"`{child.content}`" if child.type == "code_inline" else _BREAKS.get(child.type, child.content)
+        for child in token.children or []
     ]
+    return [" ".join(line.split()) for line in _INVISIBLE.sub("", "".join(parts)).strip().split("\n")]
 
 
 def _unwrap(lines: Sequence[str]) -> Iterator[Sentence]:
@@ -101,25 +93,19 @@ def _unwrap(lines: Sequence[str]) -> Iterator[Sentence]:
         shouted = line.isupper() and not following.isupper()
         if following and not _LABEL.match(following) and (not (fits or shouted) or following[0].islower()):
             continue
-        titled = following and number == 1 and _is_title(line)
-        yield Sentence(" ".join(run), level=1 if titled else 0)
+        yield Sentence(" ".join(filter(None, run)), level=1 if following and number == 1 and _is_title(line) else 0)
         run = []
 
 
 def _is_title(line: str) -> bool:
-    return len(line) <= _LONGEST_HEADING and line[-1] not in ".!?:;,。！？…" and not _LABEL.match(line)
+    return 0 < len(line) <= _LONGEST_HEADING and line[-1] not in ".!?:;,。！？…" and not _LABEL.match(line)
 
 
 def _split(block: Sentence) -> Iterator[Sentence]:
     text, start = block.text, 0
     ends = () if block.level else _END.finditer(text)
     for stop in [*(end.end() for end in ends if _ends_sentence(text, end)), len(text)]:
-        while stop - start > _LONGEST_SENTENCE:
-            cut = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
-            cut = cut if cut > 0 else start + _LONGEST_SENTENCE
-            yield Sentence(text[start:cut].strip(), block.level)
-            start = cut
-        if part := text[start:stop].strip():
+        for part in textwrap.wrap(text[start:stop].strip(), _LONGEST_SENTENCE, break_on_hyphens=False):
             yield Sentence(part, block.level)
         start = stop
 

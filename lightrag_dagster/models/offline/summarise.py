@@ -20,7 +20,7 @@ also hold the rarest word of a name, when the question has one."""
 
 _LEAST_OF_BEST = 0.6
 _CHUNK_SHARE = 0.5
-"""Weight of the terms of the whole chunk beside those of a sentence, which often leaves its subject to another."""
+"""Weight of the chunk's terms beside those of a sentence, whose subject is often in another sentence."""
 
 _REFERENCE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 

@@ -98,7 +98,7 @@ def bare(word: str) -> str:
 
 
 def gap(text: str, tokens: Sequence[Token], at: int) -> str:
-    """Return what stands between a token and the next one; a null character after the last."""
+    """Return the text between a token and the next one; a null character after the last."""
     return text[tokens[at].end : tokens[at + 1].start] if at + 1 < len(tokens) else "\0"
 
 

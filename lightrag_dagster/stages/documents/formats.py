@@ -16,7 +16,7 @@ _PAGE_BREAK = "\n\n"
 
 @dataclass(frozen=True)
 class Format:
-    """How files of a format are read.
+    """A file format and its reader.
 
     `read` takes the bytes of a file and returns its title, None if it has none, and its text or the texts of its
     pages; it raises ValueError with a reason. `has_headings` tells that the text is Markdown.

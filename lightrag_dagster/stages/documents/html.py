@@ -1,4 +1,4 @@
-"""The main text of an HTML page, as Markdown. Slow to import, so imported where a page is read."""
+"""The main text of an HTML page, as Markdown. Slow to import, so it is imported only to read a page."""
 
 import logging
 import re
@@ -11,7 +11,7 @@ from trafilatura.settings import use_config
 from lightrag_dagster.stages.documents.decoding import decode
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
-# What cannot be extracted becomes a row that says so; the library would also print it.
+# A page that cannot be extracted becomes a row with a reason; the library would also print it.
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
 _CHARSET = re.compile(
@@ -42,7 +42,7 @@ def extract_html(data: bytes) -> tuple[str | None, str]:
             return _title_and_text(_writable(page))
     except etree.ParserError:  # no element at all: an empty file, or only comments
         return None, ""
-    except Exception as error:  # the parsers raise many kinds; whatever it was, it costs this page only (I4)
+    except Exception as error:  # the parsers raise many kinds; each costs this page only (I4)
         raise ValueError(f"the HTML cannot be parsed ({type(error).__name__})") from error
 
 
@@ -67,7 +67,7 @@ def _writable(page: str) -> str:
 
 
 def _parse(page: str) -> lxml_html.HtmlElement:
-    # trafilatura loses what follows a comment in a list item or a cell, and takes the comment for text in a heading.
+    # trafilatura loses text after a comment in a list item or a cell, and takes the comment for text in a heading.
     parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     # Bytes, because lxml refuses a string that declares an encoding of its own.
     return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
@@ -105,7 +105,7 @@ def _all_text(page: str) -> str:
 
 
 class _Lines:
-    """Receives what a parser meets, and puts the text between two tags on a line."""
+    """Parser target that puts the text between two tags on a line of its own."""
 
     _INVISIBLE = ("head", "script", "style", "template")
 

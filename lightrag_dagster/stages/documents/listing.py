@@ -1,4 +1,4 @@
-"""What a source holds now: its files, and why some of them are refused."""
+"""The files of a source, with the reason where one is refused."""
 
 import os
 import stat
@@ -39,7 +39,7 @@ def list_files(source: Source) -> list[ListedFile]:
     their files are listed where they are, and outside they are refused.
 
     Raises:
-        SourceError: a folder cannot be listed, so that what the source holds is not known.
+        SourceError: a folder cannot be listed, so the files of the source are not known.
     """
     try:
         root = source.folder.resolve(strict=True)
@@ -74,7 +74,7 @@ def _walk(root: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
 
 
 def _matches(path: str, glob: str) -> bool:
-    """Match a path against a glob in which `**` stands for any number of folders; alike in every Python version."""
+    """Match a path against a glob in which `**` is any number of folders; the same in every Python version."""
 
     def match(parts: list[str], patterns: list[str]) -> bool:
         if not patterns:
@@ -88,7 +88,7 @@ def _matches(path: str, glob: str) -> bool:
 
 
 def _listed(entry: os.DirEntry[str], path: str, root: Path) -> ListedFile | None:
-    """Return what is known of one entry, or None for a link to a folder of the source or a file that has just gone."""
+    """Return one entry, or None for a link to a folder of the source or for a file deleted meanwhile."""
     try:
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:

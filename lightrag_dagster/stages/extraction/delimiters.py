@@ -1,16 +1,16 @@
 """Field delimiters and completion markers, in every damaged form that models write them.
 
 The rows of an answer look like `entity<|#|>name<|#|>type<|#|>description`, and `<|COMPLETE|>` ends them. `mark` puts
-one control character in the place of each, so that everything after it needs to know nothing of the damage.
+one control character in the place of each, so that later steps need not know of the damage.
 """
 
 import re
 
 FIELD = "\x1f"
-"""Stands for a field delimiter in marked text."""
+"""A field delimiter in marked text."""
 
 END = "\x1e"
-"""Stands for a completion marker in marked text."""
+"""A completion marker in marked text."""
 
 _FIELD = re.compile(
     r"""
@@ -75,7 +75,7 @@ def mark(answer: str) -> str:
 
 
 def _is_quoted(marker: re.Match[str]) -> bool:
-    """Tell whether a marker stands in the middle of a sentence rather than at the end of a row or of the answer."""
+    """Tell whether a marker is in the middle of a sentence, not at the end of a row or of the answer."""
     text, start, end = marker.string, marker.start(), marker.end()
     before = text[max(0, start - 16) : start].rpartition("\n")[2]
     words = before.strip(" \t*-" + "".join(_OPENING_QUOTES))

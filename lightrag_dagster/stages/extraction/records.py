@@ -1,4 +1,4 @@
-"""The records of an answer, and the rules for what may become one (§4)."""
+"""The records of an answer, and the rules by which rows become records (§4)."""
 
 import re
 from collections.abc import Container, Sequence
@@ -19,7 +19,7 @@ _USUAL_TYPES = {
     *("method", "content", "data", "artifact", "naturalobject", "other"),
 }
 
-# What prompts write where values belong, in case a model repeats it.
+# Placeholders of prompts, in case a model repeats them.
 _PLACEHOLDER_NAME = re.compile(
     r"\W*(?:(?:entity|source|target)[ _](?:entity|name)|name of (?:the )?entity)[ _]?\d*\W*",
     re.IGNORECASE,
@@ -39,7 +39,7 @@ _FEWEST_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """What one row says of an entity; name and type are normalised."""
+    """One mention of an entity; name and type are normalised."""
 
     name: str
     type: str
@@ -48,7 +48,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What one row says of two entities, in the direction it was written; weight is 1 unless the row has a strength."""
+    """One mention of a relation, in the direction it was written; weight is 1 unless the row has a strength."""
 
     src: str
     tgt: str

@@ -14,10 +14,10 @@ from lightrag_dagster.stages.extraction.delimiters import FIELD
 
 Kind = Literal["entity", "relation"]
 
-# Fields of a whole row, its tag included.
+# Fields of a complete row, its tag included.
 _LENGTHS: dict[Kind, int] = {"entity": 4, "relation": 5}
 
-# All but letters, and but what ends a field or line.
+# Everything but letters and the ends of fields and lines.
 _GAP = r"(?:[^\w\x1f\n]|[\d_\u2460-\u24ff])*+"
 _LABEL = r"(?:the|an?|new|next|named|extracted|record|row|line|item|entry|output|tuple)(?![^\W\d_])"
 _LEAD = rf"{_GAP}(?:(?:[a-z]|[ivx]{{1,4}})[.):]{_GAP})?(?:{_LABEL}{_GAP}){{0,3}}"
@@ -59,7 +59,7 @@ class _Start(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """True where it begins a row even if the row before is not whole."""
+        """True where it begins a row even if the row before is incomplete."""
         return not self.before or _JOINT.search(self.before[-32:]) is not None
 
 
@@ -137,7 +137,7 @@ def strength(field: str) -> float | None:
 
 
 def undecorated(field: str) -> str:
-    """Return the last field of a row without what closes the row or joins it to the next: `)`, `**`, fences, `##`.
+    """Return the last field of a row without the marks that close the row or join it to the next: `)`, `**`, `##`.
 
     A bracket or mark stays when its opening is in the field.
     """

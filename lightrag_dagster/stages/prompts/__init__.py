@@ -1,6 +1,6 @@
-"""What the models are told: prompt files in our own words, each replaceable by a file of the same name.
+"""Prompts: files in our own words, each replaceable by a file of the same name.
 
-A file holds instructions alone; `requests` adds the data (passage, descriptions, question, context) after them, so
+A file holds only instructions; `requests` adds the data (passage, descriptions, question, context) after them, so
 that a replaced file cannot break the frame that fences data off. Values that settings give are `$name` placeholders
 of `string.Template`; a literal dollar sign is written `$$`.
 """
@@ -50,7 +50,7 @@ class Prompts:
 
 
 def load_prompts(folder: Path | None) -> Prompts:
-    """Read the package's prompts, and instead of them the `.md` files of the same names in `folder`.
+    """Read the package's prompts, each replaced by the `.md` file of its name in `folder` if there is one.
 
     Raises:
         SettingsError: the folder or a file cannot be read, a file has a name that is no prompt's (`README.md` may be

@@ -109,14 +109,14 @@ def answer(settings: Settings) -> str:
 def test_dg_launch_is_a_backfill(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     run(settings)
-    environment = os.environ | _variables(settings) | {"LIGHTRAG_EXTRACTION__LANGUAGE": "German"}
-    german = settings.model_copy(update={"extraction": ExtractionSettings(language="German")})
-    assert [one.drifted for one in source_states(german)] == [["extractions"]]
+    environment = os.environ | _variables(settings) | {"LIGHTRAG_EXTRACTION__ANSWER_FORMAT": "json_object"}
+    changed = settings.model_copy(update={"extraction": ExtractionSettings(answer_format="json_object")})
+    assert [one.drifted for one in source_states(changed)] == [["extractions"]]
 
     launch = ["dg", "launch", "--job", "ingest", "--partition", "notes"]
     subprocess.run(launch, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=LONGEST)
 
-    assert [one.drifted for one in source_states(german)] == [[]]
+    assert [one.drifted for one in source_states(changed)] == [[]]
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ from lightrag_dagster.stages.documents.formats import (
         ("a.txt", "text/plain"),
         ("a.Html", "text/html"),
         ("a.htm", "text/html"),
-        ("a.pdf", "application/octet-stream"),
+        ("a.dat", "application/octet-stream"),
         ("txt", "application/octet-stream"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.formats import FORMATS
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.stages.documents.table import read_documents, text_hash
@@ -76,7 +77,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
         "edge.txt": ("processed", None, "text/plain"),
         "image.png": (
             "failed",
-            "unsupported file type (.png); supported are .htm, .html, .markdown, .md, .txt",
+            f"unsupported file type (.png); supported are {', '.join(FORMATS)}",
             "application/octet-stream",
         ),
         "link.md": ("failed", "symbolic link that leads out of the source", "text/markdown"),
