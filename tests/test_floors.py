@@ -34,6 +34,7 @@ ROOMS = {
     "schemas": "core",
     "errors": "core",
     "instance": "runner",
+    "namespace": "assets",
     "__main__": "cli",
     "memory": "core",
 }
