@@ -34,6 +34,7 @@ ROOMS = {
     "schemas": "core",
     "errors": "core",
     "instance": "runner",
+    "namespace": "assets",
     "__main__": "cli",
 }
 MAY_IMPORT_DAGSTER = ("knowledge_base_resource", "resources", "assets", "definitions", "component", "runner", "cli")
