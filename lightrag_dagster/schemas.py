@@ -112,6 +112,13 @@ _PROVENANCE = [
     _field("mention_count", pa.int64(), "Mentions that were merged; 0 for an entity only relations name."),
 ]
 
+_SUMMARY_RECIPE = _field(
+    "summary_recipe",
+    pa.string(),
+    "Hash of prompt, model and settings of the summary; null where descriptions are joined.",
+    nullable=True,
+)
+
 _FINGERPRINTS = [
     _field("text_fingerprint", pa.string(), "Hash of the descriptions that the description is made from."),
     _field("embedding_fingerprint", pa.string(), "Hash of the embedded text and the embedding model."),
@@ -123,7 +130,8 @@ ENTITIES = pa.schema(
         _field("entity_id", pa.string(), "ent- and a hash of the normalised name."),
         _field("name", pa.string(), "Most frequent spelling."),
         _field("type", pa.string(), "Most frequent type; unknown when only relations name the entity."),
-        _field("description", pa.string(), "Distinct descriptions joined by <SEP>, or their summary."),
+        _field("description", pa.string(), "Distinct descriptions joined by `<SEP>`, or their summary."),
+        _SUMMARY_RECIPE,
         *_PROVENANCE,
         _field("degree", pa.int64(), "Relations that end here."),
         *_FINGERPRINTS,
@@ -138,7 +146,8 @@ RELATIONS = pa.schema(
         _field("src", pa.string(), "Display name of src_id."),
         _field("tgt", pa.string(), "Display name of tgt_id."),
         _field("keywords", pa.string(), "Distinct keywords, sorted, comma-separated."),
-        _field("description", pa.string(), "Distinct descriptions joined by <SEP>, or their summary."),
+        _field("description", pa.string(), "Distinct descriptions joined by `<SEP>`, or their summary."),
+        _SUMMARY_RECIPE,
         _field("weight", pa.float64(), "Sum of the weights of the mentions."),
         *_PROVENANCE,
         _field("rank", pa.int64(), "Sum of the degrees of both endpoints."),

@@ -7,19 +7,20 @@ raised by hand whenever a stage's code would make other rows of the same inputs.
 from dataclasses import dataclass
 from functools import cached_property
 
-from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
-from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.manifest import Embedder, Recipe
+from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
+from lightrag_dagster.stages.prompts import Prompts, load_prompts
+from lightrag_dagster.storage.manifest import Embedder, GenerationInputs
 
+_LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method"}
 _REVISIONS = {
     "raw_documents": 2,
     "chunks": 1,
     "extractions": 2,
     "mentions": 1,
-    "merge": 3,
+    "merge": 4,
     "stores": 3,
     "report": 1,
 }
@@ -65,23 +66,16 @@ class Versions:
         return digest(_REVISIONS["mentions"])
 
     @cached_property
-    def recipe(self) -> Recipe:
-        """How a generation is made of the accepted tables, unless it inherits how the one before was."""
-        embedding = self.settings.embedding
-        return Recipe(
-            code=digest(_REVISIONS["merge"], _REVISIONS["stores"]),
-            extractions=self.extractions,
-            summaries=digest(self.prompts.fingerprint("summary"), chat_identity(self.settings.llm.of("summarise"))),
-            merging=self.settings.merging,
-            encoding=self.settings.chunking.encoding,
-            embedder=Embedder(
-                provider=embedding.provider,
-                model=embedding.model,
-                dimensions=embedding.dimensions,
-                max_input_tokens=embedding.max_input_tokens,
-                identity=self.embedder,
-            ),
-        )
+    def summaries(self) -> str:
+        """Recipe of summaries: prompt, model, length, language, and how many descriptions one call takes."""
+        shapes = self.settings.merging.model_dump(mode="json", exclude=_LIMITS_OF_MERGING)
+        identity = chat_identity(self.settings.llm.of("summarise"))
+        return digest(self.prompts.fingerprint("summary"), identity, shapes, self.settings.chunking.encoding)
+
+    @cached_property
+    def generation_code(self) -> str:
+        """Hash of the code of the merge and of everything after it."""
+        return digest(_REVISIONS["merge"], _REVISIONS["stores"])
 
     @cached_property
     def embedder(self) -> str:
@@ -90,8 +84,8 @@ class Versions:
 
     @cached_property
     def generation(self) -> str:
-        """Of everything that is built from the accepted tables."""
-        return self.recipe.fingerprint
+        """Hash of code, settings and embedder of a clean build of the knowledge base."""
+        return clean_inputs(self, {}, {}).code_version
 
     @cached_property
     def answers(self) -> str:
@@ -135,3 +129,22 @@ class Versions:
             "drift_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,
         }
+
+
+def clean_inputs(versions: Versions, sources: dict[str, dict[str, str]], left_out: dict[str, str]) -> GenerationInputs:
+    """Return the inputs of a merge of these accepted versions by today's code, settings and embedder."""
+    embedding = versions.settings.embedding
+    return GenerationInputs(
+        sources=sources,
+        left_out=left_out,
+        code=versions.generation_code,
+        merging=versions.settings.merging,
+        encoding=versions.settings.chunking.encoding,
+        embedder=Embedder(
+            provider=embedding.provider,
+            model=embedding.model,
+            dimensions=embedding.dimensions,
+            max_input_tokens=embedding.max_input_tokens,
+            identity=versions.embedder,
+        ),
+    )

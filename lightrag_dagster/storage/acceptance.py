@@ -1,6 +1,6 @@
 """Which version of each source the merge reads: the last one that held together and did not fail too much."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import GenerationInputs, Record, read_record
+from lightrag_dagster.storage.manifest import Record, read_record
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 _MADE_FROM = {
@@ -70,22 +70,6 @@ def accept(home: Home, source: str, max_failed_share: float) -> Acceptance:
 def accepted(home: Home, source: str) -> Accepted | None:
     """Return what was last accepted of a source, or None; raises StoreError when the record is damaged."""
     return read_record(home.accepted(source), Accepted)
-
-
-def wanted_inputs(home: Home, sources: Iterable[str], fingerprint: str) -> GenerationInputs:
-    """Return what a merge of these sources reads now; raises StoreError when a record is damaged.
-
-    Args:
-        home: the home they were ingested into.
-        sources: names of the sources that are configured.
-        fingerprint: code and settings of the merge and of everything after it.
-    """
-    records = {source: accepted(home, source) for source in sorted(sources)}
-    return GenerationInputs(
-        sources={source: record.tables for source, record in records.items() if record},
-        left_out={source: "no version of it was accepted yet" for source, record in records.items() if not record},
-        fingerprint=fingerprint,
-    )
 
 
 def _broken_lineage(source: str, current: Mapping[str, TableVersion]) -> str | None:

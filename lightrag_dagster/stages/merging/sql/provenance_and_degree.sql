@@ -1,4 +1,4 @@
--- What rows show beside their own evidence: where their chunks stand, and how many relations end at an entity.
+-- Documents and sources of each chunk that a row cites, and how many relations end at each entity.
 CREATE TABLE place_of AS
 SELECT chunk_id, list(DISTINCT doc_id ORDER BY doc_id) AS doc_ids,
        list(DISTINCT source || '/' || path ORDER BY source || '/' || path) AS file_paths,
