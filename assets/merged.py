@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, OWNERS, account_of, keeps_drifted, made_by, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, OWNERS, BuildConfig, account_of, made_by, stopwatch, table_metadata
 from lightrag_dagster.build.inheritance import next_inputs
 from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.core.aio import run_sync
@@ -44,6 +44,7 @@ _DEPENDENCIES = [
 )
 def merged(
     context: dg.AssetExecutionContext,
+    config: BuildConfig,
     settings: dg.ResourceParam[Settings],
     generations: GenerationsResource,
     chat_model: ChatModelResource,
@@ -72,7 +73,7 @@ def merged(
             return result, model.usage
 
     with stopwatch() as watch, generations.building() as home:
-        inputs = next_inputs(versions, backfill=not keeps_drifted(context, settings))
+        inputs = next_inputs(versions, backfill=config.backfill)
         generation = start(home, inputs)
         usage, extent = Usage(), "nothing"
         if not all(generation.has(name) for name in MERGED_TABLES):

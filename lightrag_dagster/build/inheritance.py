@@ -9,14 +9,14 @@ summarised the new way. Such a mixture names the generation that it follows, so 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderError
 from lightrag_dagster.models.providers import embedder_identity
+from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.acceptance import wanted_inputs
 from lightrag_dagster.storage.history import newest_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Embedder, GenerationInputs, Manifest, Recipe
-from lightrag_dagster.build.versions import Versions
 
 BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 """The command that makes texts and vectors of the knowledge base anew."""
@@ -31,7 +31,7 @@ def next_inputs(versions: Versions, *, backfill: bool = False) -> GenerationInpu
 
     Args:
         versions: Settings, and fingerprints of the stages now.
-        backfill: Follow today's recipe throughout, as the setting `backfill: automatic` does.
+        backfill: Follow today's recipe throughout.
 
     Raises:
         EmbeddingError: the embedder of the newest snapshot, which is inherited, cannot be opened any more.
@@ -42,7 +42,7 @@ def next_inputs(versions: Versions, *, backfill: bool = False) -> GenerationInpu
     home, recipe, unimportant = Home(settings.home), versions.recipe, set[str]()
     newest = newest_snapshot(home)
     before = newest.inputs.recipe if newest else None
-    if newest and before and not backfill and settings.backfill == "manual":
+    if newest and before and not backfill:
         recipe, unimportant = _inherited(recipe, before, newest), _OF_WHAT_IS_NEW
     wanted = wanted_inputs(home, find_sources(settings), recipe.fingerprint).model_copy(update={"recipe": recipe})
     if newest and before and recipe.differences(before) <= unimportant and _same_sources(wanted, newest.inputs):

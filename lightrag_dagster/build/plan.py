@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.build.past import CountTokens, Past, Range, question_tokens
-from lightrag_dagster.spending.prices import BATCH_SHARE, price_of
 from lightrag_dagster.build.rehearsal import Rehearsal
-from lightrag_dagster.errors import TransientProviderError
-from lightrag_dagster.stages.extraction.extractions import extract
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
-from lightrag_dagster.stages.prompts import Prompts
+from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.prices import BATCH_SHARE, price_of
+from lightrag_dagster.stages.extraction.extractions import Extractor, extract
+from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.storage.responses import ResponseStore
 
 _NOT_STORED = "not stored"
@@ -145,28 +145,16 @@ async def rehearse(
     prompts: Prompts,
     settings: Settings,
     fingerprint: str,
-    previous: pa.Table | None,
+    answered: pa.Table,
     count_tokens: Callable[[str], int],
-    *,
-    keep_drifted: bool,
 ) -> SourcePlan:
     """Run the extraction of one source's chunks (CHUNKS) against the response store and say what it would buy."""
     llm = settings.llm.of("extract")
     asked = len(model.first_rounds)
-    rows = await extract(
-        source,
-        chunks,
-        model,
-        prompts,
-        settings.extraction,
-        fingerprint,
-        1,
-        previous,
-        count_tokens=count_tokens,
-        longer_outputs=llm.longer_outputs,
-        retry_failed=llm.retry_failed,
-        keep_drifted=keep_drifted,
+    extractor = Extractor(
+        model, prompts, settings.extraction, fingerprint, count_tokens, longer_outputs=llm.longer_outputs
     )
+    rows = pa.concat_tables([answered, await extract(source, chunks, extractor)])
     unanswered = rows.filter(pc.equal(rows["status"], "failed"))["error"].to_pylist()
     new = unanswered.count(_NOT_STORED)
     return SourcePlan(

@@ -4,26 +4,26 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.chunking.keeping import keep_drifted_chunks
-from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.build.past import past_of
-from lightrag_dagster.build.plan import ExtractionRehearsal, Plan, compare, estimate, rehearse
-from lightrag_dagster.spending.prices import price_of
-from lightrag_dagster.stages.documents.listing import list_files, listing_signature
-from lightrag_dagster.stages.documents.sources import Source, chosen_sources
-from lightrag_dagster.stages.documents.table import read_documents
 from lightrag_dagster.build.inheritance import drifted_parts
+from lightrag_dagster.build.past import past_of
+from lightrag_dagster.build.pending import why_ingest
+from lightrag_dagster.build.plan import ExtractionRehearsal, Plan, compare, estimate, rehearse
+from lightrag_dagster.build.recipe import Recipes as Versions
+from lightrag_dagster.build.reuse import earlier_rows, keep_chunks, keep_extractions
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.build.staleness import first_stale
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources
+from lightrag_dagster.stages.documents.table import read_documents
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.tables import SourceTables
-from lightrag_dagster.build.versions import Versions
 
 
 def make_plan(
@@ -44,18 +44,17 @@ def make_plan(
         StoreError: the home is damaged.
     """
     home, versions = Home(settings.home), Versions.of(settings)
-    keep = settings.backfill == "manual" and not backfill
-    tables, tokenizer = SourceTables(home), load_tokenizer(settings.chunking.encoding)
+    tables, tokenizer = SourceTables(home, candidate=backfill), load_tokenizer(settings.chunking.encoding)
     plans, old_chunks, old_rows = [], [CHUNKS.empty_table()], [EXTRACTIONS.empty_table()]
     with ResponseStore(home.responses) as store:
         model = ExtractionRehearsal(chat_identity(settings.llm.of("extract")), store, tokenizer.counts)
         for source in chosen_sources(settings, names) if names is not None else []:
             before = _current(tables, "raw_documents", source.name)
-            documents = _documents(tables, source, before, versions, backfill=backfill)
-            kept, left = CHUNKS.empty_table(), documents
-            if keep:
-                kept, left = keep_drifted_chunks(tables, source.name, documents, versions.chunks)
-            chunks = pa.concat_tables([kept, chunk_documents(left, settings.chunking)])
+            documents = _documents(tables, source, before, versions)
+            kept, left = keep_chunks(documents, earlier_rows(tables, "chunks", source.name, versions.chunks))
+            chunks = pa.concat_tables([kept, chunk_documents(left, settings.chunking, versions.chunks)])
+            earlier = earlier_rows(tables, "extractions", source.name, versions.extractions)
+            answered, chunks = keep_extractions(chunks, earlier, retry_failed=settings.llm.of("extract").retry_failed)
             rows = _current(tables, "extractions", source.name)
             if rows is not None and rows.schema.names == EXTRACTIONS.names:
                 old_rows.append(rows.cast(EXTRACTIONS))
@@ -70,15 +69,13 @@ def make_plan(
                         versions.prompts,
                         settings,
                         versions.extractions,
-                        rows,
+                        answered,
                         tokenizer.count,
-                        keep_drifted=keep,
                     )
                 )
             )
-        remade = knowledge_base or settings.backfill == "automatic"
         remaking = None
-        if remade and drifted_parts(versions):
+        if knowledge_base and drifted_parts(versions):
             from lightrag_dagster.build.remaking import rehearse_remaking
 
             remaking = rehearse_remaking(versions, store)
@@ -99,14 +96,11 @@ def make_plan(
     return plan
 
 
-def _documents(
-    tables: SourceTables, source: Source, before: pa.Table | None, versions: Versions, *, backfill: bool
-) -> pa.Table:
-    """Return the documents that the run would go on with: read, if it would read them."""
-    files = list_files(source)
-    stale = first_stale(tables, source.name, listing_signature(files), versions, backfill=backfill)
-    if before is None or (stale is not None and stale.table == "raw_documents"):
-        return read_documents(source.name, files, before, versions.settings.documents)
+def _documents(tables: SourceTables, source: Source, before: pa.Table | None, versions: Versions) -> pa.Table:
+    """Return the documents that the run would work on: read, if it would read them."""
+    reason = why_ingest(source, tables, versions)
+    if before is None or (reason is not None and reason.startswith("raw_documents")):
+        return read_documents(source.name, list_files(source), before, versions.settings.documents)
     return before
 
 

@@ -6,25 +6,25 @@ of a generation that is kept. Kept snapshots hold their own rows, and need no an
 
 from dataclasses import dataclass
 
-from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.build.rehearsal import Rehearsal, rehearse_merge
-from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.indexes.embedding import embedded_fingerprints
-from lightrag_dagster.errors import PermanentProviderError
-from lightrag_dagster.stages.extraction.extractions import extract
+from lightrag_dagster.build.versions import Versions
+from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.errors import PermanentProviderError
+from lightrag_dagster.indexes.embedding import embedded_fingerprints
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored import response_key
-from lightrag_dagster.stages.merging.inputs import merge_inputs
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.stages.extraction.extractions import Extractor, extract
+from lightrag_dagster.stages.merging.inputs import merge_inputs
 from lightrag_dagster.storage.acceptance import wanted_inputs
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.tables import SourceTables
 from lightrag_dagster.storage.vectors import VectorStore
-from lightrag_dagster.build.versions import Versions
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,15 @@ async def _wanted_responses(settings: Settings, home: Home, store: ResponseStore
     for source in sources:
         if tables.current("chunks", source) is None:
             continue
-        await extract(
-            source,
-            tables.read("chunks", source),
+        extractor = Extractor(
             extracting,
             versions.prompts,
             settings.extraction,
             versions.extractions,
-            1,
-            count_tokens=tokenizer.count,
+            tokenizer.count,
             longer_outputs=llm.longer_outputs,
         )
+        await extract(source, tables.read("chunks", source), extractor)
     summarising = _Stored(chat_identity(settings.llm.of("summarise")), store)
     inputs = merge_inputs(home, wanted_inputs(home, sources, versions.generation))
     await rehearse_merge(versions, inputs, summarising)
