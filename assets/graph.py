@@ -4,8 +4,7 @@ import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, made_by, stopwatch
 from lightrag_dagster.build.generation import build_graph
-from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.home import Home
+from resources import LightRAG
 
 
 @dg.asset(
@@ -22,10 +21,10 @@ from lightrag_dagster.storage.home import Home
     owners=OWNERS,
     description="Document → Chunk → Entity and Entity — Entity, written once and verified; and the same as arrays.",
 )
-def knowledge_graph(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult:
+def knowledge_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""
     with stopwatch() as watch:
-        generation, counts = build_graph(Home(settings.home))
+        generation, counts = build_graph(lightrag.home)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(generation.id),
         tags=made_by(generation.inputs().code_version),

@@ -4,12 +4,11 @@ import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, Metadata, account_of, made_by, stopwatch
 from lightrag_dagster.build.generation import check_published, publish_newest
-from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 from lightrag_dagster.storage.publication import snapshots
+from resources import LightRAG
 
 
 @dg.asset(
@@ -29,11 +28,11 @@ from lightrag_dagster.storage.publication import snapshots
     owners=OWNERS,
     description="The manifest that pins one version of every table and store; readers see it whole or not at all.",
 )
-def knowledge_base(context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult:
+def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Publish the newest generation, unless it breaks an invariant."""
-    home = Home(settings.home)
+    home = lightrag.home
     with stopwatch() as watch:
-        manifest = publish_newest(Versions.of(settings))
+        manifest = publish_newest(lightrag.recipes)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.snapshot_id),
         tags=made_by(manifest.inputs.code_version),
@@ -41,7 +40,7 @@ def knowledge_base(context: dg.AssetExecutionContext, settings: dg.ResourceParam
             "snapshot_id": manifest.snapshot_id,
             "sequence": manifest.sequence,
             "left_out": dict(manifest.inputs.left_out),
-            "cost_usd": Ledger(home.ledger).spent(account_of(context, settings).run),
+            "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
             "seconds": watch.seconds,
             **_rows(manifest, home),
         },
@@ -53,9 +52,9 @@ def knowledge_base(context: dg.AssetExecutionContext, settings: dg.ResourceParam
     description="Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and Kùzu, vectors are finite and "
     "of the right size. A generation that breaks this is not published; run the check again to look at the snapshot.",
 )
-def integrity(settings: dg.ResourceParam[Settings]) -> dg.AssetCheckResult:
+def integrity(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Check the published snapshot."""
-    problems = check_published(Home(settings.home))
+    problems = check_published(lightrag.home)
     return dg.AssetCheckResult(passed=not problems, metadata={"findings": problems})
 
 

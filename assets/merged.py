@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, OWNERS, account_of, keeps_drifted, made_by, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, OWNERS, BuildConfig, account_of, made_by, stopwatch, table_metadata
 from lightrag_dagster.build.generation import merge_sources
-from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.settings import Settings
-from resources import ChatModelResource
+from resources import LightRAG
 
 _DESCRIPTIONS = {
     "entities": "One row an entity: the merge of its mentions in every source.",
@@ -67,15 +65,13 @@ _LINEAGE: dict[str, dict[str, list[str]]] = {
     ],
 )
 def merged(
-    context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], chat_model: ChatModelResource
+    context: dg.AssetExecutionContext, config: BuildConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
-    account = account_of(context, settings)
+    account = account_of(context, lightrag.settings)
     with stopwatch() as watch:
         report = merge_sources(
-            Versions.of(settings),
-            lambda: chat_model.open("summarise", account),
-            backfill=not keeps_drifted(context, settings),
+            lightrag.recipes, lambda: lightrag.chat_model("summarise", account), backfill=config.backfill
         )
     record = report.generation.record()
     for name in MERGED_TABLES:

@@ -4,9 +4,7 @@ import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, account_of, made_by, stopwatch
 from lightrag_dagster.build.generation import embed
-from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.settings import Settings
-from resources import EmbedderResource
+from resources import LightRAG
 
 
 def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> dg.AssetsDefinition:
@@ -21,12 +19,10 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> dg.
         owners=OWNERS,
         description=description,
     )
-    def vectors(
-        context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], embedder: EmbedderResource
-    ) -> dg.MaterializeResult:
-        account = account_of(context, settings)
+    def vectors(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+        account = account_of(context, lightrag.settings)
         with stopwatch() as watch:
-            report = embed(Versions.of(settings), table, lambda chosen: embedder.open(account, chosen))
+            report = embed(lightrag.recipes, table, lambda embedder: lightrag.embedder(account, embedder))
         entry, usage = report.table, report.usage
         return dg.MaterializeResult(
             data_version=dg.DataVersion(f"{report.generation.id}/{entry.table}"),

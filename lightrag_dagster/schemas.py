@@ -31,9 +31,9 @@ RAW_DOCUMENTS = pa.schema(
         _field(
             "media_type", pa.string(), "text/plain, text/markdown, text/html; application/octet-stream if unsupported."
         ),
-        _field("status", pa.string(), "processed, duplicate, failed, empty or stale."),
+        _field("status", pa.string(), "processed, duplicate, failed, skipped, empty or stale."),
         _field("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
-        _field("error", pa.string(), "Why the document failed or is stale.", nullable=True),
+        _field("error", pa.string(), "Why the document failed, was skipped or is stale.", nullable=True),
         _field("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
     ]
 )
@@ -51,6 +51,8 @@ CHUNKS = pa.schema(
         _field("char_end", pa.int64(), "One past the last character."),
         _field("heading", pa.string(), "Heading path in force where the chunk starts.", nullable=True),
         _field("page", pa.int32(), "Page the chunk starts on, where pages exist.", nullable=True),
+        _field("text_hash", pa.string(), "Hash of the document's text and media type, from which the chunk was cut."),
+        _field("recipe", pa.string(), "Recipe of the chunker that cut it: its settings and revision."),
     ]
 )
 
@@ -75,6 +77,7 @@ EXTRACTIONS = pa.schema(
         _field("cached_input_tokens", pa.int64(), "What of it the provider had in its cache. Tokens."),
         _field("output_tokens", pa.int64(), "What they put out. Tokens."),
         _field("cost_usd", pa.float64(), "What they cost. US dollars."),
+        _field("recipe", pa.string(), "Recipe that made the row: prompts, model and parameters."),
     ]
 )
 

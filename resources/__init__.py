@@ -1,15 +1,17 @@
-"""The Dagster resources that assets use, and how settings configure them."""
+"""The Dagster resources that assets use: one object made from the settings, and the query resource."""
 
 from lightrag_dagster.knowledge_base_resource import KnowledgeBaseResource
 from lightrag_dagster.settings import Settings
-from resources.models import ChatModelResource, EmbedderResource
-from resources.stores import GenerationsResource, TablesResource
+from resources import old
+from resources.lightrag import LightRAG
+from resources.old import ChatModelResource, EmbedderResource, GenerationsResource, TablesResource
 
 __all__ = [
     "ChatModelResource",
     "EmbedderResource",
     "GenerationsResource",
     "KnowledgeBaseResource",
+    "LightRAG",
     "TablesResource",
     "build_resources",
 ]
@@ -17,14 +19,15 @@ __all__ = [
 
 def build_resources(settings: Settings) -> dict[str, object]:
     """Return every resource by the name under which assets ask for it."""
-    home = str(settings.home.absolute())
+    lightrag = LightRAG(settings)
     return {
+        "lightrag": lightrag,
         "settings": settings,
-        "tables": TablesResource(home=home),
-        "generations": GenerationsResource(home=home),
-        "chat_model": ChatModelResource(home=home, options=settings.llm.model_dump(exclude_none=True)),
-        "embedder": EmbedderResource(home=home, options=settings.embedding.model_dump(exclude_none=True)),
-        "knowledge_base": KnowledgeBaseResource(home=home, options=_asking(settings)),
+        "tables": old.Tables(lightrag),
+        "generations": old.Generations(lightrag),
+        "chat_model": old.ChatModel(lightrag),
+        "embedder": old.Embedder(lightrag),
+        "knowledge_base": KnowledgeBaseResource(home=str(settings.home.absolute()), options=_asking(settings)),
     }
 
 

@@ -84,7 +84,7 @@ def _retained(home: Home, keep: int) -> dict[str, str]:
 
 
 def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
-    tables = SourceTables(home)
+    tables, candidates = SourceTables(home), SourceTables(home, candidate=True)
     used: set[Path] = set()
     sources: set[str] = set()
     for name in retained:
@@ -96,7 +96,9 @@ def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
         for folder in (home.root / "tables" / table).glob("*"):
             source = Home.source_of(folder)
             current, record = tables.current(table, source), accepted(home, source)
-            kept = {current.version if current else None, record.tables.get(table) if record else None}
+            candidate = candidates.current(table, source)
+            kept = {one.version for one in (current, candidate) if one}
+            kept |= {record.tables.get(table, "")} if record else set()
             unused += [path for path in folder.glob("*.parquet") if path not in used and path.stem not in kept]
     youngest = time.time() - SETTLED_SECONDS
     unused = [path for path in unused if path.stat().st_mtime <= youngest]

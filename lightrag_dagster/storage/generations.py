@@ -121,8 +121,7 @@ def store(
             failed_summaries=failed_summaries,
         )
         files.write_text(folder / RECORD, record.model_dump_json(indent=2))
-        contents = inputs.model_dump(mode="json", exclude={"embedder"}), inputs.embedder.identity, record.tables
-        generation = Generation(home, "gen-" + identity.digest(*contents))
+        generation = Generation(home, "gen-" + identity.digest(inputs.hash, record.tables))
         _put_in_place(folder, home.generation(generation.id))
     return generation
 

@@ -1,6 +1,7 @@
 """Where everything lives below `LIGHTRAG_HOME`.
 
-builder.lock, builder.pid             held by whoever builds, and which process that is
+builder.lock, builder.pid             held by a process that builds, and which process that is
+ingesting/<source>.lock, .pid         held by a process that ingests the source, and which process that is
 CURRENT                               the published snapshot (one JSON file, replaced atomically)
 NEWEST                                the newest built generation
 HELD, pins.json, leases/              what a rollback holds, names of snapshots, which ones are open in readers
@@ -9,7 +10,7 @@ in-flight/                            one locked file for each call whose answer
 batches.sqlite, batches/, batches.lock  batches at the provider, and files on their way there and back
 ledger.sqlite                         what every run asked for, and what it cost
 failures.jsonl                        runs of the daemon that failed, one JSON object a line
-tables/<table>/<source>/              immutable Parquet versions and `current.json`
+tables/<table>/<source>/              immutable Parquet versions, `current.json`, and `candidate.json` of a backfill
 accepted/<source>.json                the versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest
 lance/                                LanceDB tables, in place; versions pinned by tag
@@ -38,7 +39,7 @@ class Home:
 
     @property
     def lock_holder(self) -> Path:
-        """File with the process id of whoever holds the lock."""
+        """File with the process id of the holder of the lock."""
         return self.root / "builder.pid"
 
     @property
@@ -130,6 +131,10 @@ class Home:
     def source_of(folder: Path) -> str:
         """Return the source whose table lies in a folder."""
         return unquote(folder.name)
+
+    def source_lock(self, source: str) -> Path:
+        """File that an ingestion of a source locks."""
+        return self.root / "ingesting" / f"{quote(source, safe='')}.lock"
 
     def accepted(self, source: str) -> Path:
         """File that names a source's accepted versions."""

@@ -70,6 +70,11 @@ class GenerationInputs(Record):
     embedder: Embedder
 
     @property
+    def hash(self) -> str:
+        """A hash of it all."""
+        return digest(self.sources, self.left_out, self.code_version)
+
+    @property
     def code_version(self) -> str:
         """A hash of code, settings and embedder: the inputs without the sources."""
         rules = self.merging.model_dump(mode="json")

@@ -5,23 +5,23 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from lightrag_dagster.build.staleness import drifted, first_stale
 
 from assets import INGESTION
 from assets.metadata import KEEP_DRIFTED
 from lightrag_dagster.build import versions
 from lightrag_dagster.build.planning import make_plan
-from lightrag_dagster.stages.documents.listing import list_files, listing_signature
-from lightrag_dagster.stages.documents.sources import chosen_sources
+from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.build.staleness import drifted, first_stale
+from lightrag_dagster.stages.documents.listing import list_files, listing_signature
+from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
-from lightrag_dagster.build.versions import Versions
 from resources import build_resources
-from tests.models.models import offline_answer, role_of
 from tests.loopback import Loopback, Reply
+from tests.models.models import offline_answer, role_of
 from tests.support import FLOOD, OFFICE, RIVER, published, run, write_source
 
 Make = Callable[..., Settings]

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.storage.acceptance import accept, accepted, wanted_inputs
+from lightrag_dagster.storage.acceptance import accept, accepted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
 from tests.storage.corpus import OFFICE, RIVER, home_of, write_source
@@ -94,13 +94,3 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
     assert accept(home, "river", 1.0).reason == (
         "source 'river' has no extractions yet; materialise extractions for it"
     )
-
-
-def test_what_a_merge_reads(tmp_path: Path) -> None:
-    home = home_of(tmp_path, river=RIVER, office=OFFICE)
-    accept(home, "river", 0.0)
-    inputs = wanted_inputs(home, ["river", "office"], "code")
-    assert list(inputs.sources) == ["river"]
-    assert inputs.left_out == {"office": "no version of it was accepted yet"}
-    assert inputs.fingerprint == "code"
-    assert wanted_inputs(home, ["office", "river"], "code") == inputs

@@ -18,16 +18,22 @@ from lightrag_dagster.stages.documents.table import with_text
 # Encoding releases the GIL. Two threads gain a third over one; more gain nothing (measured).
 _THREADS = 2
 _DOCUMENTS_AT_ONCE = 256
-_COLUMNS = ["source", "doc_id", "path", "content", "media_type"]
+_COLUMNS = ["source", "doc_id", "path", "content", "content_hash", "media_type"]
 _WITH_HEADINGS = ("text/markdown", "text/html")
 
 
-def chunk_documents(documents: pa.Table, settings: ChunkingSettings) -> pa.Table:
+def text_hash(content_hash: str, media_type: str) -> str:
+    """Return a hash of all of a document that decides where it is cut."""
+    return identity.digest(content_hash, media_type)
+
+
+def chunk_documents(documents: pa.Table, settings: ChunkingSettings, recipe: str = "") -> pa.Table:
     """Cut every processed, duplicate or stale document into rows of CHUNKS, in the order of the documents.
 
     Args:
         documents: rows of RAW_DOCUMENTS.
         settings: window size and overlap, and the encoding they are counted in.
+        recipe: what the rows name as their recipe.
 
     Raises:
         TokenizerError: the encoding cannot be loaded.
@@ -41,15 +47,16 @@ def chunk_documents(documents: pa.Table, settings: ChunkingSettings) -> pa.Table
         for batch in selected.to_batches(max_chunksize=_DOCUMENTS_AT_ONCE):
             rows = batch.to_pylist()
             spans = pool.map(cut, batch["content"].to_pylist())
-            chunks = [chunk for row, found in zip(rows, spans, strict=True) for chunk in _chunks(row, found)]
+            chunks = [chunk for row, found in zip(rows, spans, strict=True) for chunk in _chunks(row, found, recipe)]
             tables.append(pa.Table.from_pylist(chunks, schema=CHUNKS))
             done += len(rows)
             progress.report("chunks", done, selected.num_rows)
     return pa.concat_tables(tables)
 
 
-def _chunks(document: dict[str, Any], spans: list[Span]) -> Iterator[dict[str, Any]]:
+def _chunks(document: dict[str, Any], spans: list[Span], recipe: str) -> Iterator[dict[str, Any]]:
     content = document["content"]
+    cut_from = text_hash(document["content_hash"], document["media_type"])
     headings = heading_paths(content) if document["media_type"] in _WITH_HEADINGS else []
     offsets = [offset for offset, _ in headings]
     for index, (start, end, tokens) in enumerate(spans):
@@ -67,4 +74,6 @@ def _chunks(document: dict[str, Any], spans: list[Span]) -> Iterator[dict[str, A
             "char_end": end,
             "heading": heading,
             "page": None,
+            "text_hash": cut_from,
+            "recipe": recipe,
         }

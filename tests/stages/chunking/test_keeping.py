@@ -4,12 +4,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from lightrag_dagster.stages.chunking.keeping import keep_chunks
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS, SORT_KEYS
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.chunking.keeping import keep_chunks
 from tests.support import FLOOD, RIVER
 
 SMALL, LARGE = ChunkingSettings(size=16, overlap=4), ChunkingSettings()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lightrag_dagster.stages.extraction.keeping import keep_mentions
+from lightrag_dagster.build.reuse import keep_mentions
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
