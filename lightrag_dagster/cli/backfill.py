@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from lightrag_dagster.build.pending import pending
-from lightrag_dagster.build.planning import make_plan
+from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.build.shared import outdated_elsewhere
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.progress import display

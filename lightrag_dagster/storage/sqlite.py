@@ -139,6 +139,12 @@ class KeyedTable(Database):
         with explained(self._path), self._lock, self._connection:
             self._connection.executemany(self._insert, ((*row, today) for row in rows))
 
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Return the keys that have a row, without using them."""
+        select = f"SELECT key FROM {self._table} WHERE key IN (SELECT value FROM json_each(?))"
+        with explained(self._path), self._lock:
+            return {key for (key,) in self._connection.execute(select, (json.dumps(list(keys)),))}
+
     @property
     def size(self) -> int:
         """Length of the file and of its write-ahead log. Bytes."""
