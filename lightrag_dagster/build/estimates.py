@@ -58,8 +58,8 @@ class Estimate(NamedTuple):
 _FIRST_ANSWER = Estimate(0.69, 0.38, 1.01)
 # Tokens of an answer to a gleaning question for a token of the first answer. Not measured: the data has one round.
 _GLEANED = Estimate(0.4, 0.0, 1.0)
-# Tokens that are embedded for entities and relations, for a token of all answers: measured on the same rows, merged; the
-# range is not measured.
+# Tokens that are embedded for entities and relations, for a token of all answers: measured on the same rows, merged.
+# The range is not measured.
 _EMBEDDED = Estimate(0.5, 0.3, 0.8)
 # US dollars of summaries for a dollar of extraction. The passages above need 16 summaries in 593 calls; a corpus that
 # names the same entities more often needs more.
@@ -72,8 +72,8 @@ _SUMMARY_LENGTH = Estimate(0.4, 0.1, 1.0)
 class CallRatios:
     """What follows from a first question. `known` says whether the ratios are this home's own.
 
-    Calls of a question; input and output tokens of all rounds for a token of the question; US dollars of summaries for a
-    dollar of extraction; embedded tokens for a token of output; length of a summary as a share of its limit.
+    Calls of a question; input and output tokens of all rounds for a token of the question; US dollars of summaries for
+    a dollar of extraction; embedded tokens for a token of output; length of a summary as a share of its limit.
     """
 
     known: bool
@@ -159,9 +159,7 @@ def _question_tokens_of(chunk_ids: pa.ChunkedArray, chunks: pa.Table, recipes: R
     return np.array([question_tokens(request, counts) for request in requests], dtype=float)
 
 
-def _ratio(
-    values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], drawn: npt.NDArray[np.int64]
-) -> Estimate:
+def _ratio(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], drawn: npt.NDArray[np.int64]) -> Estimate:
     """Return the ratio of two sums, with the quantiles of that of as many rows drawn by chance."""
     low, high = np.quantile(values[drawn].sum(axis=1) / weights[drawn].sum(axis=1), _QUANTILES)
     return Estimate(float(values.sum() / weights.sum()), float(low), float(high))

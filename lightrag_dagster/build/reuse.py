@@ -129,8 +129,5 @@ def keep_mentions(tables: SourceTables, source: str, extractions: pa.Table, code
 def _conform(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     for field in schema:
         if field.name not in rows.schema.names:
-            blank = (
-                pa.nulls(rows.num_rows, field.type) if field.nullable else pa.array([""] * rows.num_rows, field.type)
-            )
-            rows = rows.append_column(field.name, blank)
+            rows = rows.append_column(field.name, pa.array([""] * rows.num_rows, field.type))
     return rows.select(schema.names).cast(schema)

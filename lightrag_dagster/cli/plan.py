@@ -42,7 +42,9 @@ def print_plan(console: Console, plan: Plan) -> None:
             soft_wrap=True,
         )
         basis = "what this home has asked before" if plan.history else "extractions of other texts, for lack of a past"
-        console.print(f"First questions are counted; what follows from the answers is estimated from {basis}.", soft_wrap=True)
+        console.print(
+            f"First questions are counted; what follows from the answers is estimated from {basis}.", soft_wrap=True
+        )
     if not plan.known_price:
         console.print(
             "A model's price is not known and counts as nothing: set llm.prices or embedding.prices.", soft_wrap=True

@@ -79,7 +79,8 @@ class SourceTables:
         expected = _SCHEMAS[table]
         if not rows.schema.equals(expected):
             raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {expected}")
-        ordered = rows.sort_by([(column, "ascending") for column in SORT_KEYS[table]])
+        # Concatenated, lists that were read from Parquet get the schema's own names again, which are part of the hash.
+        ordered = pa.concat_tables([expected.empty_table(), rows]).sort_by([(column, "ascending") for column in SORT_KEYS[table]])
         version = TableVersion(
             table=table,
             source=source,

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
         "blank.md": ("empty", None, "text/markdown"),
         "edge.txt": ("processed", None, "text/plain"),
         "image.png": (
-            "failed",
+            "skipped",
             "unsupported file type (.png); supported are .htm, .html, .markdown, .md, .txt",
             "application/octet-stream",
         ),
@@ -174,3 +175,19 @@ def test_progress_is_reported(tmp_path: Path) -> None:
 
 def test_no_files_is_an_empty_table(tmp_path: Path) -> None:
     assert read(tmp_path).equals(RAW_DOCUMENTS.empty_table())
+
+
+def test_an_unchanged_document_keeps_its_time(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "c.bin"):
+        (tmp_path / name).write_text(f"Of {name}.")
+    before = read(tmp_path)
+    (tmp_path / "b.txt").write_text("Other text.")
+    for path in tmp_path.iterdir():
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    old, new = rows(before), rows(read(tmp_path, before))
+    assert {path: new[path]["modified_at"] == old[path]["modified_at"] for path in new} == {
+        "a.txt": True,
+        "b.txt": False,
+        "c.bin": True,
+    }
+    assert new["a.txt"] == old["a.txt"]

@@ -115,6 +115,7 @@ def test_a_row_says_all_about_a_chunk() -> None:
             "cached_input_tokens": 90,
             "output_tokens": 22,
             "cost_usd": 0.75,
+            "recipe": "f1",
         }
     ]
 
