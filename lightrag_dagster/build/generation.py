@@ -10,9 +10,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lightrag_dagster.build.ingest import OpenModel
 from lightrag_dagster.build.merging import (
     BACKFILL,
-    OpenModel,
     count_recipes,
     has_outdated_summaries,
     merge_after,

@@ -2,19 +2,18 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lightrag_dagster.build.ingest import OpenModel
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.models.stored import StoredChatModel
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.storage import generations
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 """The command that makes outdated summaries and vectors again."""
-
-OpenModel = Callable[[], AbstractAsyncContextManager[StoredChatModel]]
 
 _log = logging.getLogger(__name__)
 

@@ -36,15 +36,10 @@ def print_plan(console: Console, plan: Plan) -> None:
         console.print(_sources(plan.sources))
     console.print(_costs(plan))
     if plan.total.high > plan.total.low:
-        console.print(
-            f"The real price should be between {dollars(plan.total.low)} and {dollars(plan.total.high)}, by batch between "
-            f"{dollars(plan.total_by_batch.low)} and {dollars(plan.total_by_batch.high)}.",
-            soft_wrap=True,
-        )
-        basis = "what this home has asked before" if plan.history else "extractions of other texts, for lack of a past"
-        console.print(
-            f"First questions are counted; what follows from the answers is estimated from {basis}.", soft_wrap=True
-        )
+        ranges = [f"{dollars(one.low)} and {dollars(one.high)}" for one in (plan.total, plan.total_by_batch)]
+        console.print(f"The price should be between {ranges[0]}, by batch between {ranges[1]}.", soft_wrap=True)
+        basis = "what this home has asked before" if plan.history else "extractions of other texts"
+        console.print(f"First questions are counted; the rest is estimated from {basis}.", soft_wrap=True)
     if not plan.known_price:
         console.print(
             "A model's price is not known and counts as nothing: set llm.prices or embedding.prices.", soft_wrap=True
@@ -65,10 +60,10 @@ def number(value: float) -> str:
 
 
 def _table(*numbers: str, text: Sequence[str]) -> Table:
-    """Return a table that fits into 80 columns: text may be folded, numbers never."""
+    """Return a table that fits into 80 columns: the first column may be folded, numbers never."""
     table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
-    for name in text:
-        table.add_column(name, overflow="fold")
+    for index, name in enumerate(text):
+        table.add_column(name, overflow="fold", no_wrap=index > 0)
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     return table
