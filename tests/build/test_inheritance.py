@@ -9,7 +9,6 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from assets.automation.publication import publish_accepted
 from rich.console import Console
 
 from assets import PUBLICATION
@@ -90,7 +89,7 @@ def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loo
     asked(loopback)
 
     outcome = run(edited)
-    assert (outcome.published, outcome.drifted, asked(loopback)) == (None, ["summaries"], Counter())
+    assert (outcome.published, outcome.outdated_parts, asked(loopback)) == (None, ["summaries"], Counter())
 
     write_source(edited, "notes", MORE)
     run(edited)
@@ -127,7 +126,7 @@ def test_another_embedder_waits_for_a_backfill(make: Make, loopback: Loopback) -
     asked(loopback)
 
     outcome = run(other)
-    assert (outcome.published, outcome.drifted, asked(loopback)) == (None, ["vectors"], Counter())
+    assert (outcome.published, outcome.outdated_parts, asked(loopback)) == (None, ["vectors"], Counter())
 
     write_source(other, "notes", MORE)
     run(other)
@@ -182,50 +181,13 @@ def test_an_embedder_of_another_version_names_the_way_out(make: Make) -> None:
         run(make())
 
 
-def test_a_backfill_may_be_automatic_or_of_the_knowledge_base_alone(make: Make, loopback: Loopback) -> None:
+def test_a_backfill_may_be_of_the_knowledge_base_alone(make: Make, loopback: Loopback) -> None:
     run(make())
-    automatic = make(brief=True, backfill="automatic")
-    assert make_plan(automatic).remaking is not None
-    asked(loopback)
-    assert run(automatic).drifted == []
-    assert asked(loopback)["summarise"] > 0
     write_source(make(), "notes", MORE)
     with display(Console(quiet=True)) as shown:
         outcome = bring_up_to_date(make(), None, shown, knowledge_base=True)
-    assert (outcome.ingested, outcome.drifted) == ([], [])
+    assert (outcome.ingested, outcome.outdated_parts) == ([], [])
     assert published(make()).rows["raw_documents"] == len(FILES)
-
-
-def test_dagster_learns_how_a_generation_was_made(make: Make, loopback: Loopback) -> None:
-    run(make())
-    edited = make(brief=True, embedder="second")
-    old, now = Versions.of(make()), Versions.of(edited)
-    resources = build_resources(edited)
-    with open_instance(Home(edited.home)) as instance:
-        context = dg.build_sensor_context(instance, resources={"settings": edited})
-        assert isinstance(publish_accepted(context), dg.SkipReason)
-
-        write_source(edited, "notes", MORE)
-        run(edited)
-        mixed = published(edited).inputs.fingerprint
-        assert mixed not in {old.generation, now.generation}
-        assert versions_in(instance) == {"entities": mixed, "entity_vectors": old.embedder, "knowledge_base": mixed}
-
-        # What a person launches is a backfill, as it is of a source.
-        assert dg.materialize(PUBLICATION, instance=instance, resources=resources).success
-        clean = now.generation
-        assert versions_in(instance) == {"entities": clean, "entity_vectors": now.embedder, "knowledge_base": clean}
-    assert drifted_parts(now) == []
-
-
-def versions_in(instance: dg.DagsterInstance) -> dict[str, str]:
-    """Return the code versions under which Dagster knows some assets."""
-    found = {}
-    for name in ("entities", "entity_vectors", "knowledge_base"):
-        (record,) = instance.fetch_materializations(dg.AssetKey(name), limit=1).records
-        assert record.asset_materialization is not None
-        found[name] = (record.asset_materialization.tags or {})["dagster/code_version"]
-    return found
 
 
 def test_a_damaged_generation_that_is_followed_is_not_paid_for_again(make: Make, loopback: Loopback) -> None:
