@@ -35,6 +35,6 @@ def extractions(
         report = extract_source(source, tables, lightrag.recipes, lambda: lightrag.extraction_model(account))
     if isinstance(report, Waiting):
         batches = {"batches": sorted(report.batches)}
-        context.log_event(dg.AssetObservation("extractions", partition=source, metadata=batches))
+        context.log_event(dg.AssetObservation(context.asset_key, partition=source, metadata=batches))
     else:
         yield ingested(report, lightrag.recipes, watch)

@@ -32,4 +32,4 @@ def mentions(
     with stopwatch() as watch:
         reports, _ = parse_and_accept(context.partition_key, tables, lightrag.recipes)
     for report in reports:
-        yield ingested(report, lightrag.recipes, watch)
+        yield ingested(report, lightrag.recipes, watch, context.asset_key_for_output(report.version.table))

@@ -92,8 +92,10 @@ def table_metadata(table: pa.Table, **more: Any) -> Metadata:
     }
 
 
-def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch) -> dg.MaterializeResult:
-    """Return what Dagster shows of one ingested table."""
+def ingested(
+    report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key: dg.AssetKey | None = None
+) -> dg.MaterializeResult:
+    """Return what Dagster shows of one ingested table; `asset_key` says which, where a step makes several."""
     version, usage = report.version, report.usage
     named, recipe = version.counts.get("recipe", {}), recipes.of_table(version.table)
     outdated = {name: rows for name, rows in named.items() if name != recipe}
@@ -111,7 +113,7 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch) -> dg.Mate
             "answers_cost_usd": pc.sum(report.rows["cost_usd"]).as_py() or 0.0,
         }
     return dg.MaterializeResult(
-        asset_key=version.table,
+        asset_key=asset_key,
         data_version=dg.DataVersion(version.version),
         tags=made_by(max(outdated, key=lambda name: outdated[name])) if outdated else None,
         metadata=metadata,

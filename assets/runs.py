@@ -1,5 +1,7 @@
 """The runs that are under way."""
 
+from collections.abc import Iterable
+
 import dagster as dg
 from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
 
@@ -18,7 +20,7 @@ _UNDER_WAY = [
     dg.DagsterRunStatus.CANCELING,
 ]
 _BACKFILLS_UNDER_WAY = [BulkActionStatus.REQUESTED, BulkActionStatus.CANCELING]
-_BUILT = {key for definition in (*INGESTION, *PUBLICATION) for key in definition.keys}
+_BUILT = {key.path[-1] for definition in (*INGESTION, *PUBLICATION) for key in definition.keys}
 
 
 def building_under_way(instance: dg.DagsterInstance) -> bool:
@@ -26,14 +28,18 @@ def building_under_way(instance: dg.DagsterInstance) -> bool:
 
     What counts are the assets, not the name of the job: the UI launches chosen assets under a name of its own.
     """
-    jobs = {job.name for job in BUILDING}
+    jobs = tuple(job.name for job in BUILDING)  # a namespace comes before the name
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)):
-        if run.asset_selection & _BUILT if run.asset_selection else run.job_name in jobs:
+        if _builds(run.asset_selection) if run.asset_selection else run.job_name.endswith(jobs):
             return True
     for backfill in instance.get_backfills(BulkActionsFilter(statuses=_BACKFILLS_UNDER_WAY)):
-        if not backfill.asset_selection or _BUILT & set(backfill.asset_selection):
+        if not backfill.asset_selection or _builds(backfill.asset_selection):
             return True
     return False
+
+
+def _builds(selection: Iterable[dg.AssetKey]) -> bool:
+    return not _BUILT.isdisjoint(key.path[-1] for key in selection)
 
 
 def end_orphans(instance: dg.DagsterInstance, home: Home) -> None:

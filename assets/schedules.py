@@ -1,5 +1,6 @@
 """What Dagster does at fixed times."""
 
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 
 import dagster as dg
@@ -38,15 +39,11 @@ def schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
     def nightly(
         context: dg.ScheduleEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
     ) -> list[dg.RunRequest] | dg.SkipReason:
-        """Request a run for each pending source; one that cannot be listed fails by itself and says why."""
-        known = set(context.instance.get_dynamic_partitions("source"))
-        states = pending(lightrag.settings).sources
+        """Request a run for each source of which something is pending."""
         night = context.scheduled_execution_time.isoformat()
-        requests = [
-            dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=MAX_RUNTIME)
-            for name, state in states.items()
-            if name in known and (state.ingest or state.problem) and False not in state.waiting
-        ]
+        known = set(context.instance.get_dynamic_partitions("source"))
+        names = sources_to_ingest(lightrag.settings, known)
+        requests = [dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=MAX_RUNTIME) for name in names]
         return requests or dg.SkipReason("nothing changed in any source")
 
     try:
@@ -61,3 +58,16 @@ def schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
             f"setting nightly: {settings.nightly!r} is no cron line; write one like '0 2 * * *'"
         ) from error
     return [schedule, morning]
+
+
+def sources_to_ingest(settings: Settings, partitions: AbstractSet[str]) -> list[str]:
+    """Return the sources, of those that are partitions already, that the nightly run ingests.
+
+    A source that cannot be listed is one of them: its run fails and says why. One that waits for batches is left to the
+    sensor `batches`.
+    """
+    return [
+        name
+        for name, state in pending(settings).sources.items()
+        if name in partitions and (state.ingest or state.problem) and False not in state.waiting
+    ]

@@ -127,6 +127,14 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     return manifest.snapshot_id
 
 
+def make_report(settings: Settings, display: Display) -> None:
+    """Materialise the report asset, as the schedule `morning` does."""
+    from lightrag_dagster.jobs import open_jobs
+
+    with building(Home(settings.home), LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
+        jobs.execute("report")
+
+
 class _Run:
     """One pass over what is pending."""
 

@@ -80,7 +80,9 @@ class SourceTables:
         if not rows.schema.equals(expected):
             raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {expected}")
         # Concatenated, lists that were read from Parquet get the schema's own names again, which are part of the hash.
-        ordered = pa.concat_tables([expected.empty_table(), rows]).sort_by([(column, "ascending") for column in SORT_KEYS[table]])
+        ordered = pa.concat_tables([expected.empty_table(), rows]).sort_by(
+            [(column, "ascending") for column in SORT_KEYS[table]]
+        )
         version = TableVersion(
             table=table,
             source=source,
@@ -118,15 +120,6 @@ class SourceTables:
             files.write_text(pointer.with_name("current.json"), pointer.read_text(encoding="utf-8"))
         for pointer in found:
             pointer.unlink()
-
-    def current_files(self) -> dict[str, list[Path]]:
-        """Return the Parquet files of the current versions: table → one file a source, in order of source."""
-        found: dict[str, list[Path]] = {}
-        for table in SOURCE_TABLES:
-            sources = sorted(Home.source_of(folder) for folder in (self.home.root / "tables" / table).glob("*"))
-            versions = {source: self.current(table, source) for source in sources}
-            found[table] = [self.path(table, source, one.version) for source, one in versions.items() if one]
-        return found
 
     def require(self, table: str, source: str) -> TableVersion:
         """Return the current version.

@@ -22,6 +22,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.acceptance import Acceptance, accepted
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.tables import SourceTables
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer, role_of
@@ -231,7 +232,7 @@ def test_new_modification_times_change_nothing(make: Make) -> None:
 
 
 def test_types_that_cannot_be_read_are_skipped(make: Make) -> None:
-    files = {f"{number}.bin": bytes(range(256)) for number in range(9)}
+    files: dict[str, str | bytes] = {f"{number}.bin": bytes(range(256)) for number in range(9)}
     write_source(make(), "notes", {"river.md": RIVER} | files)
     assert ingest_all(make(), "notes").accepted
     assert pending(make()).sources["notes"].documents == {"processed": 1, "skipped": 9}
@@ -291,7 +292,7 @@ def test_a_step_waits_for_another_ingestion_of_the_source(make: Make, monkeypatc
     settings, release, held = make(), threading.Event(), threading.Event()
 
     def hold() -> None:
-        with ingestion.ingesting(Home(settings.home), "notes", 1):
+        with ingesting(Home(settings.home), "notes", 1):
             held.set()
             release.wait(60)
 
