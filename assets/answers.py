@@ -3,11 +3,9 @@
 import dagster as dg
 
 from assets.metadata import LLM_POOL, OWNERS, account_of, stopwatch, table_metadata
-from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file
-from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.tables import ALL_SOURCES
-from resources import TablesResource
+from resources import LightRAG
 
 
 @dg.asset(
@@ -21,14 +19,13 @@ from resources import TablesResource
 )
 def answers(
     context: dg.AssetExecutionContext,
-    settings: dg.ResourceParam[Settings],
-    tables: TablesResource,
+    lightrag: dg.ResourceParam[LightRAG],
 ) -> dg.MaterializeResult:
     """Ask the questions whose context changed."""
     from lightrag_dagster.evaluation.answers import answer_all
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
-    stored = tables.open()
+    settings, stored = lightrag.settings, lightrag.tables()
     with stopwatch() as watch, KnowledgeBase.open(settings=settings, account=account_of(context, settings)) as opened:
         questions = read_question_file(settings.questions)
         known = stored.current("answers", ALL_SOURCES)
@@ -43,7 +40,7 @@ def answers(
             ALL_SOURCES,
             made.rows,
             inputs=inputs,
-            fingerprint=Versions.of(settings).answers,
+            fingerprint=lightrag.recipes.answers,
         )
     return dg.MaterializeResult(
         data_version=dg.DataVersion(version.version),

@@ -1,20 +1,11 @@
-"""`raw_documents`: what a source holds now."""
-
-from collections.abc import Sequence
+"""`raw_documents`: the documents that a source holds now."""
 
 import dagster as dg
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from assets.metadata import OWNERS, counts, stopwatch, table_metadata
+from assets.metadata import OWNERS, IngestConfig, ingested, stopwatch
 from assets.partitions import SOURCES
-from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.deletions import check_deletions
-from lightrag_dagster.stages.documents.listing import ListedFile, list_files, listing_signature
-from lightrag_dagster.stages.documents.sources import find_source
-from lightrag_dagster.stages.documents.table import read_documents
-from resources import TablesResource
+from lightrag_dagster.build.ingest import read_source
+from resources import LightRAG
 
 
 @dg.asset(
@@ -23,49 +14,12 @@ from resources import TablesResource
     kinds={"python", "parquet"},
     owners=OWNERS,
     description="One row a document: text, identity, content hash and status. Failures and duplicates are rows too.",
-    check_specs=[
-        dg.AssetCheckSpec(
-            "failed_documents",
-            asset="raw_documents",
-            description="The share of documents that could not be read is at or under documents.max_failed_share.",
-        )
-    ],
 )
 def raw_documents(
-    context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], tables: TablesResource
+    context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.MaterializeResult:
     """Read the source as it is now."""
-    store, source = tables.open(), context.partition_key
+    tables = lightrag.tables(candidate=config.backfill)
     with stopwatch() as watch:
-        files = list_files(find_source(settings, source))
-        previous = store.read("raw_documents", source) if store.current("raw_documents", source) else None
-        rows = read_documents(source, files, previous, settings.documents)
-        check_deletions(source, previous, rows, settings.documents)
-        version = store.write(
-            "raw_documents",
-            source,
-            rows,
-            inputs={"files": _signature(files, rows)},
-            fingerprint=Versions.of(settings).raw_documents,
-        )
-    status = counts(rows["status"])
-    failed = status.get("failed", 0)
-    share = failed / max(1, rows.num_rows)
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(version.version),
-        metadata=table_metadata(rows, seconds=watch.seconds, **status),
-        check_results=[
-            dg.AssetCheckResult(
-                check_name="failed_documents",
-                passed=share <= settings.documents.max_failed_share,
-                severity=dg.AssetCheckSeverity.WARN,
-                metadata={"failed": failed, "share": share, "allowed": settings.documents.max_failed_share},
-            )
-        ],
-    )
-
-
-def _signature(files: Sequence[ListedFile], rows: pa.Table) -> str:
-    """Return what the next run compares the files with; a file that could not be read makes it read all again."""
-    unread = pc.any(pc.equal(rows["status"], "stale")).as_py()
-    return "unread" if unread else listing_signature(files)
+        report = read_source(lightrag.source(context.partition_key), tables, lightrag.recipes)
+    return ingested(report, lightrag.recipes, watch)

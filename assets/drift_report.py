@@ -1,16 +1,11 @@
-"""`drift_report`: what of each source is published, pending or drifted, and what a backfill would cost."""
-
-from collections.abc import Sequence
+"""`drift_report`: what of each source is published, pending, rejected or outdated."""
 
 import dagster as dg
 
-from assets.metadata import OWNERS, Metadata, stopwatch
-from lightrag_dagster.build.inheritance import drifted_parts
-from lightrag_dagster.build.plan import Plan
-from lightrag_dagster.build.states import PUBLISHED, SourceState, backfill_plan, source_states
-from lightrag_dagster.build.versions import Versions
+from assets.metadata import OWNERS, stopwatch
+from lightrag_dagster.build.pending import PUBLISHED, Pending, pending
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.settings import Settings
+from resources import LightRAG
 
 
 @dg.asset(
@@ -18,50 +13,49 @@ from lightrag_dagster.settings import Settings
     group_name="operations",
     kinds={"python"},
     owners=OWNERS,
-    description="What was made with other prompts, models or settings than today's, what a backfill of it would cost, "
-    "and what of each source is not published yet.",
-    check_specs=[
-        dg.AssetCheckSpec(
-            "all_published",
-            asset="drift_report",
-            description="Every source is published as its files are now; drift does not count.",
-        )
-    ],
+    description="What of each source is not published yet and why, and how many rows other prompts, models or settings "
+    "made than today's.",
 )
-def drift_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult:
-    """Compare what every table was made with, and from, with what it would be now."""
+def drift_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+    """Report what is pending."""
     with stopwatch() as watch:
-        states = source_states(settings)
-        plan, parts = backfill_plan(settings, states), drifted_parts(Versions.of(settings))
-        anew = plan.remaking if plan else None
-    pending = {one.source: one.state for one in states if one.state != PUBLISHED}
-    metadata: Metadata = {
-        "sources": dg.MetadataValue.md(_table(states, plan)),
-        "drifted": sum(bool(one.drifted) for one in states),
-        "chunks_to_ask_about": sum(source.chunks_new for source in plan.sources) if plan else 0,
-        "drifted_of_knowledge_base": ", ".join(parts),
-        "summaries_to_make_at_most": anew.summary_calls.high if anew else 0,
-        "tokens_to_embed_at_most": anew.embedding_tokens.high if anew else 0,
-        "backfill_cost_usd_low": plan.total.low if plan else 0.0,
-        "backfill_cost_usd_high": plan.total.high if plan else 0.0,
-        "seconds": watch.seconds,
-    }
+        states = pending(lightrag.settings)
+    shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(digest([[one.source, one.state, one.drifted] for one in states], parts)),
-        metadata=metadata,
-        check_results=[
-            dg.AssetCheckResult(
-                check_name="all_published", passed=not pending, severity=dg.AssetCheckSeverity.WARN, metadata=pending
-            )
-        ],
+        data_version=dg.DataVersion(digest(shown, states.outdated)),
+        metadata={
+            "sources": dg.MetadataValue.md(_table(states)),
+            "rejected": len(states.rejected),
+            "outdated_rows": sum(sum(state.outdated.values()) for state in states.sources.values()),
+            "outdated_of_knowledge_base": ", ".join(states.outdated),
+            "seconds": watch.seconds,
+        },
     )
 
 
-def _table(states: Sequence[SourceState], plan: Plan | None) -> str:
+@dg.asset_check(
+    asset=drift_report,
+    name="all_published",
+    description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
+)
+def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
+    """Say which sources are not published, and why; a rejected one is an error."""
+    states = pending(lightrag.settings)
+    unpublished = {name: str(state) for name, state in states.sources.items() if str(state) != PUBLISHED}
+    severity = dg.AssetCheckSeverity.ERROR if states.rejected else dg.AssetCheckSeverity.WARN
+    return dg.AssetCheckResult(
+        passed=not unpublished,
+        severity=severity,
+        description="; ".join(states.rejected.values()) or None,
+        metadata=unpublished,
+    )
+
+
+def _table(states: Pending) -> str:
     """Return a Markdown table, one row a source."""
-    planned = {source.source: source for source in plan.sources} if plan else {}
-    lines = ["| source | state | drifted tables | chunks to ask about |", "| --- | --- | --- | --- |"]
-    for one in states:
-        chunks = str(planned[one.source].chunks_new) if one.source in planned else ""
-        lines.append(f"| {one.source} | {one.state} | {', '.join(one.drifted)} | {chunks} |")
+    lines = ["| source | state | documents | chunks | outdated rows |", "| --- | --- | --- | --- | --- |"]
+    for name, state in states.sources.items():
+        cells = [", ".join(f"{rows} {of}" for of, rows in one.items()) for one in (state.documents, state.chunks)]
+        outdated = ", ".join(f"{rows} {of}" for of, rows in state.outdated.items())
+        lines.append(f"| {name} | {str(state).replace('|', '')} | {' | '.join(cells)} | {outdated} |")
     return "\n".join(lines)

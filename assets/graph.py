@@ -3,8 +3,8 @@
 import dagster as dg
 
 from assets.metadata import OWNERS, WRITER_POOL, made_by, stopwatch
-from lightrag_dagster.storage.generations import ADJACENCY
-from resources import GenerationsResource
+from lightrag_dagster.build.generation import build_graph
+from resources import LightRAG
 
 
 @dg.asset(
@@ -21,23 +21,12 @@ from resources import GenerationsResource
     owners=OWNERS,
     description="Document → Chunk → Entity and Entity — Entity, written once and verified; and the same as arrays.",
 )
-def knowledge_graph(generations: GenerationsResource) -> dg.MaterializeResult:
+def knowledge_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""
-    from lightrag_dagster.indexes.adjacency import build_adjacency
-    from lightrag_dagster.indexes.graph import build_graph
-
-    with stopwatch() as watch, generations.building():
-        generation = generations.newest()
-        counts = build_graph(generation)
-        if not generation.has(ADJACENCY):
-            build_adjacency(
-                generation.path(ADJACENCY),
-                generation.read_table("entities"),
-                generation.read_table("relations"),
-                generation.table_files("chunks"),
-            )
+    with stopwatch() as watch:
+        generation, counts = build_graph(lightrag.home)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(generation.id),
-        tags=made_by(generation.inputs().fingerprint),
+        tags=made_by(generation.inputs().code_version),
         metadata={**counts.model_dump(), "generation": generation.id, "seconds": watch.seconds},
     )

@@ -1,13 +1,14 @@
-"""`knowledge_base`: the published snapshot."""
-
-from collections.abc import Iterator
+"""`knowledge_base`: the published snapshot, and its integrity check."""
 
 import dagster as dg
 
-from assets.metadata import OWNERS, WRITER_POOL, made_by, stopwatch
-from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.snapshots import publish
-from resources import GenerationsResource
+from assets.metadata import OWNERS, WRITER_POOL, Metadata, account_of, made_by, stopwatch
+from lightrag_dagster.build.generation import check_published, publish_newest
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.snapshots import list_snapshots
+from resources import LightRAG
 
 
 @dg.asset(
@@ -26,39 +27,42 @@ from resources import GenerationsResource
     kinds={"parquet", "duckdb"},
     owners=OWNERS,
     description="The manifest that pins one version of every table and store; readers see it whole or not at all.",
-    check_specs=[
-        dg.AssetCheckSpec(
-            "integrity",
-            asset="knowledge_base",
-            description="Invariant I5: endpoints and cited chunks exist, rows agree across Parquet, LanceDB and Kùzu, "
-            "vectors are finite and of the right size. What breaks it is not published.",
-        )
-    ],
 )
-def knowledge_base(
-    settings: dg.ResourceParam[Settings], generations: GenerationsResource
-) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult]:
-    """Check the newest generation and make it the published snapshot."""
-    from lightrag_dagster.indexes.integrity import findings
-    from lightrag_dagster.indexes.views import build_views
-    from lightrag_dagster.storage.gc import collect_garbage
-
-    with stopwatch() as watch, generations.building() as home:
-        generation = generations.newest()
-        build_views(generation)
-        problems = findings(generation)
-        yield dg.AssetCheckResult(check_name="integrity", passed=not problems, metadata={"findings": problems})
-        manifest = publish(home, generation, problems)
-        if settings.retention.automatic:
-            collect_garbage(home, settings.retention, dry_run=False)
-    yield dg.MaterializeResult(
+def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+    """Publish the newest generation, unless it breaks an invariant."""
+    home = lightrag.home
+    with stopwatch() as watch:
+        manifest = publish_newest(lightrag.recipes)
+    return dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.snapshot_id),
-        tags=made_by(manifest.inputs.fingerprint),
+        tags=made_by(manifest.inputs.code_version),
         metadata={
             "snapshot_id": manifest.snapshot_id,
             "sequence": manifest.sequence,
             "left_out": dict(manifest.inputs.left_out),
+            "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
             "seconds": watch.seconds,
-            **{f"rows/{table}": rows for table, rows in manifest.rows.items()},
+            **_rows(manifest, home),
         },
     )
+
+
+@dg.asset_check(
+    asset=knowledge_base,
+    description="Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and Kùzu, vectors are finite and "
+    "of the right size. A generation that breaks this is not published; run the check again to look at the snapshot.",
+)
+def integrity(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
+    """Check the published snapshot."""
+    problems = check_published(lightrag.home)
+    return dg.AssetCheckResult(passed=not problems, metadata={"findings": problems})
+
+
+def _rows(manifest: Manifest, home: Home) -> Metadata:
+    """Return the rows of every table, and how many more they are than in the snapshot before."""
+    before = [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]
+    metadata: Metadata = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
+    for one in before:
+        metadata |= {f"change/{table}": rows - one.rows.get(table, 0) for table, rows in manifest.rows.items()}
+        metadata["previous_snapshot_id"] = one.snapshot_id
+    return metadata

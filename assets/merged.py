@@ -1,25 +1,13 @@
 """`entities`, `relations` and their evidence: the merge over all accepted sources."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, OWNERS, account_of, keeps_drifted, made_by, stopwatch, table_metadata
-from lightrag_dagster.build.inheritance import next_inputs
-from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.core.identity import table_version
-from lightrag_dagster.core.protocols import Usage
-from lightrag_dagster.core.tokens import load_tokenizer
+from assets.metadata import LLM_POOL, OWNERS, BuildConfig, account_of, made_by, stopwatch, table_metadata
+from lightrag_dagster.build.generation import merge_sources
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.generations import Generation, set_newest, start
-from lightrag_dagster.storage.manifest import GenerationInputs
-from resources import ChatModelResource, GenerationsResource
-
-if TYPE_CHECKING:
-    from lightrag_dagster.stages.merging.merge import Merged
+from resources import LightRAG
 
 _DESCRIPTIONS = {
     "entities": "One row an entity: the merge of its mentions in every source.",
@@ -29,8 +17,42 @@ _DESCRIPTIONS = {
 }
 _DEPENDENCIES = [
     dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping())
-    for name in ("chunks", "entity_mentions", "relation_mentions")
+    for name in ("chunks", "extractions", "entity_mentions", "relation_mentions")
 ]
+
+# Column → the columns, table.column, that its values are made from.
+_FROM_CHUNKS = {
+    "chunk_ids": ["chunks.chunk_id"],
+    "doc_ids": ["chunks.doc_id"],
+    "file_paths": ["chunks.source", "chunks.path"],
+    "sources": ["chunks.source"],
+}
+_ENDS = ["relation_mentions.src", "relation_mentions.tgt"]
+_NAMES = ["entity_mentions.name", *_ENDS]
+_LINEAGE: dict[str, dict[str, list[str]]] = {
+    "entities": _FROM_CHUNKS
+    | {
+        "entity_id": _NAMES,
+        "name": _NAMES,
+        "type": ["entity_mentions.type"],
+        "description": ["entity_mentions.description", "relation_mentions.description"],
+        "mention_count": ["entity_mentions.mention_index"],
+        "degree": _ENDS,
+    },
+    "relations": _FROM_CHUNKS
+    | {
+        "relation_id": _ENDS,
+        "src_id": _ENDS,
+        "tgt_id": _ENDS,
+        "src": _NAMES,
+        "tgt": _NAMES,
+        "keywords": ["relation_mentions.keywords"],
+        "description": ["relation_mentions.description"],
+        "weight": ["relation_mentions.weight"],
+        "mention_count": ["relation_mentions.mention_index"],
+        "rank": _ENDS,
+    },
+}
 
 
 @dg.multi_asset(
@@ -43,57 +65,38 @@ _DEPENDENCIES = [
     ],
 )
 def merged(
-    context: dg.AssetExecutionContext,
-    settings: dg.ResourceParam[Settings],
-    generations: GenerationsResource,
-    chat_model: ChatModelResource,
+    context: dg.AssetExecutionContext, config: BuildConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
-    from lightrag_dagster.stages.merging.inputs import find_previous, merge_inputs
-    from lightrag_dagster.stages.merging.merge import merge
-
-    versions = Versions.of(settings)
-
-    async def run(generation: Generation, inputs: GenerationInputs) -> "tuple[Merged, Usage]":
-        recipe = inputs.recipe or versions.recipe
-        async with chat_model.open("summarise", account_of(context, settings)) as model:
-            result = await merge(
-                merge_inputs(generation.home, inputs),
-                previous=find_previous(generation.home, inputs),
-                scratch=generation.home.generation(generation.id),
-                extraction_fingerprint=recipe.extractions,
-                embedder_identity=recipe.embedder.identity,
-                model=model,
-                prompts=versions.prompts,
-                settings=recipe.merging,
-                count_tokens=load_tokenizer(recipe.encoding).counts,
-                max_concurrency=settings.llm.of("summarise").max_concurrency,
-            )
-            return result, model.usage
-
-    with stopwatch() as watch, generations.building() as home:
-        inputs = next_inputs(versions, backfill=not keeps_drifted(context, settings))
-        generation = start(home, inputs)
-        usage, extent = Usage(), "nothing"
-        if not all(generation.has(name) for name in MERGED_TABLES):
-            result, usage = run_sync(run(generation, inputs))
-            changed = result.changed_chunks
-            extent = "everything" if changed is None else f"what {changed} changed chunks touch"
-            generation.write_tables(result.tables)
-        set_newest(home, generation)
+    account = account_of(context, lightrag.settings)
+    with stopwatch() as watch:
+        report = merge_sources(
+            lightrag.recipes, lambda: lightrag.chat_model("summarise", account), backfill=config.backfill
+        )
+    record = report.generation.record()
     for name in MERGED_TABLES:
-        table = generation.read_table(name)
         yield dg.MaterializeResult(
             asset_key=name,
-            data_version=dg.DataVersion(table_version(table)),
-            tags=made_by(inputs.fingerprint),
+            data_version=dg.DataVersion(record.tables[name]),
+            tags=made_by(record.inputs.code_version),
             metadata=table_metadata(
-                table,
+                report.generation.read_table(name),
                 seconds=watch.seconds,
-                generation=generation.id,
-                merged=extent,
-                summary_calls=usage.calls,
-                summary_cost_usd=usage.cost_usd,
-                left_out=dict(inputs.left_out),
+                generation=report.generation.id,
+                merged=report.extent,
+                summary_calls=report.usage.calls,
+                summary_cost_usd=report.usage.cost_usd,
+                summaries_failed=record.failed_summaries,
+                left_out=dict(record.inputs.left_out),
+                **_lineage(name),
             ),
         )
+
+
+def _lineage(table: str) -> dict[str, dg.TableColumnLineage]:
+    if table not in _LINEAGE:
+        return {}
+    made_from = {
+        column: [dg.TableColumnDep(*one.split(".")) for one in origins] for column, origins in _LINEAGE[table].items()
+    }
+    return {"dagster/column_lineage": dg.TableColumnLineage(made_from)}

@@ -2,24 +2,27 @@
 
 import html
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
 
+from lightrag_dagster.build.ingest import StageReport
+from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 
 COMMAND_TAG = "lightrag/command"
 """Run tag: what several runs that one command started have in common."""
 
-KEEP_DRIFTED = {"lightrag/drift": "keep"}
-"""Run tags of what follows changed files by itself: rows that today's prompts or settings would make otherwise stay.
-
-A run without them, as a person starts it in the UI or by `dg launch`, brings what it makes up to date."""
+MAX_RUNTIME = {"dagster/max_runtime": str(6 * 3600)}
+"""Run tags: a run that takes longer than six hours hangs, on a dead mount say, and is ended so that others get their
+turn; what it was answered is stored, so a first ingestion that really takes so long continues with the next run."""
 
 OWNERS = ["team:data-platform"]
 # One run at a time asks a language model, so that the limits of a run are those of the home.
@@ -40,19 +43,33 @@ class Stopwatch:
     seconds: float = 0.0
 
 
+class IngestConfig(dg.Config):
+    """How a source is ingested."""
+
+    backfill: bool = Field(
+        default=False,
+        description="Make rows again that another recipe made (prompts, model, parameters, chunker), which may cost "
+        "money; they replace the accepted ones when the whole source is accepted.",
+    )
+
+
+class BuildConfig(dg.Config):
+    """How the knowledge base is built."""
+
+    backfill: bool = Field(
+        default=False,
+        description="Make summaries and vectors again that another recipe made, which may cost money.",
+    )
+
+
 def account_of(context: dg.AssetExecutionContext, settings: Settings, source: str = "") -> Account:
     """Return on whose account a step makes its calls: the command's that started the run, else the run's own."""
     run = context.run.tags.get(COMMAND_TAG, context.run.run_id)
     return Account(run, source, settings.llm.max_cost_usd)
 
 
-def keeps_drifted(context: dg.AssetExecutionContext, settings: Settings) -> bool:
-    """Say whether this run leaves rows that have drifted as they are."""
-    return settings.backfill == "manual" and KEEP_DRIFTED.items() <= context.run.tags.items()
-
-
 def made_by(fingerprint: str) -> dict[str, str]:
-    """Return the event tags that tell Dagster how a table was made, which after keeping rows is not the newest way."""
+    """Return the event tags that tell Dagster how a table was made, where that is not by today's recipe."""
     return {"dagster/code_version": fingerprint}
 
 
@@ -76,6 +93,34 @@ def table_metadata(table: pa.Table, **more: Any) -> Metadata:
     }
 
 
+def ingested(
+    report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key: dg.AssetKey | None = None
+) -> dg.MaterializeResult:
+    """Return what Dagster shows of one ingested table; `asset_key` says which, where a step makes several."""
+    version, usage = report.version, report.usage
+    named, recipe = version.counts.get("recipe", {}), recipes.of_table(version.table)
+    outdated = {name: rows for name, rows in named.items() if name != recipe}
+    metadata = table_metadata(report.rows, seconds=watch.seconds, **version.counts.get("status", {}))
+    if recipe:
+        metadata |= {"kept": report.kept, "outdated": sum(outdated.values())}
+    if version.table == "extractions":
+        metadata |= {
+            "calls": usage.calls,
+            "stored_answers": usage.stored,
+            "input_tokens": usage.input_tokens,
+            "cached_input_tokens": usage.cached_input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cost_usd": usage.cost_usd,
+            "answers_cost_usd": pc.sum(report.rows["cost_usd"]).as_py() or 0.0,
+        }
+    return dg.MaterializeResult(
+        asset_key=asset_key,
+        data_version=dg.DataVersion(version.version),
+        tags=made_by(max(outdated, key=lambda name: outdated[name])) if outdated else None,
+        metadata=metadata,
+    )
+
+
 def column_schema(schema: pa.Schema) -> dg.TableSchema:
     """Return an Arrow schema as Dagster shows it, with the descriptions of the fields."""
     return dg.TableSchema(
@@ -97,11 +142,6 @@ def preview(table: pa.Table) -> str:
     rows = table.slice(0, _PREVIEW_ROWS).to_pylist()
     lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in rows]
     return "\n".join(lines)
-
-
-def counts(values: pa.ChunkedArray) -> Mapping[str, int]:
-    """Return how often each value of a text column occurs."""
-    return {str(item["values"]): int(item["counts"]) for item in values.value_counts().to_pylist()}
 
 
 def _cell(value: object) -> str:

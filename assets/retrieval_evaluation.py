@@ -6,14 +6,12 @@ import dagster as dg
 import pyarrow as pa
 
 from assets.metadata import LLM_POOL, OWNERS, Metadata, account_of, stopwatch, table_metadata
-from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.evaluation.report import cells, change_cells, markdown
 from lightrag_dagster.evaluation.summary import Change, changes, summarise, with_history
-from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.tables import ALL_SOURCES
-from resources import TablesResource
+from resources import LightRAG
 
 QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
 
@@ -37,14 +35,15 @@ QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
     ],
 )
 def retrieval_evaluation(
-    context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings], tables: TablesResource
+    context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.MaterializeResult:
     """Ask, measure, and add the rows to those of earlier snapshots."""
     from lightrag_dagster.evaluation.evaluation import evaluate
     from lightrag_dagster.evaluation.retrieving import missing_gold
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
-    stored, fingerprint = tables.open(), Versions.of(settings).retrieval_evaluation
+    settings = lightrag.settings
+    stored, fingerprint = lightrag.tables(), lightrag.recipes.retrieval_evaluation
     before = {name: stored.read(name, ALL_SOURCES) for name in (QUESTIONS, MODES) if stored.current(name, ALL_SOURCES)}
     questions = with_gold(read_question_file(settings.questions))
     account = account_of(context, settings)

@@ -24,7 +24,7 @@ from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import ExtractionSettings, LLMSettings
-from lightrag_dagster.stages.extraction.extractions import extract
+from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage.home import Home
 
@@ -95,13 +95,15 @@ async def _extract(home: Home, table: pa.Table, concurrency: int) -> pa.Table:
         return await extract(
             "s",
             table,
-            model,
-            load_prompts(None),
-            ExtractionSettings(),
-            "f1",
-            settings.conversations,
-            longer_outputs=settings.longer_outputs,
-            count_tokens=load_tokenizer("o200k_base").count,
+            Extractor(
+                model,
+                load_prompts(None),
+                ExtractionSettings(),
+                "f1",
+                load_tokenizer("o200k_base").count,
+                settings.conversations,
+                settings.longer_outputs,
+            ),
         )
 
 

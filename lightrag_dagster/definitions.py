@@ -7,27 +7,14 @@ from datetime import timedelta
 
 import dagster as dg
 
-from assets import ASSETS, INGESTION, PUBLICATION
-from assets.automation import FRESHNESS, SENSORS, conditions, schedules
-from lightrag_dagster.build.versions import Versions
+from assets import ASSETS, CHECKS
+from assets.jobs import JOBS
+from assets.schedules import FRESHNESS, schedules
+from assets.sensors import SENSORS, conditions
+from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings, load_settings
 from resources import build_resources
-
-INGEST = dg.define_asset_job(
-    "ingest", selection=INGESTION, description="Read, chunk, extract and parse one source (one partition)."
-)
-PUBLISH = dg.define_asset_job(
-    "publish", selection=PUBLICATION, description="Merge all accepted sources, build the stores, check and publish."
-)
-ASK = dg.define_asset_job("ask", selection=["answers"], description="Ask the published snapshot every question.")
-EVALUATE = dg.define_asset_job(
-    "evaluate",
-    selection=["retrieval_evaluation"],
-    description="Measure how well each mode finds what answers the filed questions.",
-)
-
-REPORT = dg.define_asset_job("report", selection=["drift_report"], description="Report what is pending or has drifted.")
 
 _VECTORS = ("chunk_vectors", "entity_vectors", "relation_vectors")
 _FRESH = ("raw_documents", "knowledge_base")
@@ -35,7 +22,7 @@ _FRESH = ("raw_documents", "knowledge_base")
 
 def build_definitions(settings: Settings) -> dg.Definitions:
     """Return the code location under given settings."""
-    versions, following = Versions.of(settings).by_asset(), conditions(settings)
+    versions, following = Recipes.of(settings).by_asset(), conditions(settings)
     providers = {"extractions": settings.llm.provider} | dict.fromkeys(_VECTORS, settings.embedding.provider)
 
     def complete(spec: dg.AssetSpec) -> dg.AssetSpec:
@@ -49,9 +36,10 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         )
 
     namespace = Namespace(settings.namespace)
-    jobs = namespace.jobs([INGEST, PUBLISH, ASK, EVALUATE, REPORT])
+    jobs = namespace.jobs(JOBS)
     return dg.Definitions(
         assets=namespace.assets(dg.map_asset_specs(complete, ASSETS)),
+        asset_checks=namespace.assets(CHECKS),
         jobs=list(jobs.values()),
         schedules=namespace.schedules(schedules(settings), jobs),
         sensors=namespace.sensors(SENSORS, jobs),

@@ -18,6 +18,9 @@ nux:
   enabled: false
 run_monitoring:
   enabled: true
+python_logs:
+  managed_python_loggers: [lightrag_dagster]
+  python_log_level: INFO
 concurrency:
   pools:
     granularity: run

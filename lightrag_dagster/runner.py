@@ -1,51 +1,53 @@
-"""Bringing a knowledge base up to date through the real Dagster jobs, only where something changed."""
+"""Bringing a knowledge base up to date through the real Dagster jobs, only where something changed.
 
-from collections.abc import Mapping, Sequence
+What is to be done is asked first; Dagster is imported only when there is something.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import dagster as dg
-
-from assets.automation.runs import end_orphans
-from assets.metadata import COMMAND_TAG, KEEP_DRIFTED
-from assets.partitions import SOURCES
-from lightrag_dagster.build.inheritance import drifted_parts, next_inputs
-from lightrag_dagster.build.staleness import drifted, first_stale
-from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.cli.progress import Display
-from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.build.generation import next_publication
+from lightrag_dagster.build.pending import Pending, accept_pending, pending, why_ingest
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
-from lightrag_dagster.evaluation.questions import Question, answer_inputs, read_question_file, with_gold
-from lightrag_dagster.instance import open_instance
-from lightrag_dagster.models.batch.ledger import sources_that_wait
+from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.stages.documents.listing import list_files, listing_signature
-from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources
+from lightrag_dagster.storage.acceptance import accept
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.lock import building, ingesting
 from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot
+from lightrag_dagster.storage.snapshots import current_snapshot
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
-LOCK_SECONDS = 5.0
-"""How long the command line waits for another builder before it says so."""
+if TYPE_CHECKING:
+    from lightrag_dagster.jobs import Jobs
 
-_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+LOCK_SECONDS = 5.0
+"""How long the command line waits for another builder, or another ingestion of a source, before it says so."""
 
 
 @dataclass
 class Outcome:
     """What a run did.
 
-    `waiting` are the sources that wait for batches at the provider. `drifted` is what was left as older prompts, models
-    or settings made it: names of sources, and then `summaries` and `vectors` of the knowledge base.
+    `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with the
+    reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
+    source; `outdated_parts` names what of the knowledge base is outdated: summaries, vectors. `notes` are further lines
+    for people.
     """
 
     ingested: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
-    drifted: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    rejected: dict[str, str] = field(default_factory=dict)
+    outdated: dict[str, int] = field(default_factory=dict)
+    outdated_parts: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     published: Manifest | None = None
     manifest: Manifest | None = None
     cost_usd: float = 0.0
@@ -66,9 +68,9 @@ def bring_up_to_date(
         settings: Settings of this run.
         names: Sources to look at; all when empty, none when None.
         display: Where progress is shown.
-        backfill: Make anew what prompts, models, settings or code of today would make otherwise of the sources.
-        knowledge_base: And of the knowledge base, its summaries and vectors, unless a source waits for batches.
-        command: What the runs have in common that it starts; given to go on with what another call began.
+        backfill: Make rows of these sources again that another recipe made.
+        knowledge_base: And summaries and vectors of the knowledge base, unless a source waits for batches.
+        command: What the runs have in common that it starts; given to continue what another call began.
 
     Raises:
         SourceError: no source is configured, or a name is not one.
@@ -76,31 +78,35 @@ def bring_up_to_date(
         ProviderAccessError: the endpoint needs a person's attention.
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
-    home = Home(settings.home)
     sources = chosen_sources(settings, names) if names is not None else []
-    with building(home, LOCK_SECONDS), open_instance(home) as instance:
-        end_orphans(instance, home)
-        runner = _Runner(settings, instance, display, command or str(uuid4()), backfill=backfill)
-        runner.sync_partitions(list(find_sources(settings)))
-        outcome = Outcome()
-        for source in sources:
-            try:
-                if runner.ingest(source):
-                    outcome.ingested.append(source.name)
-            except ProviderAccessError:
-                raise
-            except LightRAGError as error:
-                outcome.failed[source.name] = str(error)
-        outcome.waiting = runner.waiting(sources)
-        # What waits for answers will say other things: to summarise and embed all before would be paid for twice.
-        outcome.published = runner.publish(backfill=knowledge_base and not outcome.waiting)
-        runner.ask()
-        outcome.manifest = current_snapshot(home)
-        tables, versions = SourceTables(home), Versions.of(settings)
-        outcome.drifted = [source.name for source in sources if drifted(tables, source.name, versions)]
-        outcome.drifted += drifted_parts(versions)
-        outcome.cost_usd = Ledger(home.ledger).spent(runner.command)
-    return outcome
+    states, command = pending(settings), command or str(uuid4())
+    outcome = Outcome()
+    busy = states.publish is not None or any(states.sources[source.name].busy for source in sources)
+    if busy or backfill or knowledge_base or questions_pending(settings):
+        from lightrag_dagster.jobs import open_jobs
+
+        with building(Home(settings.home), LOCK_SECONDS), open_jobs(settings, display, command) as jobs:
+            _Run(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
+        states = pending(settings)
+    return _complete(outcome, settings, states, [source.name for source in sources], command)
+
+
+def questions_pending(settings: Settings) -> list[str]:
+    """Return the jobs that ask questions of the published snapshot and have not asked these yet."""
+    home, recipes = Home(settings.home), Recipes.of(settings)
+    manifest, jobs = current_snapshot(home), []
+    questions = read_question_file(settings.questions)
+    for job, table, asked, recipe in (
+        ("ask", "answers", questions, recipes.answers),
+        ("evaluate", "retrieval_evaluation", with_gold(questions), recipes.retrieval_evaluation),
+    ):
+        if manifest is None or not asked:
+            continue
+        current = SourceTables(home).current(table, ALL_SOURCES)
+        inputs = answer_inputs(manifest.snapshot_id, asked)
+        if current is None or current.inputs != inputs or current.fingerprint != recipe:
+            jobs.append(job)
+    return jobs
 
 
 def evaluate_modes(settings: Settings, display: Display) -> str:
@@ -110,115 +116,87 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
         NoSnapshotError: nothing is published yet.
         LightRAGError: a question cannot be asked, or a model gave no usable answer.
     """
+    from lightrag_dagster.jobs import open_jobs
+
     home = Home(settings.home)
     if (manifest := current_snapshot(home)) is None:
         raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
-    with building(home, LOCK_SECONDS), open_instance(home) as instance:
-        _Runner(settings, instance, display, str(uuid4())).evaluate()
+    with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
+        jobs.execute("evaluate")
     return manifest.snapshot_id
 
 
 def make_report(settings: Settings, display: Display) -> None:
     """Materialise the report asset, as the schedule `morning` does."""
-    home = Home(settings.home)
-    with building(home, LOCK_SECONDS), open_instance(home) as instance:
-        _Runner(settings, instance, display, str(uuid4())).report()
+    from lightrag_dagster.jobs import open_jobs
+
+    with building(Home(settings.home), LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
+        jobs.execute("report")
 
 
-class _Runner:
-    """Runs Dagster jobs in this process against the home's instance."""
+class _Run:
+    """One pass over what is pending."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        instance: dg.DagsterInstance,
-        display: Display,
-        command: str,
-        *,
-        backfill: bool = False,
-    ) -> None:
+    def __init__(self, settings: Settings, jobs: "Jobs", outcome: Outcome) -> None:
         self._settings = settings
         self._home = Home(settings.home)
-        self._instance = instance
-        self._display = display
-        self._backfill = backfill
-        self._versions = Versions.of(settings)
-        self._definitions = build_definitions(settings)
-        self.command = command
+        self._recipes = Recipes.of(settings)
+        self._jobs = jobs
+        self._outcome = outcome
 
-    def sync_partitions(self, names: Sequence[str]) -> None:
-        """Make Dagster's partitions the configured sources."""
-        name = SOURCES.name
-        assert name is not None
-        known = set(self._instance.get_dynamic_partitions(name))
-        for gone in known - set(names):
-            self._instance.delete_dynamic_partition(name, gone)
-        self._instance.add_dynamic_partitions(name, [added for added in names if added not in known])
+    def everything(self, sources: Sequence[Source], states: Pending, *, backfill: bool, knowledge_base: bool) -> None:
+        for source in sources:
+            backfills = {backfill} | set(states.sources[source.name].waiting)
+            try:
+                done = [self._ingest(source, backfill=each) for each in sorted(backfills)]
+                if any(done):
+                    self._outcome.ingested.append(source.name)
+            except ProviderAccessError:
+                raise
+            except LightRAGError as error:
+                self._outcome.failed[source.name] = str(error)
+        accept_pending(self._settings)
+        waiting = any(state.waiting for state in pending(self._settings).sources.values())
+        # What waits for responses will change the merge: to summarise and embed all before would be paid for twice.
+        self._publish(backfill=knowledge_base and not waiting)
+        for job in questions_pending(self._settings):
+            self._jobs.execute(job)
 
-    def ingest(self, source: Source) -> bool:
-        """Run the ingestion job for one source when something of it is stale; say whether it ran."""
-        signature = listing_signature(list_files(source))
-        tables = SourceTables(self._home)
-        backfill = self._backfill or self._goes_on_with_backfill(source)
-        if first_stale(tables, source.name, signature, self._versions, backfill=backfill) is None:
-            return False
-        self._execute("ingest", source.name, {} if backfill else KEEP_DRIFTED)
+    def _ingest(self, source: Source, *, backfill: bool) -> bool:
+        """Ingest one source if there is something to do; say whether there was."""
+        tables = SourceTables(self._home, candidate=backfill)
+        with ingesting(self._home, source.name, LOCK_SECONDS):
+            if why_ingest(source, tables, self._recipes) is not None:
+                self._jobs.execute("backfill" if backfill else "ingest", source.name)
+            elif tables.has_candidate(source.name) and backfill:
+                share = self._settings.documents.max_failed_share
+                accept(self._home, source.name, share, candidate=True)
+            else:
+                return False
         return True
 
-    def _goes_on_with_backfill(self, source: Source) -> bool:
-        return source.name in sources_that_wait(self._settings.llm, self._home, backfill=True)
+    def _publish(self, *, backfill: bool) -> None:
+        if next_publication(self._recipes, backfill=backfill) is not None:
+            self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
+            self._outcome.published = current_snapshot(self._home)
 
-    def waiting(self, sources: Sequence[Source]) -> list[str]:
-        """Return which of some sources wait for batches."""
-        waiting = sources_that_wait(self._settings.llm, self._home)
-        return [source.name for source in sources if source.name in waiting]
 
-    def publish(self, *, backfill: bool) -> Manifest | None:
-        """Run the merge and publication job when its result would differ from what is published."""
-        newest, wanted = latest_snapshot(self._home), next_inputs(self._versions, backfill=backfill)
-        if newest.inputs == wanted if newest is not None else not wanted.sources:
-            return None
-        self._execute("publish", tags={} if backfill else KEEP_DRIFTED)
-        return current_snapshot(self._home)
-
-    def ask(self) -> None:
-        """Run the jobs that ask questions, where there are some and they, or the snapshot, are new."""
-        questions = read_question_file(self._settings.questions)
-        self._ask("ask", "answers", questions, self._versions.answers)
-        self._ask("evaluate", "retrieval_evaluation", with_gold(questions), self._versions.retrieval_evaluation)
-
-    def evaluate(self) -> None:
-        """Run the job that measures the modes."""
-        self._execute("evaluate")
-
-    def report(self) -> None:
-        """Run the job that reports what is pending."""
-        self._execute("report")
-
-    def _ask(self, job: str, table: str, questions: Sequence[Question], fingerprint: str) -> None:
-        manifest = current_snapshot(self._home)
-        if manifest is None or not questions:
-            return
-        current = SourceTables(self._home).current(table, ALL_SOURCES)
-        inputs = answer_inputs(manifest.snapshot_id, questions)
-        if current is None or current.inputs != inputs or current.fingerprint != fingerprint:
-            self._execute(job)
-
-    def _execute(self, job: str, partition: str | None = None, tags: Mapping[str, str] | None = None) -> None:
-        self._display.run(partition or "all sources")
-        run_id = str(uuid4())
-        self._instance.add_event_listener(run_id, self._show)
-        self._definitions.resolve_job_def(job).execute_in_process(
-            instance=self._instance,
-            partition_key=partition,
-            run_config=_QUIET,
-            run_id=run_id,
-            tags={COMMAND_TAG: self.command} | dict(tags or {}),
-        )
-
-    def _show(self, entry: dg.EventLogEntry) -> None:
-        event = entry.dagster_event
-        if event is not None and event.step_key and event.event_type is dg.DagsterEventType.STEP_START:
-            self._display.start(event.step_key)
-        elif event is not None and event.is_step_success:
-            self._display.finish()
+def _complete(outcome: Outcome, settings: Settings, states: Pending, names: Sequence[str], command: str) -> Outcome:
+    for name in names:
+        state = states.sources[name]
+        if state.problem:
+            outcome.failed.setdefault(name, state.problem)
+        if state.waiting:
+            outcome.waiting.append(name)
+        elif state.backfill:
+            outcome.notes.append(
+                f"A backfill of {name} is not finished: {state.backfill}. "
+                f"`lightrag-dagster backfill --source {name}` resumes it."
+            )
+        if state.outdated:
+            outcome.outdated[name] = sum(state.outdated.values())
+        if state.rejected:
+            outcome.rejected[name] = state.rejected
+    outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
+    outcome.cost_usd = Ledger(Home(settings.home).ledger).spent(command)
+    return outcome

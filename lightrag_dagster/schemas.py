@@ -30,9 +30,9 @@ RAW_DOCUMENTS = pa.schema(
         _field("summary", pa.string(), "The first 250 characters."),
         _field("media_type", pa.string(), "Of the file's format; application/octet-stream if it has none of ours."),
         _field("pages", pa.list_(pa.int64()), "First character of each page, where pages exist.", nullable=True),
-        _field("status", pa.string(), "processed, duplicate, failed, empty or stale."),
+        _field("status", pa.string(), "processed, duplicate, failed, skipped, empty or stale."),
         _field("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
-        _field("error", pa.string(), "Why the document failed or is stale.", nullable=True),
+        _field("error", pa.string(), "Why the document failed, was skipped or is stale.", nullable=True),
         _field("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
     ]
 )
@@ -50,6 +50,8 @@ CHUNKS = pa.schema(
         _field("char_end", pa.int64(), "One past the last character."),
         _field("heading", pa.string(), "Heading path in force where the chunk starts.", nullable=True),
         _field("page", pa.int32(), "Page the chunk starts on, where pages exist.", nullable=True),
+        _field("text_hash", pa.string(), "Hash of the document's text and media type, from which the chunk was cut."),
+        _field("recipe", pa.string(), "Recipe of the chunker that cut it: its settings and revision."),
     ]
 )
 
@@ -74,6 +76,7 @@ EXTRACTIONS = pa.schema(
         _field("cached_input_tokens", pa.int64(), "What of it the provider had in its cache. Tokens."),
         _field("output_tokens", pa.int64(), "What they put out. Tokens."),
         _field("cost_usd", pa.float64(), "What they cost. US dollars."),
+        _field("recipe", pa.string(), "Recipe that made the row: prompts, model and parameters."),
     ]
 )
 
@@ -111,6 +114,13 @@ _PROVENANCE = [
     _field("mention_count", pa.int64(), "Mentions that were merged; 0 for an entity only relations name."),
 ]
 
+_SUMMARY_RECIPE = _field(
+    "summary_recipe",
+    pa.string(),
+    "Hash of prompt, model and settings of the summary; null where descriptions are joined.",
+    nullable=True,
+)
+
 _FINGERPRINTS = [
     _field("text_fingerprint", pa.string(), "Hash of the descriptions that the description is made from."),
     _field("embedding_fingerprint", pa.string(), "Hash of the embedded text and the embedding model."),
@@ -123,6 +133,7 @@ ENTITIES = pa.schema(
         _field("name", pa.string(), "Most frequent spelling."),
         _field("type", pa.string(), "Most frequent type; unknown when only relations name the entity."),
         _field("description", pa.string(), "Distinct descriptions joined by `<SEP>`, or their summary."),
+        _SUMMARY_RECIPE,
         *_PROVENANCE,
         _field("degree", pa.int64(), "Relations that end here."),
         *_FINGERPRINTS,
@@ -138,6 +149,7 @@ RELATIONS = pa.schema(
         _field("tgt", pa.string(), "Display name of tgt_id."),
         _field("keywords", pa.string(), "Distinct keywords, sorted, comma-separated."),
         _field("description", pa.string(), "Distinct descriptions joined by `<SEP>`, or their summary."),
+        _SUMMARY_RECIPE,
         _field("weight", pa.float64(), "Sum of the weights of the mentions."),
         *_PROVENANCE,
         _field("rank", pa.int64(), "Sum of the degrees of both endpoints."),

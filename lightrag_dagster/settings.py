@@ -324,15 +324,13 @@ class Settings(BaseSettings):
     prompts: Path | None = Field(
         default=None, description="Folder whose files replace the package's prompts of the same name."
     )
-    backfill: Literal["manual", "automatic"] = Field(
-        default="manual",
-        description="manual: what edited prompts, models or settings would make otherwise waits for `lightrag-dagster "
-        "backfill`; new and changed text alone is asked about the new way. automatic: every run makes it anew.",
-    )
     nightly: str = Field(
         default="0 2 * * *",
         description="When the schedule `nightly` ingests: cron, UTC. By default at two in the morning, after the day's "
         "last edits and early enough to be mended before anybody reads.",
+    )
+    ingest_new_sources: bool = Field(
+        default=False, description="Dagster ingests a new source as soon as it appears, not at the next `nightly`."
     )
     questions: Path | None = Field(
         default=None,

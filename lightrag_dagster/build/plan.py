@@ -1,132 +1,201 @@
-"""What the next run would do and cost, found out without asking a model and without writing anything.
+"""The next run's or backfill's work and cost, found without asking a model and without changing the home.
 
-Extraction is not guessed at but rehearsed: the driver runs against the response store alone, and what is not stored
-there is counted with the model's tokenizer. What follows from answers that nobody has yet (how long they are, what is
-gleaned, summarised and embedded) is taken from this home's own past, else from a range.
+The run itself is tried on an overlay of the home, with models that have stored answers only: questions that are not
+stored are counted with the model's tokenizer. What follows from their answers (further rounds, summaries, vectors) is
+estimated.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lightrag_dagster.build.past import CountTokens, Past, Range, question_tokens
-from lightrag_dagster.spending.prices import BATCH_SHARE, price_of
-from lightrag_dagster.build.rehearsal import Rehearsal
-from lightrag_dagster.errors import TransientProviderError
-from lightrag_dagster.stages.extraction.extractions import extract
-from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
-from lightrag_dagster.stages.prompts import Prompts
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.build.estimates import (
+    CallRatios,
+    CountTokens,
+    Estimate,
+    default_ratios,
+    own_ratios,
+    question_tokens,
+)
+from lightrag_dagster.build.generation import merge_sources, next_publication
+from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.build.overlay import overlay
+from lightrag_dagster.build.pending import accept_pending, why_ingest
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.errors import SourceError, TransientProviderError
+from lightrag_dagster.indexes.embedding import texts_to_embed
+from lightrag_dagster.indexes.embedding_batches import batches
+from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.models.stored import response_key
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
+from lightrag_dagster.settings import Role, Settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.prices import BATCH_SHARE, Price, price_of
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.snapshots import latest_snapshot
+from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.vectors import VectorStore
 
 _NOT_STORED = "not stored"
+_PLACEHOLDER = "(a summary that is not made yet)"
 
 
 @dataclass(frozen=True)
-class Documents:
+class DocumentChanges:
     """How a source's documents differ from those that were ingested last."""
 
-    added: int
-    changed: int
-    removed: int
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
 
 
 @dataclass
 class SourcePlan:
-    """What a run would do for one source. Tokens are of first-round questions that are not stored, counted exactly."""
+    """What a run would do for one source.
+
+    `question_tokens` are of the first questions about new chunks, counted exactly. `problem` says why the source would
+    fail.
+    """
 
     source: str
-    documents: Documents
+    documents: DocumentChanges = field(default_factory=DocumentChanges)
     chunks_new: int = 0
     chunks_stored: int = 0
     chunks_failed: int = 0
     question_tokens: int = 0
+    problem: str | None = None
 
 
-@dataclass(frozen=True)
-class Remaking:
-    """Calls, tokens and US dollars of summaries and vectors that are not stored, each at least and at most."""
+@dataclass
+class Step:
+    """Calls, tokens and cost of one step. US dollars, in real time and by the provider's Batch API."""
 
-    known_price: bool
-    summary_calls: Range
-    summary_input_tokens: Range
-    summary_output_tokens: Range
-    summaries: Range
-    embedding_calls: Range
-    embedding_tokens: Range
-    embeddings: Range
-
-    def at_most(self) -> "Remaking":
-        """Return it for mentions that will be others, so that nothing of it is certain."""
-        most = {name: Range(0, value.high) for name, value in vars(self).items() if isinstance(value, Range)}
-        return Remaking(known_price=self.known_price, **most)
+    calls: Estimate | None
+    input_tokens: Estimate | None
+    output_tokens: Estimate | None
+    cost: Estimate
+    cost_by_batch: Estimate
 
 
 @dataclass
 class Plan:
-    """What a run would do for all sources. Costs are US dollars; `history` says whether this home's past was used.
-
-    `remaking` is for the summaries and vectors of the knowledge base, if the run makes them anew.
-    """
+    """What a run would do. `history` says whether the estimates are this home's own ratios."""
 
     sources: list[SourcePlan]
     history: bool
     known_price: bool
-    calls: Range
-    input_tokens: Range
-    output_tokens: Range
-    extraction: Range
-    extraction_by_batch: Range
-    summaries: Range
-    embeddings: Range
-    remaking: Remaking | None = None
+    steps: dict[str, Step]
 
     @property
-    def total(self) -> Range:
+    def total(self) -> Estimate:
         """Cost of the run in real time."""
-        return self.extraction.plus(self._after_extraction)
+        return _sum([step.cost for step in self.steps.values()])
 
     @property
-    def total_by_batch(self) -> Range:
+    def total_by_batch(self) -> Estimate:
         """Cost of the run with extraction by the provider's Batch API."""
-        return self.extraction_by_batch.plus(self._after_extraction)
-
-    @property
-    def _after_extraction(self) -> Range:
-        after = self.summaries.plus(self.embeddings)
-        return after.plus(self.remaking.summaries).plus(self.remaking.embeddings) if self.remaking else after
+        return _sum([step.cost_by_batch for step in self.steps.values()])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as dictionaries and numbers that `json.dumps` takes; a range is a list of two."""
-        return asdict(self) | {"total": self.total, "total_by_batch": self.total_by_batch}
+        """Return dictionaries and numbers that `json.dumps` takes."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, Estimate):
+                return value._asdict()
+            return {name: plain(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+        return {name: plain(one) for name, one in asdict(self).items()} | {
+            "total": plain(self.total),
+            "total_by_batch": plain(self.total_by_batch),
+        }
 
 
-class ExtractionRehearsal(Rehearsal):
-    """Counts the tokens of what it would have to buy, a number a question."""
+class DryRunModel:
+    """Answers from the response store, and counts the tokens of the questions that are not stored, each once.
 
-    def __init__(self, identity: str, store: ResponseStore, count_tokens: CountTokens) -> None:
-        super().__init__(identity, store)
+    A missing answer is `placeholder`, or TransientProviderError without one. Tokens of questions that continue a
+    conversation, or contain a placeholder, are in `later`, those of all others in `first`.
+    """
+
+    awaited: frozenset[str] = frozenset()
+
+    def __init__(self, identity: str, store: ResponseStore, count_tokens: CountTokens, placeholder: str = "") -> None:
+        self.identity = identity
+        self.usage = Usage()
+        self.first: list[int] = []
+        self.later: list[int] = []
+        self._store = store
         self._count_tokens = count_tokens
-        self.first_rounds: list[int] = []
-        self.later_rounds: list[int] = []
+        self._placeholder = placeholder
+        self._asked: set[str] = set()
 
-    def missing(self, request: ChatRequest) -> ChatResponse:
-        """Raise TransientProviderError, which the row of the chunk then shows."""
-        tokens = question_tokens(request, self._count_tokens)
-        first = all(message.role != "assistant" for message in request.messages)
-        (self.first_rounds if first else self.later_rounds).append(tokens)
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Return the stored answer or the placeholder."""
+        key = response_key(self.identity, request)
+        if stored := self._store.get_many([key]).get(key):
+            return stored
+        if key not in self._asked:
+            self._asked.add(key)
+            follows = any(one.role == "assistant" or _PLACEHOLDER in one.content for one in request.messages)
+            (self.later if follows else self.first).append(question_tokens(request, self._count_tokens))
+        if self._placeholder:
+            return ChatResponse(self._placeholder)
         raise TransientProviderError(_NOT_STORED)
 
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["DryRunModel"]:
+        """Open the model, as a function that builds opens one."""
+        yield self
 
-def compare(previous: pa.Table | None, current: pa.Table) -> Documents:
+
+def make_plan(
+    settings: Settings, names: Sequence[str] | None = (), *, backfill: bool = False, knowledge_base: bool = False
+) -> Plan:
+    """Return what a run, or a backfill, of some sources or of all would do and cost; no model is asked.
+
+    Args:
+        settings: Settings of the run.
+        names: Sources; all when empty, none when None.
+        backfill: Make outdated rows of these sources again.
+        knowledge_base: Make outdated summaries and vectors of the knowledge base again.
+
+    Raises:
+        EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
+        SourceError: there is no such source.
+        StoreError: the home is damaged.
+    """
+    home, counts = Home(settings.home), load_tokenizer(settings.chunking.encoding).counts
+    sources = chosen_sources(settings, names) if names is not None else []
+    with ResponseStore(home.responses) as store, overlay(home) as copy:
+        recipes = Recipes.of(settings.model_copy(update={"home": copy.root}))
+        extracting = DryRunModel(chat_identity(settings.llm.of("extract")), store, counts)
+        plans = [_plan_source(source, recipes, extracting, backfill=backfill) for source in sources]
+        accept_pending(recipes.settings)
+        unknown = bool(extracting.first or extracting.later)
+        ratios = _ratios(home, sources, recipes, extracting)
+        steps = {"extraction": _extraction(extracting, ratios, settings)}
+        if unknown:
+            steps |= _after_extraction(steps["extraction"], ratios, settings)
+        if knowledge_base or not unknown:
+            steps = _merged_with(steps, _merge(recipes, store, home, ratios, backfill=knowledge_base))
+    prices = _price(settings, "extract"), _price(settings, "summarise"), _embedding_price(settings)
+    return Plan(plans, ratios.known, all(price.known for price in prices), steps)
+
+
+def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
     """Compare two versions of RAW_DOCUMENTS by path and content."""
     before = _contents(previous) if previous is not None else {}
     after = _contents(current)
     common = before.keys() & after.keys()
-    return Documents(
+    return DocumentChanges(
         added=len(after.keys() - common),
         changed=sum(before[path] != after[path] for path in common),
         removed=len(before.keys() - common),
@@ -137,77 +206,122 @@ def _contents(documents: pa.Table) -> dict[str, str]:
     return dict(zip(documents["path"].to_pylist(), documents["content_hash"].to_pylist(), strict=True))
 
 
-async def rehearse(
-    source: str,
-    documents: Documents,
-    chunks: pa.Table,
-    model: ExtractionRehearsal,
-    prompts: Prompts,
-    settings: Settings,
-    fingerprint: str,
-    previous: pa.Table | None,
-    count_tokens: Callable[[str], int],
-    *,
-    keep_drifted: bool,
-) -> SourcePlan:
-    """Run the extraction of one source's chunks (CHUNKS) against the response store and say what it would buy."""
-    llm = settings.llm.of("extract")
-    asked = len(model.first_rounds)
-    rows = await extract(
-        source,
-        chunks,
-        model,
-        prompts,
-        settings.extraction,
-        fingerprint,
-        1,
-        previous,
-        count_tokens=count_tokens,
-        longer_outputs=llm.longer_outputs,
-        retry_failed=llm.retry_failed,
-        keep_drifted=keep_drifted,
-    )
-    unanswered = rows.filter(pc.equal(rows["status"], "failed"))["error"].to_pylist()
-    new = unanswered.count(_NOT_STORED)
-    return SourcePlan(
-        source,
-        documents,
-        chunks_new=new,
-        chunks_stored=rows.num_rows - len(unanswered),
-        chunks_failed=len(unanswered) - new,
-        question_tokens=sum(model.first_rounds[asked:]),
-    )
+def _plan_source(source: Source, recipes: Recipes, model: DryRunModel, *, backfill: bool) -> SourcePlan:
+    """Ingest one source of the overlay, and accept it if few enough chunks are unknown."""
+    name, plan = source.name, SourcePlan(source.name)
+    tables = SourceTables(Home(recipes.settings.home), candidate=backfill)
+    known, asked = tables.current("raw_documents", name), len(model.first)
+    try:
+        if why_ingest(source, tables, recipes) is not None:
+            before = tables.read("raw_documents", name, known.version) if known else None
+            plan.documents = compare(before, read_source(source, tables, recipes).rows)
+            chunk_source(name, tables, recipes)
+            extract_source(name, tables, recipes, model.open)
+            parse_and_accept(name, tables, recipes)
+    except SourceError as error:
+        plan.problem = str(error)
+    if (version := tables.current("extractions", name)) and not plan.problem:
+        status = tables.read("extractions", name, version.version, ["status", "error"]).to_pylist()
+        failed = [row["error"] for row in status if row["status"] == "failed"]
+        plan.chunks_new = len(model.first) - asked
+        plan.chunks_failed = len(failed) - failed.count(_NOT_STORED)
+        # Another source may have been asked about the same chunk before.
+        plan.chunks_stored = len(status) - plan.chunks_failed - plan.chunks_new
+        plan.question_tokens = sum(model.first[asked:])
+    return plan
 
 
-def estimate(sources: list[SourcePlan], later_rounds: Sequence[int], past: Past, settings: Settings) -> Plan:
-    """Add up the sources and put a price on it.
+def _ratios(home: Home, sources: Sequence[Source], recipes: Recipes, asked: DryRunModel) -> CallRatios:
+    tables, chunks, rows = SourceTables(home), [CHUNKS.empty_table()], [EXTRACTIONS.empty_table()]
+    for source in sources if asked.first else ():
+        versions = tables.current_versions(source.name)
+        if {"chunks", "extractions"} <= versions.keys():
+            chunks.append(tables.read("chunks", source.name, versions["chunks"].version))
+            rows.append(tables.read("extractions", source.name, versions["extractions"].version))
+    bought, held = Ledger(home.ledger).by_purpose(), pa.concat_tables(chunks, promote_options="default")
+    own = own_ratios(held, pa.concat_tables(rows, promote_options="default"), bought, recipes, len(asked.first))
+    return own or default_ratios(recipes, len(asked.first), sum(asked.first))
 
-    Args:
-        sources: what each source's rehearsal found.
-        later_rounds: tokens of questions after the first whose answers are not stored though the first's is.
-        past: what this home, or any home, makes of a question.
-        settings: models and prices.
-    """
-    llm = settings.llm.of("extract")
-    price = price_of(llm.provider, llm.model, llm.prices)
-    embedding = price_of(settings.embedding.provider, settings.embedding.model, settings.embedding.prices)
-    new = sum(source.chunks_new for source in sources)
-    questions = sum(source.question_tokens for source in sources)
-    later = sum(later_rounds)
-    calls = past.calls_a_chunk.times(new).plus(Range(len(later_rounds), len(later_rounds)))
-    input_tokens = past.input_a_question_token.times(questions).plus(Range(later, later))
-    output_tokens = past.output_a_question_token.times(questions + later)
-    extraction = Range(*(price.of(input_tokens[end], output_tokens[end]) for end in (0, 1)))
-    embedded = past.embedded_a_chunk.times(new)
-    return Plan(
-        sources=sources,
-        history=past.known,
-        known_price=price.known and embedding.known,
-        calls=calls,
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        extraction=extraction,
-        extraction_by_batch=extraction.times(BATCH_SHARE),
-        summaries=Range(*(extraction[end] * past.summary_share[end] for end in (0, 1))),
-        embeddings=Range(*(embedding.of(embedded[end], 0) for end in (0, 1))),
-    )
+
+def _extraction(asked: DryRunModel, ratios: CallRatios, settings: Settings) -> Step:
+    first, later = sum(asked.first), sum(asked.later)
+    calls = ratios.calls.times(len(asked.first)).plus(Estimate.exactly(len(asked.later)))
+    inputs = ratios.input.times(first).plus(Estimate.exactly(later))
+    outputs = ratios.output.times(first + later)
+    cost = _cost(_price(settings, "extract"), inputs, outputs)
+    return Step(calls, inputs, outputs, cost, cost.times(BATCH_SHARE))
+
+
+def _after_extraction(extraction: Step, ratios: CallRatios, settings: Settings) -> dict[str, Step]:
+    """Estimate summaries and vectors that follow from answers that are not known."""
+    assert extraction.output_tokens is not None
+    summaries, tokens = extraction.cost.times(ratios.summaries), extraction.output_tokens.times(ratios.embedded)
+    embeddings = _cost(_embedding_price(settings), tokens, Estimate.exactly(0))
+    return {
+        "summaries": Step(None, None, None, summaries, summaries),
+        "embeddings": Step(None, tokens, None, embeddings, embeddings),
+    }
+
+
+def _merge(
+    recipes: Recipes, store: ResponseStore, home: Home, ratios: CallRatios, *, backfill: bool
+) -> dict[str, Step]:
+    """Merge in the overlay, and count the summaries and vectors that are not stored."""
+    if next_publication(recipes, backfill=backfill) is None:
+        return {}
+    settings, counts = recipes.settings, load_tokenizer(recipes.settings.chunking.encoding).counts
+    limit = settings.merging.summary_max_tokens
+    placeholder = _PLACEHOLDER + " word" * limit
+    model = DryRunModel(chat_identity(settings.llm.of("summarise")), store, counts, placeholder)
+    generation = merge_sources(recipes, model.open, backfill=backfill).generation
+    first, later = len(model.first), len(model.later)
+    calls = Estimate(first + later, first, first + later)
+    # How long the summaries are of which others are made is not known.
+    inputs = Estimate.exactly(sum(model.first)).plus(ratios.summary_length.times(sum(model.later)))
+    outputs = calls.times(ratios.summary_length.times(limit))
+    cost = _cost(_price(settings, "summarise"), inputs, outputs)
+    with VectorStore(home.vectors) as vectors:
+        newest = latest_snapshot(home)
+        published = Generation(home, newest.snapshot_id) if newest else None
+        texts = texts_to_embed(generation, published, vectors)
+    made = [text for one in texts for text in one if _PLACEHOLDER not in text]
+    names = [text.split(_PLACEHOLDER)[0] for one in texts for text in one if _PLACEHOLDER in text]
+    most = settings.embedding.max_input_tokens
+    known = Estimate.exactly(sum(min(tokens, most) for tokens in counts([*made, *names])))
+    tokens = known.plus(ratios.summary_length.times(limit * len(names)))
+    requests = Estimate.exactly(sum(1 for one in texts for _ in batches(one, settings.embedding)))
+    embeddings = _cost(_embedding_price(settings), tokens, Estimate.exactly(0))
+    return {
+        "summaries": Step(calls, inputs, outputs, cost, cost),
+        "embeddings": Step(requests, tokens, None, embeddings, embeddings),
+    }
+
+
+def _merged_with(steps: dict[str, Step], more: dict[str, Step]) -> dict[str, Step]:
+    """Return all steps; the costs of steps in both are added up, and their calls and tokens are unknown."""
+    both = {
+        name: Step(None, None, None, one.cost.plus(more[name].cost), one.cost_by_batch.plus(more[name].cost_by_batch))
+        for name, one in steps.items()
+        if name in more
+    }
+    return steps | more | both
+
+
+def _cost(price: Price, inputs: Estimate, outputs: Estimate) -> Estimate:
+    return Estimate(*(price.of(taken, given) for taken, given in zip(inputs, outputs, strict=True)))
+
+
+def _price(settings: Settings, role: Role) -> Price:
+    llm = settings.llm.of(role)
+    return price_of(llm.provider, llm.model, llm.prices)
+
+
+def _embedding_price(settings: Settings) -> Price:
+    return price_of(settings.embedding.provider, settings.embedding.model, settings.embedding.prices)
+
+
+def _sum(values: Sequence[Estimate]) -> Estimate:
+    total = Estimate.exactly(0)
+    for value in values:
+        total = total.plus(value)
+    return total

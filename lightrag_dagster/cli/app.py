@@ -251,12 +251,13 @@ def cache_stats() -> None:
 
 @cache_app.command("prune")
 def cache_prune(
+    unused_for: Annotated[str, typer.Option(help="Remove those that were not used for this many days.")] = "90d",
     dry_run: Annotated[bool, typer.Option(help="Only say how much would be removed.")] = False,
 ) -> None:
-    """Remove answers and vectors that neither today's settings nor a kept snapshot need."""
+    """Remove responses and vectors that were not used for a long time; they are paid for again if needed."""
     from lightrag_dagster.cli.cache import run_prune
 
-    run_prune(_console(), dry_run=dry_run)
+    run_prune(_console(), unused_for, dry_run=dry_run)
 
 
 batch_app = typer.Typer(help="Batches at the language model's provider.", no_args_is_help=True)

@@ -1,16 +1,16 @@
-"""`cache stats` and `cache prune`: what was paid for, and what of it is of no use any more."""
+"""`cache stats` and `cache prune`: the stores of paid responses and vectors."""
+
+import re
 
 from rich.console import Console
 from rich.table import Table
 
-from lightrag_dagster.build.pruning import prune
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.vectors import VectorStore
 
-_LOCK_SECONDS = 5.0
 _MEGABYTE = 1_000_000
 
 
@@ -30,18 +30,26 @@ def show_stats(console: Console) -> None:
             f"{totals.output_tokens:,}",
             f"${totals.cost_usd:.4f}",
         )
-        table.add_row("vectors", f"{len(vectors.keys()):,}", f"{vectors.size / _MEGABYTE:.1f}", "", "", "")
+        table.add_row("vectors", f"{vectors.count():,}", f"{vectors.size / _MEGABYTE:.1f}", "", "", "")
     console.print(table)
 
 
-def run_prune(console: Console, *, dry_run: bool) -> None:
-    """Remove what no build asks for any more, and say how much that was; raises as `prune`."""
-    settings = load_settings()
-    home = Home(settings.home)
-    with building(home, _LOCK_SECONDS):
-        pruned = prune(settings, dry_run=dry_run)
+def run_prune(console: Console, unused_for: str, *, dry_run: bool) -> None:
+    """Remove the responses and vectors that were not used for a time such as `90d`, and print how many.
+
+    Raises:
+        SettingsError: the time is not a number of days.
+        StoreError: a store is damaged, or the disk refuses.
+    """
+    found = re.fullmatch(r"(\d+)d?", unused_for)
+    if found is None:
+        raise SettingsError(f"--unused-for takes a number of days such as 90d, not {unused_for!r}")
+    days, home = int(found[1]), Home(load_settings().home)
+    counts = []
+    with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
+        for name, store in (("responses", responses), ("vectors", vectors)):
+            before = store.count()
+            removed = store.count(unused_for=days) if dry_run else store.prune(days)
+            counts.append(f"{removed:,} of {before:,} {name}")
     verb = "would be removed" if dry_run else "removed"
-    console.print(
-        f"{verb}: {pruned.responses} of {pruned.responses_before} responses, {pruned.vectors} of "
-        f"{pruned.vectors_before} vectors"
-    )
+    console.print(f"{verb}: {', '.join(counts)} (not used for {days} days)")

@@ -3,83 +3,93 @@
 import json
 from collections.abc import Sequence
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from lightrag_dagster.build.inheritance import drifted_parts
-from lightrag_dagster.build.past import Range
-from lightrag_dagster.build.plan import Plan
-from lightrag_dagster.build.planning import make_plan
-from lightrag_dagster.build.versions import Versions
+from lightrag_dagster.build.estimates import Estimate
+from lightrag_dagster.build.generation import outdated
+from lightrag_dagster.build.plan import Plan, SourcePlan, Step, make_plan
+from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.settings import load_settings
 
 
 def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json: bool) -> None:
     """Print what a run, or a backfill, of some sources or of all would do; raises as `make_plan`."""
     settings = load_settings()
-    plan = make_plan(settings, names, backfill=backfill, knowledge_base=backfill and not names)
+    knowledge_base = backfill and not names
+    plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base)
     if as_json:
         console.print_json(json.dumps(plan.to_dict()))
         return
     print_plan(console, plan)
-    if plan.remaking is None and (parts := drifted_parts(Versions.of(settings))):
-        console.print(f"{' and '.join(parts).capitalize()} have drifted and stay; `plan --backfill` shows their price.")
+    if not knowledge_base and (parts := outdated(Recipes.of(settings)).parts):
+        console.print(
+            f"{' and '.join(parts).capitalize()} are outdated and stay; `plan --backfill` shows their price.",
+            soft_wrap=True,
+        )
 
 
 def print_plan(console: Console, plan: Plan) -> None:
     """Print a plan as two tables: what each source needs, and what all of it costs."""
-    table = Table("source", "documents", "chunks to ask about", "answered already", "failed", "input tokens")
+    if plan.sources:
+        console.print(_sources(plan.sources))
+    console.print(_costs(plan))
+    if plan.total.high > plan.total.low:
+        ranges = [f"{dollars(one.low)} and {dollars(one.high)}" for one in (plan.total, plan.total_by_batch)]
+        console.print(f"The price should be between {ranges[0]}, by batch between {ranges[1]}.", soft_wrap=True)
+        basis = "what this home has asked before" if plan.history else "extractions of other texts"
+        console.print(f"First questions are counted; the rest is estimated from {basis}.", soft_wrap=True)
+    if not plan.known_price:
+        console.print(
+            "A model's price is not known and counts as nothing: set llm.prices or embedding.prices.", soft_wrap=True
+        )
     for one in plan.sources:
-        found = one.documents
-        changes = f"{found.added} added, {found.changed} changed, {found.removed} removed"
+        if one.problem:
+            console.print(f"{one.source} would fail: {one.problem}", soft_wrap=True)
+
+
+def dollars(value: float) -> str:
+    """Return US dollars in words."""
+    return f"${value:,.4f}" if value < 100 else f"${value:,.0f}"
+
+
+def number(value: float) -> str:
+    """Return a whole number in words, large ones in millions."""
+    return f"{value:,.0f}" if value < 10_000_000 else f"{value / 1_000_000:,.0f} M"
+
+
+def _table(*numbers: str, text: Sequence[str]) -> Table:
+    """Return a table that fits into 80 columns: the first column may be folded, numbers never."""
+    table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
+    for index, name in enumerate(text):
+        table.add_column(name, overflow="fold", no_wrap=index > 0)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _sources(plans: Sequence[SourcePlan]) -> Table:
+    table = _table("to ask", "answered", "failed", "input tokens", text=("source", "documents"))
+    for one in plans:
+        changes = {name: count for name, count in vars(one.documents).items() if count}
         table.add_row(
             one.source,
-            changes,
-            str(one.chunks_new),
-            str(one.chunks_stored),
-            str(one.chunks_failed),
-            f"{one.question_tokens:,}",
+            "\n".join(f"{number(count)} {name}" for name, count in changes.items()) or "unchanged",
+            *map(number, (one.chunks_new, one.chunks_stored, one.chunks_failed, one.question_tokens)),
         )
-    costs = Table("", "calls", "input tokens", "output tokens", "real time", "by batch")
-    if plan.sources:
-        console.print(table)
-        costs.add_row(
-            "extraction",
-            number(plan.calls),
-            number(plan.input_tokens),
-            number(plan.output_tokens),
-            dollars(plan.extraction),
-            dollars(plan.extraction_by_batch),
-        )
-        costs.add_row("summaries", "", "", "", *[dollars(plan.summaries)] * 2)
-        costs.add_row("embeddings", "", "", "", *[dollars(plan.embeddings)] * 2)
-    if anew := plan.remaking:
-        costs.add_row(
-            "summaries anew",
-            number(anew.summary_calls),
-            number(anew.summary_input_tokens),
-            number(anew.summary_output_tokens),
-            *[dollars(anew.summaries)] * 2,
-        )
-        tokens = number(anew.embedding_tokens)
-        costs.add_row("vectors anew", number(anew.embedding_calls), tokens, "", *[dollars(anew.embeddings)] * 2)
-    costs.add_row("all", "", "", "", dollars(plan.total), dollars(plan.total_by_batch), style="bold")
-    console.print(costs)
-    basis = "what this home has asked before" if plan.history else "a wide guess, since this home has no past yet"
-    if plan.sources:
-        console.print(f"First questions are counted; what follows from the answers is {basis}.")
-    if plan.remaking and plan.remaking.summary_calls.high:
-        console.print("Summaries that are made anew are counted; how long they will be is not known.")
-    if not plan.known_price:
-        console.print("A model's price is not known and counts as nothing: set llm.prices or embedding.prices.")
+    return table
 
 
-def number(value: Range) -> str:
-    """Return a range of whole numbers in words."""
-    low, high = round(value.low), round(value.high)
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+def _costs(plan: Plan) -> Table:
+    table = _table("calls", "input tokens", "output tokens", "real time", "by batch", text=("",))
+    for name, step in plan.steps.items():
+        table.add_row(name, *_numbers(step), dollars(step.cost.expected), dollars(step.cost_by_batch.expected))
+    total = dollars(plan.total.expected), dollars(plan.total_by_batch.expected)
+    table.add_row("all", "", "", "", *total, style="bold")
+    return table
 
 
-def dollars(value: Range) -> str:
-    """Return a range of US dollars in words."""
-    return f"${value.high:.4f}" if value.low == value.high else f"${value.low:.4f}–{value.high:.4f}"
+def _numbers(step: Step) -> list[str]:
+    values: list[Estimate | None] = [step.calls, step.input_tokens, step.output_tokens]
+    return [number(value.expected) if value else "" for value in values]

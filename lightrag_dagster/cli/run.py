@@ -6,7 +6,8 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.cli.progress import Display, display
+from lightrag_dagster.cli.progress import display
+from lightrag_dagster.core.progress import Display
 from lightrag_dagster.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
@@ -15,7 +16,7 @@ from lightrag_dagster.storage.home import Home
 def run_pipeline(
     console: Console, sources: Sequence[str], overrides: Mapping[str, Mapping[str, object]], *, wait: bool
 ) -> int:
-    """Run the pipeline, say what happened, and return the exit code: 0, or 1 when a source failed.
+    """Run the pipeline, say what happened, and return the exit code: 0, or 1 when a source failed or is not accepted.
 
     `overrides` are settings for this run alone, by section; `wait` is whether to stay until batches are done.
     """
@@ -37,26 +38,32 @@ def run_pipeline(
 
 
 def print_outcome(console: Console, outcome: Outcome) -> int:
-    """Say what happened and return the exit code: 0, or 1 when a source failed."""
-    for source, reason in outcome.failed.items():
-        console.print(f"{source} failed", style="red", end="")
-        console.print(f": {reason}")
+    """Say what happened and return the exit code: 0, or 1 when a source failed or is not accepted."""
+    for state, reasons in (("failed", outcome.failed), ("is not accepted", outcome.rejected)):
+        for source, reason in reasons.items():
+            console.print(f"{source} {state}", style="red", end="")
+            console.print(f": {reason}", soft_wrap=True)
     if outcome.waiting:
         console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.")
-        console.print("`batch list` shows them; a later `run`, or Dagster's sensor `batches`, goes on with them.")
+        console.print("`batch list` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")
+    for note in outcome.notes:
+        console.print(note, soft_wrap=True)
     if outcome.published is not None:
         console.print(f"Published {outcome.published.snapshot_id}.")
     elif outcome.manifest is not None:
         console.print(f"Nothing changed; {outcome.manifest.snapshot_id} stays published.")
-    if outcome.drifted:
+    elif not outcome.waiting:
+        console.print("Nothing is published: no source has an accepted version yet.")
+    if outcome.outdated or outcome.outdated_parts:
+        rows = [f"{count:,} rows of {source}" for source, count in outcome.outdated.items()]
         console.print(
-            f"Made with other prompts, models or settings, and left so: {', '.join(outcome.drifted)}; "
-            "`lightrag-dagster backfill` shows what making them anew would cost.",
+            f"Outdated (made by other prompts, models or settings), kept: {', '.join(rows + outcome.outdated_parts)}"
+            "; `lightrag-dagster backfill` shows what making them again would cost.",
             soft_wrap=True,
         )
     if outcome.cost_usd:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
-    return 1 if outcome.failed else 0
+    return 1 if outcome.failed or outcome.rejected else 0
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:

@@ -1,21 +1,16 @@
-"""`status`: what is published, and what of each source is pending or failed."""
+"""`status`: what is published, and what of each source is pending, rejected or outdated."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.table import Table
 
-from lightrag_dagster.build.inheritance import drifted_parts
-from lightrag_dagster.build.states import SourceState, backfill_plan, source_states
-from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.cli.plan import dollars, number
+from lightrag_dagster.build.pending import Pending, pending
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot, held_snapshot
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.snapshots import held_snapshot
 
 
 def show_status(console: Console) -> None:
@@ -26,8 +21,8 @@ def show_status(console: Console) -> None:
         StoreError: the home is damaged.
     """
     settings = load_settings()
-    home = Home(settings.home)
-    manifest = current_snapshot(home)
+    home, states = Home(settings.home), pending(settings)
+    manifest = states.manifest
     if manifest is None:
         console.print(f"Nothing is published in {home.root} yet; run `lightrag-dagster run`.")
     else:
@@ -41,12 +36,33 @@ def show_status(console: Console) -> None:
         )
     _print_cost(console, Ledger(home.ledger))
     _print_batches(console, home)
-    table = Table("source", "state", "documents", "failed chunks", "drifted")
-    tables, states = SourceTables(home), source_states(settings)
-    for one in states:
-        table.add_row(one.source, one.state, *_counts(tables, one.source), ", ".join(one.drifted))
+    table = Table("source", "state", "documents", "chunks", "outdated rows")
+    for name, state in states.sources.items():
+        shown = "not accepted" if state.rejected else str(state)
+        outdated = ", ".join(f"{rows} {of}" for of, rows in state.outdated.items())
+        table.add_row(name, shown, _counts(state.documents), _counts(state.chunks), outdated)
     console.print(table)
-    _print_drift(console, settings, states)
+    _print_problems(console, states)
+
+
+def _print_problems(console: Console, states: Pending) -> None:
+    for name, state in states.sources.items():
+        if state.rejected:
+            console.print(f"{name} is not accepted: {state.rejected}", soft_wrap=True)
+        if state.backfill and True not in state.waiting:
+            console.print(
+                f"A backfill of {name} is not finished: {state.backfill}; "
+                f"`lightrag-dagster backfill --source {name}` resumes it.",
+                soft_wrap=True,
+            )
+    if states.outdated:
+        console.print(f"Of the knowledge base are outdated: {' and '.join(states.outdated)}.")
+    if states.outdated or any(state.outdated for state in states.sources.values()):
+        console.print(
+            "What is outdated was made by other prompts, models or settings and stays until "
+            "`lightrag-dagster backfill`, which shows the price first.",
+            soft_wrap=True,
+        )
 
 
 def _print_cost(console: Console, ledger: Ledger) -> None:
@@ -56,21 +72,6 @@ def _print_cost(console: Console, ledger: Ledger) -> None:
         console.print(f"Spent: ${ever:.4f} so far, ${ledger.spent(run):.4f} of it by the last run that asked a model.")
 
 
-def _print_drift(console: Console, settings: Settings, states: Sequence[SourceState]) -> None:
-    plan = backfill_plan(settings, states)
-    if plan is None:
-        return
-    if parts := drifted_parts(Versions.of(settings)):
-        console.print(f"Of the knowledge base have drifted: {' and '.join(parts)}.")
-    work = f"ask about {sum(source.chunks_new for source in plan.sources)} chunks"
-    if anew := plan.remaking:
-        work += f", make {number(anew.summary_calls)} summaries, embed {number(anew.embedding_tokens)} tokens"
-    console.print(
-        "What has drifted was made with other prompts, models or settings. `lightrag-dagster backfill --all` would "
-        f"{work}, for {dollars(plan.total)}."
-    )
-
-
 def _print_batches(console: Console, home: Home) -> None:
     if not home.batches.exists():
         return
@@ -78,15 +79,9 @@ def _print_batches(console: Console, home: Home) -> None:
         batches = ledger.batches(*OPEN)
     if batches:
         done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
-        counted = f"{len(batches)} under way, {done} of {requests} requests done when somebody last looked"
+        counted = f"{len(batches)} under way, {done} of {requests} requests done at the last look"
         console.print(f"Batches: {counted}; see `lightrag-dagster batch list`.")
 
 
-def _counts(tables: SourceTables, source: str) -> tuple[str, str]:
-    documents, failed = "", ""
-    if tables.current("raw_documents", source):
-        status = Counter(tables.read("raw_documents", source, columns=["status"])["status"].to_pylist())
-        documents = ", ".join(f"{count} {name}" for name, count in sorted(status.items()))
-    if tables.current("extractions", source):
-        failed = str(tables.read("extractions", source, columns=["status"])["status"].to_pylist().count("failed"))
-    return documents, failed
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{rows} {status}" for status, rows in counts.items())

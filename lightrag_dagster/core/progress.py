@@ -3,12 +3,29 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Protocol
 
 Listener = Callable[[str, int, int], None]
 NoteListener = Callable[[str], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("progress_listener", default=None)
 _note_listener: ContextVar[NoteListener | None] = ContextVar("progress_note_listener", default=None)
+
+
+class Display(Protocol):
+    """Shows the steps of a run as they begin and end; what a step counts comes by `report`."""
+
+    def run(self, name: str) -> None:
+        """Say which run the following steps belong to."""
+        ...
+
+    def start(self, step: str) -> None:
+        """Show a step as running."""
+        ...
+
+    def finish(self) -> None:
+        """Show the running step as done."""
+        ...
 
 
 def report(stage: str, done: int, total: int) -> None:

@@ -1,6 +1,6 @@
 """The vector tables of a generation: embed what changed, keep the rest."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import duckdb
 import numpy as np
@@ -13,24 +13,24 @@ from lightrag_dagster.core.protocols import Embedder, Vectors
 from lightrag_dagster.indexes.embedding_batches import batches
 from lightrag_dagster.indexes.lance import sync_vectors
 from lightrag_dagster.indexes.views import create_views
-from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import EmbeddingSettings
+from lightrag_dagster.stages.merging.database import run
 from lightrag_dagster.storage import files, generations, manifest
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable
+from lightrag_dagster.storage.vectors import VectorStore
 
-# What is embedded, over the views of a generation: id, text, and the fingerprint of text and embedder.
+# Id, embedded text, and the fingerprint of text and embedder of each row, over the views of a generation.
 _ROWS = {
     "chunk_vectors": """
         SELECT chunk_id AS id, any_value(content) AS text,
             left(sha256(getvariable('identity') || chr(10) || any_value(content)), 32) AS embedding_fingerprint
         FROM chunks GROUP BY chunk_id""",
     "entity_vectors": """
-        SELECT entity_id AS id, name || chr(10) || description AS text, embedding_fingerprint FROM entities""",
+        SELECT entity_id AS id, entity_text(name, description) AS text, embedding_fingerprint FROM entities""",
     "relation_vectors": """
-        SELECT relation_id AS id, keywords || chr(9) || src || chr(10) || tgt || chr(10) || description AS text,
-            embedding_fingerprint
+        SELECT relation_id AS id, relation_text(keywords, src, tgt, description) AS text, embedding_fingerprint
         FROM relations""",
 }
 
@@ -62,6 +62,7 @@ async def build_vectors(
     if name not in record.tables:
         with duckdb.connect() as connection:
             create_views(connection, generation)
+            run(connection, "embedded_text")
             connection.execute("SET VARIABLE identity = $1", [embedder.identity])
             wanted = connection.sql(f"SELECT id, embedding_fingerprint FROM ({_ROWS[name]})").to_arrow_table()
 
@@ -128,38 +129,34 @@ async def embed_changed(
     return await sync_vectors(home, table, wanted, vectors_of, tag, embedder.dimensions)
 
 
-def missing_texts(connection: duckdb.DuckDBPyConnection, embedder: str, known: Iterable[str]) -> list[list[str]]:
-    """Return for each of VECTOR_TABLES the distinct texts that are embedded for it, but those whose keys are known.
+def texts_to_embed(generation: Generation, published: Generation | None, store: VectorStore) -> list[list[str]]:
+    """Return for each of VECTOR_TABLES the texts of a generation that would have to be embedded.
 
     Args:
-        connection: has views or tables `chunks`, `entities` and `relations`.
-        embedder: identity of the embedder of the chunks; that of the others is in their fingerprints.
-        known: keys in the vector store.
+        generation: A merged generation.
+        published: The generation whose vector tables are up to date, if there is one.
+        store: The vector store.
+
+    Raises:
+        StoreError: a table or the store is damaged.
     """
-    connection.execute("SET VARIABLE identity = $1", [embedder])
-    connection.register("known", pa.table({"embedding_fingerprint": pa.array(known, pa.string())}))
-    statement = """
-        SELECT any_value(text) FROM ({}) ANTI JOIN known USING (embedding_fingerprint)
-        GROUP BY embedding_fingerprint ORDER BY embedding_fingerprint"""
-    return [[text for (text,) in connection.execute(statement.format(rows)).fetchall()] for rows in _ROWS.values()]
+    texts, known = _texts_by_fingerprint(generation), set[str]()
+    if published is not None:
+        known = set().union(*_texts_by_fingerprint(published))
+    known |= store.known(set().union(*texts) - known)
+    return [[text for fingerprint, text in one.items() if fingerprint not in known] for one in texts]
 
 
-def embedded_fingerprints(generation: Generation, embedder: str) -> set[str]:
-    """Return under which keys the vector store keeps what a generation embeds, as far as its tables are made.
-
-    `embedder` is the identity of the one of a generation that does not say; raises StoreError.
-    """
-    if not all(generation.has(table) for table in MERGED_TABLES):
-        return set()
-    if recipe := generation.inputs().recipe:
-        embedder = recipe.embedder.identity
-    elif generation.has(generations.VECTORS):
-        embedder = generation.read_record(generations.VECTORS, manifest.Vectors).identity
+def _texts_by_fingerprint(generation: Generation) -> list[dict[str, str]]:
+    """Return for each vector table fingerprint → text, in order of fingerprint."""
     with duckdb.connect() as connection:
         create_views(connection, generation)
-        connection.execute("SET VARIABLE identity = $1", [embedder])
-        rows = " UNION ALL ".join(f"SELECT embedding_fingerprint FROM ({one})" for one in _ROWS.values())
-        return {key for (key,) in connection.execute(rows).fetchall()}
+        run(connection, "embedded_text")
+        connection.execute("SET VARIABLE identity = $1", [generation.inputs().embedder.identity])
+        return [
+            dict(connection.execute(f"SELECT embedding_fingerprint, text FROM ({rows}) ORDER BY 1").fetchall())
+            for rows in _ROWS.values()
+        ]
 
 
 def save_corpus_state(generation: Generation, embedder: Embedder) -> None:

@@ -1,14 +1,12 @@
-"""Which version of each source the merge reads: the last one that held together and did not fail too much."""
+"""Which version of each source the merge reads: the last one that is whole and of which not too much failed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import pyarrow.compute as pc
 
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import GenerationInputs, Record, read_record
+from lightrag_dagster.storage.manifest import Record, read_record
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 _MADE_FROM = {
@@ -28,43 +26,65 @@ class Accepted(Record):
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What was decided about the current versions of a source, and why not when not.
+    """Whether versions of a source's tables may be merged, and why not.
 
-    The shares are of documents and of extracted chunks, 0 to 1; 0 when the tables do not hold together.
+    They are `whole` when each was made from the one before it. The shares are of documents and of extracted chunks,
+    0 to 1; 0 when the tables are not whole.
     """
 
     accepted: bool
-    reason: str | None
+    tables: dict[str, str]
+    reason: str | None = None
+    whole: bool = True
     failed_documents: float = 0.0
     failed_chunks: float = 0.0
 
 
-def accept(home: Home, source: str, max_failed_share: float) -> Acceptance:
-    """Accept the current versions of a source's tables, all five together, or keep what was accepted before.
+def judge(tables: SourceTables, source: str, max_failed_share: float) -> Acceptance:
+    """Say whether the current versions of a source's five tables may be merged; no table is read.
 
-    They are accepted when each was made from the current version of the one before it, and when neither the failed
-    share of documents nor that of chunks exceeds `max_failed_share`.
+    They may when each was made from the current version of the one before it, and when neither the failed share of
+    documents nor that of chunks exceeds `max_failed_share`. Skipped documents count in neither number.
 
     Raises:
-        StoreError: a table cannot be read or the disk refuses.
+        StoreError: a record is damaged.
     """
-    tables = SourceTables(home)
-    current = {table: version for table in SOURCE_TABLES if (version := tables.current(table, source))}
+    current = tables.current_versions(source)
+    versions = {table: version.version for table, version in current.items()}
     if reason := _broken_lineage(source, current):
-        return Acceptance(accepted=False, reason=reason)
-    failed_documents = _failed_share(tables, current["raw_documents"])
-    failed_chunks = _failed_share(tables, current["extractions"])
-    for what, share in (("documents", failed_documents), ("chunks", failed_chunks)):
+        return Acceptance(accepted=False, tables=versions, reason=reason, whole=False)
+    documents, chunks = current["raw_documents"], current["extractions"]
+    shares = failed_share(documents), failed_share(chunks)
+    for what, version, share in (("documents", documents, shares[0]), ("chunks", chunks, shares[1])):
         if share > max_failed_share:
+            failed, counted = version.count("status", "failed"), _counted(version)
+            first = "".join(f"; {reason}" for reason in version.reasons)
             reason = (
-                f"{share:.1%} of the {what} of source {source!r} failed, more than the {max_failed_share:.1%} that "
-                "documents.max_failed_share allows; see the error column, mend them or raise it, and run again"
+                f"{failed:,} of {counted:,} {what} of source {source!r} failed ({share:.1%}), more than the "
+                f"{max_failed_share:.1%} that documents.max_failed_share allows{first}; mend them or raise the bound, "
+                "and run again"
             )
-            return Acceptance(False, reason, failed_documents, failed_chunks)
-    record = Accepted(source=source, tables={table: version.version for table, version in current.items()})
-    if accepted(home, source) != record:
-        files.write_text(home.accepted(source), record.model_dump_json(indent=2))
-    return Acceptance(True, None, failed_documents, failed_chunks)
+            return Acceptance(False, versions, reason, True, *shares)
+    return Acceptance(True, versions, None, True, *shares)
+
+
+def accept(home: Home, source: str, max_failed_share: float, *, candidate: bool = False) -> Acceptance:
+    """Accept the current versions of a source's tables, all five together, or keep what was accepted before.
+
+    With `candidate` it is those of a backfill, which become the current ones when they are accepted.
+
+    Raises:
+        StoreError: a record is damaged or the disk refuses.
+    """
+    tables = SourceTables(home, candidate=candidate)
+    acceptance = judge(tables, source, max_failed_share)
+    if acceptance.accepted:
+        record = Accepted(source=source, tables=acceptance.tables)
+        if candidate:
+            tables.promote(source)
+        if accepted(home, source) != record:
+            files.write_text(home.accepted(source), record.model_dump_json(indent=2))
+    return acceptance
 
 
 def accepted(home: Home, source: str) -> Accepted | None:
@@ -72,35 +92,22 @@ def accepted(home: Home, source: str) -> Accepted | None:
     return read_record(home.accepted(source), Accepted)
 
 
-def wanted_inputs(home: Home, sources: Iterable[str], fingerprint: str) -> GenerationInputs:
-    """Return what a merge of these sources reads now; raises StoreError when a record is damaged.
+def failed_share(version: TableVersion) -> float:
+    """Return the share of rows that failed, 0 to 1, among those that are not skipped."""
+    return version.count("status", "failed") / max(1, _counted(version))
 
-    Args:
-        home: the home they were ingested into.
-        sources: names of the sources that are configured.
-        fingerprint: code and settings of the merge and of everything after it.
-    """
-    records = {source: accepted(home, source) for source in sorted(sources)}
-    return GenerationInputs(
-        sources={source: record.tables for source, record in records.items() if record},
-        left_out={source: "no version of it was accepted yet" for source, record in records.items() if not record},
-        fingerprint=fingerprint,
-    )
+
+def _counted(version: TableVersion) -> int:
+    return version.rows - version.count("status", "skipped")
 
 
 def _broken_lineage(source: str, current: Mapping[str, TableVersion]) -> str | None:
     for table in SOURCE_TABLES:
         if table not in current:
             return f"source {source!r} has no {table} yet; materialise {table} for it"
+        if "status" in SOURCE_TABLES[table].names and "status" not in current[table].counts:
+            return f"{table} of source {source!r} was written by an older version of this package; run again"
     for table, parent in _MADE_FROM.items():
         if current[table].inputs.get(parent) != current[parent].version:
             return f"{table} of source {source!r} was not made from its current {parent}; materialise {table} for it"
     return None
-
-
-def _failed_share(tables: SourceTables, version: TableVersion) -> float:
-    if not version.rows:
-        return 0.0
-    status = tables.read(version.table, version.source, version.version, columns=["status"]).column("status")
-    failed: int = pc.sum(pc.equal(status, "failed")).as_py()
-    return failed / version.rows

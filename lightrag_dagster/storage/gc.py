@@ -94,8 +94,7 @@ def _retained(home: Home, retention: RetentionSettings) -> dict[str, str]:
 
 
 def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
-    """Return the table versions that are neither current, accepted, retained nor young."""
-    tables = SourceTables(home)
+    tables, candidates = SourceTables(home), SourceTables(home, candidate=True)
     used: set[Path] = set()
     for name in retained:
         for source, versions in Generation(home, name).inputs().sources.items():
@@ -105,7 +104,9 @@ def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
         for folder in (home.root / "tables" / table).glob("*"):
             source = Home.source_of(folder)
             current, record = tables.current(table, source), accepted(home, source)
-            kept = {current.version if current else None, record.tables.get(table) if record else None}
+            candidate = candidates.current(table, source)
+            kept = {one.version for one in (current, candidate) if one}
+            kept |= {record.tables.get(table, "")} if record else set()
             unused += [path for path in folder.glob("*.parquet") if path not in used and path.stem not in kept]
     youngest = time.time() - MINIMUM_AGE
     return sorted(path for path in unused if path.stat().st_mtime <= youngest)

@@ -1,9 +1,10 @@
-"""One immutable folder a generation: what the merge of the accepted tables, and every step after it, yields.
+"""One immutable folder a generation: the merge of the accepted tables and everything built from it.
 
-A generation is named by a hash of its inputs, so the same inputs are the same folder, and each finished step is a
-file in it. A run that finds the file has nothing to do; a run that was killed leaves none, and is repeated.
+A generation is named by a hash of its inputs and merged tables, so the same content is the same folder. The merge
+writes a scratch folder that is renamed when it is complete; each later step that is finished is a file in it. A run
+that finds the file has nothing to do; a run that was killed leaves none, and the next one repeats the step.
 
-generation.json                       what the merge read (GenerationInputs)
+generation.json                       what the merge read and made (GenerationRecord)
 <merged table>.parquet                entities, relations, entity_evidence, relation_evidence
 vectors.json, corpus_state.npy        the vector tables, and what their embedder knows of the corpus
 graph.kuzu, graph.json, adjacency/    the graph, its counts, and the arrays that queries use
@@ -12,9 +13,12 @@ manifest.json                         written when it is published
 """
 
 import shutil
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,10 +28,10 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SORT_KEYS, SOURCE_TABLES
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import GenerationInputs, Pointer, R, Record, read_record
+from lightrag_dagster.storage.manifest import GenerationInputs, GenerationRecord, Pointer, R, Record, read_record
 from lightrag_dagster.storage.tables import SourceTables
 
-INPUTS = "generation.json"
+RECORD = "generation.json"
 VECTORS = "vectors.json"
 CORPUS_STATE = "corpus_state.npy"
 GRAPH = "graph.kuzu"
@@ -37,14 +41,9 @@ VIEWS = "views.duckdb"
 MANIFEST = "manifest.json"
 
 
-def generation_id(inputs: GenerationInputs) -> str:
-    """Return the name of the generation that these inputs yield."""
-    return "gen-" + identity.digest(inputs.model_dump(mode="json"))
-
-
 @dataclass(frozen=True)
 class Generation:
-    """One generation of a home. Nothing is read until asked for."""
+    """One generation of a home; its files are read when they are asked for."""
 
     home: Home
     id: str
@@ -57,9 +56,13 @@ class Generation:
         """Say whether the step that yields this merged table, file or folder is finished."""
         return self.path(f"{name}.parquet" if name in MERGED_TABLES else name).exists()
 
+    def record(self) -> GenerationRecord:
+        """Return what the merge read and made; raises StoreError when the record is missing or damaged."""
+        return self.read_record(RECORD, GenerationRecord)
+
     def inputs(self) -> GenerationInputs:
-        """Return what the merge read; raises StoreError when the record is missing or damaged."""
-        return self.read_record(INPUTS, GenerationInputs)
+        """Return what the merge read; raises as `record`."""
+        return self.record().inputs
 
     def table_files(self, table: str) -> list[Path]:
         """Return the Parquet files of a table: one, or for a per-source table one a source, in order of source."""
@@ -67,23 +70,6 @@ class Generation:
             return [self.path(f"{table}.parquet")]
         tables = SourceTables(self.home)
         return [tables.path(table, source, used[table]) for source, used in sorted(self.inputs().sources.items())]
-
-    def write_table(self, table: str, rows: pa.Table) -> None:
-        """Sort and store a merged table; once stored it stays as it is.
-
-        Raises:
-            StoreError: the rows do not have the table's schema, or the disk refuses.
-        """
-        if not rows.schema.equals(MERGED_TABLES[table]):
-            raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {MERGED_TABLES[table]}")
-        path = self.path(f"{table}.parquet")
-        if not path.exists():
-            files.write_parquet(path, rows.sort_by([(column, "ascending") for column in SORT_KEYS[table]]))
-
-    def write_tables(self, tables: Mapping[str, pa.Table]) -> None:
-        """Store several merged tables as `write_table` does, two at a time: one keeps but one processor busy."""
-        with ThreadPoolExecutor(2) as executor:
-            list(executor.map(self.write_table, tables, tables.values()))
 
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:
         """Read a table whole, per-source tables one source after the other; raises StoreError."""
@@ -104,30 +90,95 @@ class Generation:
         return record
 
 
-def start(home: Home, inputs: GenerationInputs) -> Generation:
-    """Return the generation of these inputs, begun if it is new, without what a killed run left half-written.
+def store(
+    home: Home,
+    inputs: GenerationInputs,
+    tables: Mapping[str, pa.Table],
+    summaries: Mapping[str, int],
+    failed_summaries: int,
+) -> Generation:
+    """Sort and store merged tables as a generation; the same inputs and rows are the same one.
+
+    A generation that exists already only gets back the files that it has lost.
+
+    Args:
+        home: The home to write to, while holding the builder's lock.
+        inputs: What was merged.
+        tables: One table for each name of MERGED_TABLES.
+        summaries: Recipe → number of rows whose description is a summary made by it.
+        failed_summaries: Number of rows without the summary that they should have.
 
     Raises:
-        StoreError: its record is damaged or the disk refuses.
+        StoreError: rows do not have their table's schema, or the disk refuses.
     """
-    generation = Generation(home, generation_id(inputs))
-    for leftover in home.generation(generation.id).glob(".*"):
-        shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-    if not generation.has(INPUTS):
-        generation.write_record(INPUTS, inputs)
+    with scratch_folder(home) as folder:
+        with ThreadPoolExecutor(2) as executor:  # One table keeps but one processor busy.
+            versions = list(executor.map(partial(_write, folder), tables, tables.values()))
+        record = GenerationRecord(
+            inputs=inputs,
+            tables=dict(zip(tables, versions, strict=True)),
+            summaries=dict(summaries),
+            failed_summaries=failed_summaries,
+        )
+        files.write_text(folder / RECORD, record.model_dump_json(indent=2))
+        generation = Generation(home, "gen-" + identity.digest(inputs.hash, record.tables))
+        _put_in_place(folder, home.generation(generation.id))
     return generation
 
 
+@contextmanager
+def scratch_folder(home: Home) -> Iterator[Path]:
+    """Give a temporary folder beside the generations, and remove what killed builders left of theirs.
+
+    Raises:
+        StoreError: the disk refuses.
+    """
+    try:
+        home.generations.mkdir(parents=True, exist_ok=True)
+        for leftover in [*home.generations.glob(".*"), *home.generations.glob("gen-*/.*")]:
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+        folder = tempfile.mkdtemp(dir=home.generations, prefix=".new.")
+    except OSError as error:
+        raise StoreError(f"cannot write in {home.generations}: {error.strerror or error}") from error
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(folder: Path, table: str, rows: pa.Table) -> str:
+    """Write a merged table and return its version."""
+    if not rows.schema.equals(MERGED_TABLES[table]):
+        raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {MERGED_TABLES[table]}")
+    ordered = rows.sort_by([(column, "ascending") for column in SORT_KEYS[table]])
+    files.write_parquet(folder / f"{table}.parquet", ordered)
+    return identity.table_version(ordered)
+
+
+def _put_in_place(folder: Path, target: Path) -> None:
+    try:
+        if not target.exists():
+            folder.chmod(0o755)
+            folder.rename(target)
+        else:
+            for path in folder.iterdir():
+                if not (target / path.name).exists():
+                    path.replace(target / path.name)
+        files.sync(target.parent)
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {error.strerror or error}; nothing was changed") from error
+
+
 def set_newest(home: Home, generation: Generation) -> None:
-    """Make a generation the one that the steps after the merge work on; raises StoreError."""
+    """Make the steps after the merge work on a generation; raises StoreError when the disk refuses."""
     files.write_text(home.newest, Pointer(id=generation.id).model_dump_json())
 
 
 def newest(home: Home) -> Generation:
-    """Return the generation that was begun last.
+    """Return the generation that was merged last.
 
     Raises:
-        StoreError: none was, or the pointer is damaged.
+        StoreError: there is none, or the pointer is damaged.
     """
     pointer = read_record(home.newest, Pointer)
     if pointer is None:

@@ -1,6 +1,7 @@
 """Layout of `LIGHTRAG_HOME`.
 
 builder.lock, builder.pid             lock of the builder, and its process id
+ingesting/<source>.lock, .pid         lock of an ingestion, and its process id
 CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
 HELD, pins.json                       snapshot that a rollback holds, names of snapshots
@@ -8,7 +9,7 @@ responses.sqlite, vectors.sqlite      stored responses and vectors, which were p
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files
 ledger.sqlite                         calls and cost of every run
 failures.jsonl                        failed runs of the daemon, one JSON object a line
-tables/<table>/<source>/              immutable Parquet versions and `current.json`
+tables/<table>/<source>/              immutable Parquet versions, `current.json`, and `candidate.json` of a backfill
 accepted/<source>.json                versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json
 lance/                                LanceDB tables, updated in place; versions are tagged
@@ -119,6 +120,10 @@ class Home:
     def source_of(folder: Path) -> str:
         """Return the source whose table lies in a folder."""
         return unquote(folder.name)
+
+    def source_lock(self, source: str) -> Path:
+        """File that an ingestion of a source locks."""
+        return self.root / "ingesting" / f"{quote(source, safe='')}.lock"
 
     def accepted(self, source: str) -> Path:
         """File that names a source's accepted versions."""

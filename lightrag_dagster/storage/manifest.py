@@ -1,9 +1,9 @@
-"""What a generation is made of: written once beside it, read by everyone who opens it."""
+"""Records of a generation: JSON files written once beside it and read by everything that opens it."""
 
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import StoreError
@@ -46,7 +46,7 @@ class Pointer(Record):
 
 
 class Embedder(Record):
-    """An embedding model: all that must be known to open it again, and the identity that it had."""
+    """An embedding model: its settings, so that it can be opened again, and its identity."""
 
     provider: Provider
     model: str
@@ -55,48 +55,59 @@ class Embedder(Record):
     identity: str
 
     def settings(self, now: EmbeddingSettings) -> EmbeddingSettings:
-        """Return settings that open this embedder, called as `now` says."""
+        """Return settings that open this embedder, with limits and prices of `now`."""
         return now.model_copy(update=self.model_dump(include=_CHOOSING_AN_EMBEDDER))
 
 
 _CHOOSING_AN_EMBEDDER = {"provider", "model", "dimensions", "max_input_tokens"}
 
 
-class Recipe(Record):
-    """How a generation is made of what it reads."""
-
-    code: str = Field(description="Of the merge and of everything after it")
-    extractions: str = Field(description="Fingerprint of extraction: decides which of a chunk's extractions counts")
-    summaries: str = Field(description="Of the prompt and the model of summaries that were made for it")
-    merging: MergingSettings
-    encoding: str = Field(description="Counts the tokens of descriptions")
-    embedder: Embedder
-    follows: str | None = Field(
-        default=None, description="Generation whose descriptions, made otherwise, stand wherever nothing was added"
-    )
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of it all."""
-        return digest(self._compared())
-
-    def differences(self, other: "Recipe") -> set[str]:
-        """Return the fields that differ."""
-        theirs = other._compared()
-        return {name for name, value in self._compared().items() if theirs[name] != value}
-
-    def _compared(self) -> dict[str, Any]:
-        """Return what counts: of the embedder its identity alone, since not every provider heeds every setting."""
-        return self.model_dump(mode="json") | {"embedder": self.embedder.identity}
-
-
 class GenerationInputs(Record):
-    """What the merge read, and how: `generation.json`. The generation id is a hash of this."""
+    """What a merge reads, and the code, settings and embedder by which it and everything after it is made."""
 
     sources: dict[str, dict[str, str]] = Field(description="source → table → accepted version")
     left_out: dict[str, str] = Field(description="source → why it has no accepted version yet")
-    fingerprint: str = Field(description="Hash of the recipe")
-    recipe: Recipe | None = Field(default=None, description="None in generations of older versions of this package")
+    code: str = Field(description="Hash of the code of the merge and of everything after it")
+    merging: MergingSettings
+    encoding: str = Field(description="Counts the tokens of descriptions")
+    embedder: Embedder
+
+    @property
+    def hash(self) -> str:
+        """A hash of it all."""
+        return digest(self.sources, self.left_out, self.code_version)
+
+    @property
+    def code_version(self) -> str:
+        """A hash of code, settings and embedder: the inputs without the sources."""
+        rules = self.merging.model_dump(mode="json")
+        # Of the embedder its identity counts, since not every provider heeds every setting.
+        return digest(self.code, rules, self.encoding, self.embedder.identity)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_versions(cls, record: Any) -> Any:
+        """Accept the record of a version of this package that had a recipe for the whole generation."""
+        if not isinstance(record, dict) or not record.get("recipe"):
+            return record
+        recipe = record["recipe"]
+        sources = {name: record[name] for name in ("sources", "left_out")}
+        return sources | {name: recipe[name] for name in ("code", "merging", "encoding", "embedder")}
+
+
+class GenerationRecord(Record):
+    """`generation.json`: what a merge read and made. The generation id is a hash of inputs and tables."""
+
+    inputs: GenerationInputs
+    tables: dict[str, str] = Field(description="merged table → hash of its rows")
+    summaries: dict[str, int] = Field(default={}, description="recipe → rows with a summary made by it")
+    failed_summaries: int = Field(default=0, description="Rows whose descriptions are joined because a summary failed")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_versions(cls, record: Any) -> Any:
+        """Accept the record of a version of this package that stored the inputs alone."""
+        return record if not isinstance(record, dict) or "inputs" in record else {"inputs": record, "tables": {}}
 
 
 SearchKind = Literal["flat", "partitioned", "exhaustive"]

@@ -1,4 +1,4 @@
-"""The response store: every answer that a language model was paid for, by what it was asked."""
+"""The response store: every paid answer of a language model, by a hash of the model and the request."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -21,7 +21,7 @@ _values = attrgetter(*(field.name for field in fields(ChatResponse)))
 
 
 class Totals(NamedTuple):
-    """What all stored answers together are: how many, tokens, US dollars."""
+    """Number, tokens and US dollars of all stored answers."""
 
     rows: int
     input_tokens: int
@@ -44,7 +44,7 @@ class ResponseStore(KeyedTable):
         self._write((key, *_values(response)) for key, response in responses.items())
 
     def totals(self) -> Totals:
-        """Return what all answers together are."""
+        """Return the totals of all answers."""
         statement = "SELECT count(*), total(input_tokens), total(output_tokens), total(cost_usd) FROM responses"
         with explained(self._path), self._lock:
             rows, input_tokens, output_tokens, cost = self._connection.execute(statement).fetchone()

@@ -1,4 +1,4 @@
-"""The vector store: every vector that an embedding model was paid for, by `identity.embedding_fingerprint`."""
+"""The vector store: every paid vector of an embedding model, by `identity.embedding_fingerprint`."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from lightrag_dagster.storage.sqlite import KeyedTable
 
 
 class VectorStore(KeyedTable):
-    """Vectors by key: little-endian float32, whole and nothing else."""
+    """Vectors by key: little-endian float32."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "vectors", ("vector BLOB NOT NULL",))

@@ -1,39 +1,43 @@
-"""The report on drift, for people who look at the Dagster UI rather than a terminal."""
+"""The report, for people who look at the Dagster UI rather than a terminal."""
 
 import dagster as dg
-import pytest
 
-from assets.drift_report import drift_report
+from assets.drift_report import all_published, drift_report
 from lightrag_dagster.settings import EmbeddingSettings, ExtractionSettings, Settings
 from resources import build_resources
 from tests.support import FLOOD, RIVER, run, write_source
 
 
-def test_the_report_names_what_drifted_and_its_price(
-    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def report(current: Settings) -> tuple[dict[str, object], bool]:
-        result = dg.materialize([drift_report], instance=instance, resources=build_resources(current))
-        (event,) = result.asset_materializations_for_node("drift_report")
-        (check,) = result.get_asset_check_evaluations()
-        return {name: value.value for name, value in event.metadata.items()}, check.passed
+def report(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, object], dg.AssetCheckEvaluation]:
+    result = dg.materialize([drift_report, all_published], instance=instance, resources=build_resources(settings))
+    (event,) = result.asset_materializations_for_node("drift_report")
+    (check,) = result.get_asset_check_evaluations()
+    return {name: value.value for name, value in event.metadata.items()}, check
 
+
+def test_the_report_names_what_is_pending_and_outdated(settings: Settings, instance: dg.DagsterInstance) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
-    metadata, published = report(settings)
-    assert (metadata["drifted"], published) == (0, False)
+    metadata, check = report(settings, instance)
+    assert (metadata["outdated_rows"], check.passed) == (0, False)
     assert "| notes | pending: raw_documents, never made |" in str(metadata["sources"])
 
     run(settings)
-    metadata, published = report(settings)
-    assert (metadata["drifted"], metadata["chunks_to_ask_about"], published) == (0, 0, True)
+    metadata, check = report(settings, instance)
+    assert (metadata["outdated_rows"], metadata["rejected"], check.passed) == (0, 0, True)
 
     german = settings.model_copy(update={"extraction": ExtractionSettings(language="German")})
-    metadata, _ = report(german)
-    assert (metadata["drifted"], metadata["chunks_to_ask_about"]) == (1, 2)
-    assert "| extractions | 2 |" in str(metadata["sources"])
+    metadata, check = report(german, instance)
+    assert (metadata["outdated_rows"], check.passed) == (2, True)
+    assert "| notes | published | 2 processed | 2 ok | 2 extractions |" in str(metadata["sources"])
 
     other = settings.model_copy(update={"embedding": EmbeddingSettings(dimensions=512)})
-    metadata, published = report(other)
-    assert (metadata["drifted"], metadata["drifted_of_knowledge_base"], published) == (0, "vectors", True)
-    tokens, cost = metadata["tokens_to_embed_at_most"], metadata["backfill_cost_usd_high"]
-    assert (isinstance(tokens, int) and tokens > 100, cost) == (True, 0.0)
+    metadata, check = report(other, instance)
+    assert (metadata["outdated_rows"], metadata["outdated_of_knowledge_base"], check.passed) == (0, "vectors", True)
+
+
+def test_a_rejected_source_is_an_error(settings: Settings, instance: dg.DagsterInstance) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
+    run(settings)
+    metadata, check = report(settings, instance)
+    assert (metadata["rejected"], check.passed, check.severity) == (1, False, dg.AssetCheckSeverity.ERROR)
+    assert "broken.txt: not valid UTF-8" in str(check.description)

@@ -1,22 +1,32 @@
-"""The partitioned assets by themselves: what they report, and what is accepted."""
+"""The partitioned assets by themselves: what they report, what their checks say, and what is accepted."""
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pytest
 
-from assets import INGESTION
-from lightrag_dagster.settings import Settings
+from assets.sensors import batches
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings import DocumentSettings, Settings, load_settings
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
-from resources import build_resources
+from lightrag_dagster.storage.tables import SourceTables
+from resources import LightRAG
+from tests.loopback import Loopback
+from tests.loopback_batches import Fate
+from tests.models.models import offline_answer
 from tests.support import FLOOD, RIVER, write_source
 
 
-def ingest(settings: Settings, instance: dg.DagsterInstance, source: str) -> dg.ExecuteInProcessResult:
+def ingest(
+    settings: Settings, instance: dg.DagsterInstance, source: str, job: str = "ingest", **options: Any
+) -> dg.ExecuteInProcessResult:
     instance.add_dynamic_partitions("source", [source])
-    return dg.materialize(
-        INGESTION, partition_key=source, instance=instance, resources=build_resources(settings), raise_on_error=False
-    )
+    definition = build_definitions(settings).resolve_job_def(job)
+    return definition.execute_in_process(instance=instance, partition_key=source, raise_on_error=False, **options)
 
 
 def metadata_of(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, Any]:
@@ -24,19 +34,25 @@ def metadata_of(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, Any]
     return {name: value.value for name, value in event.metadata.items()}
 
 
+def failed_checks(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetCheckEvaluation]:
+    return {check.check_name: check for check in result.get_asset_check_evaluations() if not check.passed}
+
+
 def test_materialisations_report_rows_schema_and_calls(settings: Settings, instance: dg.DagsterInstance) -> None:
-    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "empty.md": ""})
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "empty.md": "", "x.bin": b"\x00"})
 
     result = ingest(settings, instance, "notes")
 
     assert result.success
     documents = metadata_of(result, "raw_documents")
-    assert documents["dagster/row_count"] == 3
-    assert (documents["processed"], documents["empty"]) == (2, 1)
+    assert documents["dagster/row_count"] == 4
+    assert (documents["processed"], documents["empty"], documents["skipped"]) == (2, 1, 1)
     assert documents["dagster/column_schema"].columns[0].name == "source"
     extractions = metadata_of(result, "extractions")
-    assert (extractions["calls"], extractions["ok"]) == (4, 2)
-    assert all(check.passed for check in result.get_asset_check_evaluations())
+    assert (extractions["calls"], extractions["ok"], extractions["kept"], extractions["outdated"]) == (4, 2, 0, 0)
+    checks = result.get_asset_check_evaluations()
+    assert {check.check_name for check in checks} == {"failed_documents", "failed_chunks", "accepted"}
+    assert all(check.passed and check.partition == "notes" for check in checks)
 
 
 def test_equal_content_is_the_same_data_version(settings: Settings, instance: dg.DagsterInstance) -> None:
@@ -49,18 +65,178 @@ def test_equal_content_is_the_same_data_version(settings: Settings, instance: dg
 
 def test_too_many_failures_are_not_accepted(settings: Settings, instance: dg.DagsterInstance) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28 \xa0\xa1"})
+    write_source(settings, "office", {"flood.md": FLOOD})
 
     result = ingest(settings, instance, "notes")
 
     assert result.success
-    failed = {check.check_name: check.metadata for check in result.get_asset_check_evaluations() if not check.passed}
+    failed = failed_checks(result)
     assert set(failed) == {"failed_documents", "accepted"}
-    assert "max_failed_share" in str(failed["accepted"]["reason"].value)
+    assert failed["accepted"].severity is dg.AssetCheckSeverity.ERROR
+    assert "max_failed_share allows; broken.txt: not valid UTF-8" in str(failed["accepted"].description)
     assert accepted(Home(settings.home), "notes") is None
+
+    # A healthy source does not turn a sick one green.
+    assert failed_checks(ingest(settings, instance, "office")) == {}
+    more = settings.model_copy(update={"documents": DocumentSettings(max_failed_share=0.5)})
+    assert failed_checks(ingest(more, instance, "notes")) == {}
+    assert accepted(Home(settings.home), "notes") is not None
 
 
 def test_a_source_that_is_not_configured_fails_with_a_reason(settings: Settings, instance: dg.DagsterInstance) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
     result = ingest(settings, instance, "absent")
     assert not result.success
     (failure,) = [event for event in result.all_events if event.is_step_failure]
     assert "no such source: absent" in str(failure.step_failure_data.error)
+
+
+def test_a_backfill_is_a_job_of_its_own(settings: Settings, instance: dg.DagsterInstance) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    assert ingest(settings, instance, "notes").success
+    old = Recipes.of(settings).extractions
+    german = load_settings(home=settings.home, sources=settings.sources, extraction={"language": "German"})
+
+    kept = ingest(german, instance, "notes")
+
+    (materialised,) = kept.asset_materializations_for_node("extractions")
+    assert (materialised.tags or {})["dagster/code_version"] == old
+    assert (metadata_of(kept, "extractions")["kept"], metadata_of(kept, "extractions")["outdated"]) == (1, 1)
+
+    made = ingest(german, instance, "notes", "backfill")
+
+    assert (metadata_of(made, "extractions")["kept"], metadata_of(made, "extractions")["outdated"]) == (0, 0)
+    (materialised,) = made.asset_materializations_for_node("extractions")
+    assert (materialised.tags or {})["dagster/code_version"] == Recipes.of(german).extractions
+    assert failed_checks(made) == {}
+    record = accepted(Home(settings.home), "notes")
+    assert record is not None
+    assert record.tables["extractions"] == SourceTables(Home(settings.home)).require("extractions", "notes").version
+
+
+def test_nothing_can_be_overridden_in_the_launchpad(settings: Settings, instance: dg.DagsterInstance) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    overridden = {"lightrag": {"config": {"settings": {"extraction": {"language": "German"}}}}}
+    definition: Any = build_definitions(settings).resolve_job_def("ingest")
+    schema = definition.run_config_schema.config_type.fields["resources"].config_type.fields
+    typed = {
+        name
+        for name, field in schema.items()
+        if getattr(field.config_type.fields["config"].config_type, "fields", None)
+    }
+    assert typed <= {"io_manager", "knowledge_base"}
+
+    ingest(settings, instance, "notes", run_config={"resources": overridden})
+
+    tables, recipe = SourceTables(Home(settings.home)), Recipes.of(settings).extractions
+    assert tables.require("extractions", "notes").counts["recipe"] == {recipe: 1}
+    assert "English" in str(LightRAG(settings).settings.extraction)
+
+
+@pytest.fixture
+def by_batch(settings: Settings, loopback: Loopback) -> Settings:
+    loopback.chat = offline_answer
+    llm = {"provider": "openai", "mode": "batch", "batch": {"longest_poll": 0.01}}
+    return load_settings(home=settings.home, sources=settings.sources, llm=llm)
+
+
+def requested(instance: dg.DagsterInstance, settings: Settings) -> list[dg.RunRequest]:
+    """Return the runs that the sensor asks for."""
+    made = batches(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+    return made if isinstance(made, list) else []
+
+
+def steps(result: dg.ExecuteInProcessResult, kind: dg.DagsterEventType) -> set[str]:
+    return {event.step_key for event in result.all_events if event.event_type is kind and event.step_key}
+
+
+def test_runs_submit_and_end_and_the_sensor_resumes_them(
+    instance: dg.DagsterInstance, by_batch: Settings, loopback: Loopback
+) -> None:
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    write_source(by_batch, "notes", {"river.md": RIVER})
+    instance.add_dynamic_partitions("source", ["notes"])
+    assert requested(instance, by_batch) == []
+
+    first = ingest(by_batch, instance, "notes")
+
+    assert first.success
+    assert "mentions" in steps(first, dg.DagsterEventType.STEP_SKIPPED)
+    # Nothing was measured, so no check passes.
+    assert {check.check_name for check in first.get_asset_check_evaluations()} == {"failed_documents"}
+    assert not first.asset_materializations_for_node("extractions")
+    assert accepted(Home(by_batch.home), "notes") is None
+    runs = []
+    for _ in range(10):
+        for request in requested(instance, by_batch):
+            assert (request.partition_key, request.job_name) == ("notes", "ingest")
+            assert request.tags["lightrag/command"] == first.run_id
+            runs.append(ingest(by_batch, instance, "notes", tags=request.tags))
+    assert len(runs) == 2  # what was gleaned was a batch of its own
+    assert requested(instance, by_batch) == []
+    (materialised,) = runs[-1].asset_materializations_for_node("extractions")
+    assert materialised.metadata["answers_cost_usd"].value == pytest.approx(2 * 0.0000111)
+    assert accepted(Home(by_batch.home), "notes") is not None
+    assert len(loopback.batches.asked()) == 2
+
+
+def test_a_backfill_that_waits_for_batches_replaces_nothing_and_is_resumed(
+    instance: dg.DagsterInstance, by_batch: Settings, loopback: Loopback, tmp_path: Path
+) -> None:
+    write_source(by_batch, "notes", {"river.md": RIVER})
+    for _ in range(3):
+        ingest(by_batch, instance, "notes")
+    before = accepted(Home(by_batch.home), "notes")
+    assert before is not None
+    german = load_settings(
+        home=by_batch.home,
+        sources=by_batch.sources,
+        llm=by_batch.llm.model_dump(),
+        extraction={"language": "German"},
+    )
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+
+    ingest(german, instance, "notes", "backfill")
+
+    assert accepted(Home(by_batch.home), "notes") == before
+    for _ in range(10):
+        for request in requested(instance, german):
+            assert request.job_name == "backfill"
+            ingest(german, instance, "notes", request.job_name, tags=request.tags)
+    assert accepted(Home(by_batch.home), "notes") != before
+    tables = SourceTables(Home(by_batch.home))
+    assert tables.require("extractions", "notes").outdated(Recipes.of(german).extractions) == 0
+    assert not tables.has_candidate("notes")
+
+
+def test_what_was_accepted_stays_until_the_batch_is_done(instance: dg.DagsterInstance, by_batch: Settings) -> None:
+    write_source(by_batch, "notes", {"river.md": RIVER})
+    for _ in range(3):
+        ingest(by_batch, instance, "notes")
+    before = accepted(Home(by_batch.home), "notes")
+    assert before is not None
+
+    write_source(by_batch, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+    ingest(by_batch, instance, "notes")
+
+    assert accepted(Home(by_batch.home), "notes") == before
+    for _ in range(2):
+        ingest(by_batch, instance, "notes")
+    assert accepted(Home(by_batch.home), "notes") != before
+
+
+def test_real_time_does_not_buy_what_a_batch_is_about_to_answer(
+    instance: dg.DagsterInstance, by_batch: Settings, loopback: Loopback
+) -> None:
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    write_source(by_batch, "notes", {"river.md": RIVER})
+    ingest(by_batch, instance, "notes")
+    real_time = by_batch.model_copy(update={"llm": by_batch.llm.model_copy(update={"mode": "realtime"})})
+    refused = ingest(real_time, instance, "notes")
+    (failure,) = [event for event in refused.all_events if event.is_step_failure]
+    assert SettingsError.__name__ in str(failure.step_failure_data.error)
+    assert "source 'notes' waits for batches" in str(failure.step_failure_data.error)
+    for _ in range(4):
+        ingest(by_batch, instance, "notes")
+    assert ingest(real_time, instance, "notes").success
+    assert not [one for one in loopback.requests if one.path.endswith("/chat/completions")]

@@ -1,20 +1,24 @@
-"""What the plan says, against what a loopback server then bills."""
+"""The plan, compared with what a loopback server then bills."""
 
+import io
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
+from lightrag_dagster.build.estimates import Estimate
+from lightrag_dagster.build.plan import DocumentChanges, Plan, SourcePlan, Step, compare, make_plan
+from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.build.plan import Documents, compare
-from lightrag_dagster.build.planning import make_plan
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from tests.models.models import offline_answer
 from tests.loopback import Answer, Loopback
+from tests.models.models import offline_answer, role_of
 from tests.support import FLOOD, OFFICE, RIVER, run, write_source
 
 
@@ -49,7 +53,7 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
     assert not loopback.requests
     assert (plan.history, plan.known_price) == (False, True)
     (notes,) = plan.sources
-    assert (notes.documents, notes.chunks_new, notes.chunks_stored) == (Documents(8, 0, 0), 8, 0)
+    assert (notes.documents, notes.chunks_new, notes.chunks_stored) == (DocumentChanges(8, 0, 0), 8, 0)
 
     run(paid)
 
@@ -59,6 +63,7 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
     assert plan.total.low <= cost <= plan.total.high
     again = make_plan(paid)
     assert (again.sources[0].chunks_new, again.sources[0].chunks_stored, again.total.high) == (0, 8, 0.0)
+    assert again.sources[0].documents == DocumentChanges(0, 0, 0)
 
 
 def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
@@ -72,10 +77,10 @@ def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
 
     outcome = run(paid)
     assert plan.history
-    assert plan.sources[0].documents == Documents(added=12, changed=1, removed=1)
+    assert plan.sources[0].documents == DocumentChanges(added=12, changed=1, removed=1)
     assert plan.sources[0].chunks_new == 13
-    middle = (plan.total.low + plan.total.high) / 2
-    assert outcome.cost_usd == pytest.approx(middle, rel=0.15)
+    assert outcome.cost_usd == pytest.approx(plan.total.expected, rel=0.15)
+    assert plan.total.low <= outcome.cost_usd <= plan.total.high
     assert plan.total_by_batch.high < plan.total.high
 
 
@@ -90,8 +95,8 @@ def test_by_batch_the_whole_run_costs_what_the_plan_said_too(paid: Settings) -> 
     plan = make_plan(batched)
 
     assert plan.history
-    assert plan.summaries.low > 0
-    assert run_all(batched) == pytest.approx((plan.total_by_batch.low + plan.total_by_batch.high) / 2, rel=0.15)
+    assert plan.steps["summaries"].cost.low > 0
+    assert run_all(batched) == pytest.approx(plan.total_by_batch.expected, rel=0.15)
 
 
 def run_all(settings: Settings) -> float:
@@ -103,17 +108,163 @@ def run_all(settings: Settings) -> float:
     return sum(entry.cost_usd for entry in ledger.by_purpose().values()) - before
 
 
-def test_a_price_that_nobody_knows_is_said_to_be_unknown(paid: Settings) -> None:
+def test_a_model_without_a_price_is_named(paid: Settings) -> None:
     write_source(paid, "notes", texts(0, 1))
-    unknown = paid.model_copy(update={"llm": paid.llm.model_copy(update={"model": "llama"})})
+    unknown = paid.model_copy(update={"llm": paid.llm.model_copy(update={"model": "no-such-model"})})
     assert not make_plan(unknown).known_price
+
+
+def asked(server: Loopback) -> Counter[str]:
+    """Return how many requests of each kind came since the last time."""
+    kinds = [role_of(one.body) if "messages" in one.body else "embed" for one in server.requests]
+    server.requests.clear()
+    return Counter(kinds)
+
+
+def calls(plan: Plan) -> Counter[str]:
+    """Return the calls that a plan expects, and fail where they are a range."""
+    found = Counter[str]()
+    for step, name in (("extraction", "extract"), ("summaries", "summarise"), ("embeddings", "embed")):
+        if step in plan.steps and (planned := plan.steps[step].calls):
+            assert planned.low == planned.expected == planned.high
+            found[name] = int(planned.expected)
+    return +found
+
+
+@pytest.fixture
+def known(paid: Settings, loopback: Loopback) -> Settings:
+    """Settings under which every call can be known before: one round, and embeddings that cost too."""
+    return load_settings(
+        home=paid.home,
+        sources=paid.sources,
+        llm=paid.llm.model_dump(exclude_none=True),
+        documents={"accept_deletes": True},
+        extraction={"gleaning": 0},
+        merging={"summary_min_descriptions": 3},
+        embedding={"provider": "openai", "model": "text-embedding-3-small", "dimensions": 8},
+    )
+
+
+def edited(settings: Settings, folder: Path, **prompts: str) -> Settings:
+    folder.mkdir(exist_ok=True)
+    for name, text in prompts.items():
+        (folder / f"{name}.md").write_text(text)
+    return settings.model_copy(update={"prompts": folder})
+
+
+def test_the_plan_equals_what_the_next_run_asks(known: Settings, loopback: Loopback, tmp_path: Path) -> None:
+    write_source(known, "notes", texts(0, 6))
+    write_source(known, "office", texts(4, 8))
+    plan = make_plan(known)
+    run(known)
+    first = asked(loopback)
+    # The texts that both sources share are asked about once.
+    assert plan.steps["extraction"].calls == Estimate.exactly(8) == Estimate.exactly(first["extract"])
+    assert [one.chunks_new for one in plan.sources] == [6, 2]
+
+    # Nothing to extract: summaries and vectors are known too.
+    for changed in (
+        known.model_copy(update={"merging": known.merging.model_copy(update={"summary_min_descriptions": 2})}),
+        known,
+    ):
+        plan = make_plan(changed)
+        assert asked(loopback) == Counter()
+        run(changed)
+        assert calls(plan) == asked(loopback)
+    assert calls(make_plan(known)) == Counter()
+
+
+def test_the_price_of_a_backfill(known: Settings, loopback: Loopback, tmp_path: Path) -> None:
+    write_source(known, "notes", texts(0, 6))
+    run(known)
+    asked(loopback)
+    other = edited(known, tmp_path / "prompts", summary_system="Condense these in $language, $max_tokens tokens.")
+    assert calls(make_plan(other)) == Counter()
+    plan = make_plan(other, None, knowledge_base=True)
+    assert plan.steps["summaries"].cost.low > 0
+    run(other, backfill=True)
+    made = asked(loopback)
+    assert calls(plan)["summarise"] == made["summarise"] > 0
+
+    embedding = other.embedding.model_copy(update={"model": "text-embedding-3-large"})
+    moved = other.model_copy(update={"embedding": embedding})
+    plan = make_plan(moved, None, knowledge_base=True)
+    run(moved, backfill=True)
+    assert calls(plan) == asked(loopback) == {"embed": 3}
+
+
+def test_outdated_chunks_are_asked_about_in_a_backfill_alone(
+    known: Settings, loopback: Loopback, tmp_path: Path
+) -> None:
+    write_source(known, "notes", texts(0, 6))
+    run(known)
+    other = edited(known, tmp_path / "prompts", entity_types="Types: person, other.")
+    assert calls(make_plan(other)) == Counter()
+    plan = make_plan(other, ["notes"], backfill=True)
+    asked(loopback)
+    run(other, "notes", backfill=True)
+    assert plan.steps["extraction"].calls == Estimate.exactly(asked(loopback)["extract"])
+    assert plan.sources[0].chunks_new == 6
+
+
+def test_a_plan_changes_nothing(paid: Settings) -> None:
+    write_source(paid, "notes", texts(0, 3))
+    run(paid)
+    write_source(paid, "notes", texts(1, 5))
+
+    def contents() -> dict[Path, bytes]:
+        folders = [paid.home / name for name in ("tables", "accepted", "generations", "CURRENT", "NEWEST")]
+        paths = [path for folder in folders for path in (folder, *folder.rglob("*")) if path.is_file()]
+        return {path: path.read_bytes() for path in paths}
+
+    before = contents()
+    make_plan(paid)
+    make_plan(paid, backfill=True, knowledge_base=True)
+    assert contents() == before
+
+
+def test_a_source_that_would_fail_is_named(paid: Settings) -> None:
+    guarded = paid.model_copy(update={"documents": paid.documents.model_copy(update={"accept_deletes": False})})
+    write_source(guarded, "notes", texts(0, 8))
+    write_source(guarded, "office", texts(8, 9))
+    run(guarded)
+    write_source(guarded, "notes", texts(0, 1))
+    notes, office = make_plan(guarded).sources
+    assert "--accept-deletes" in str(notes.problem)
+    assert office.problem is None
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_no_number_is_cut_off_in_80_columns(scale: float) -> None:
+    def step(value: float) -> Step:
+        cost = Estimate(0.0234 * value, 0.0216 * value, 0.0251 * value)
+        tokens = Estimate.exactly(2_210 * value)
+        return Step(tokens, tokens, tokens, cost, cost.times(0.5))
+
+    n = int(scale)
+    source = SourcePlan("a-source-with-a-rather-long-name", DocumentChanges(n, n, n), n, n, n, n)
+    plan = Plan([source], True, True, {name: step(scale) for name in ("extraction", "summaries", "embeddings")})
+    console = Console(width=80, record=True, file=io.StringIO())
+    print_plan(console, plan)
+    shown = console.export_text()
+    assert "…" not in shown
+    lines = shown.splitlines()
+    assert max(len(line) for line in lines if "between" not in line and "estimated" not in line) <= 80
+    amount = "$0.0702", "$0.0648", "$0.0753"
+    if scale > 1:
+        amount = "$70,200", "$64,800", "$75,300"
+    for text in amount:
+        assert text in shown
+    counted = "2,210 M" if scale > 1 else "2,210"
+    assert sum(line.count(counted) for line in lines) == 9
+    assert f"{int(scale):,} changed" in shown
 
 
 def test_documents_are_compared_by_path_and_content() -> None:
     before = pa.table({"path": ["a", "b", "c"], "content_hash": ["1", "2", "3"]})
     after = pa.table({"path": ["b", "c", "d"], "content_hash": ["2", "9", "1"]})
-    assert compare(before, after) == Documents(added=1, changed=1, removed=1)
-    assert compare(None, after) == Documents(added=3, changed=0, removed=0)
+    assert compare(before, after) == DocumentChanges(added=1, changed=1, removed=1)
+    assert compare(None, after) == DocumentChanges(added=3, changed=0, removed=0)
 
 
 def test_a_budget_stops_a_run_that_the_next_one_goes_on_with(paid: Settings, loopback: Loopback) -> None:

@@ -6,9 +6,10 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.errors import IntegrityError, QueryError, StoreError
 from lightrag_dagster.indexes.graph import RELATIONSHIPS, build_graph, open_graph, query_graph
 from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
+from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.manifest import Graph
-from tests.storage.corpus import OFFICE, RIVER, home_of, merge, merged_tables, rows
+from tests.storage.corpus import OFFICE, RIVER, home_of, merge, rows
 
 AWKWARD = [
     "line\nbreak\r\n\ttab",
@@ -83,12 +84,10 @@ def test_any_text_survives(tmp_path: Path) -> None:
         {"relation_id": f"rel-{n}", "src_id": a, "tgt_id": b, "keywords": text, "description": text, "weight": 1.5}
         for n, text in enumerate(AWKWARD)
     ]
-    for table in ("entities", "relations", "entity_evidence", "relation_evidence"):
-        generation.path(f"{table}.parquet").unlink()
-    generation.write_table("entities", rows(ENTITIES, entities))
-    generation.write_table("relations", rows(RELATIONS, relations))
-    generation.write_table("entity_evidence", rows(ENTITY_EVIDENCE, []))
-    generation.write_table("relation_evidence", rows(RELATION_EVIDENCE, []))
+    files.write_parquet(generation.path("entities.parquet"), rows(ENTITIES, entities))
+    files.write_parquet(generation.path("relations.parquet"), rows(RELATIONS, relations))
+    files.write_parquet(generation.path("entity_evidence.parquet"), rows(ENTITY_EVIDENCE, []))
+    files.write_parquet(generation.path("relation_evidence.parquet"), rows(RELATION_EVIDENCE, []))
     build_graph(generation)
     with open_graph(generation.path("graph.kuzu")) as graph:
         found = graph.rows("MATCH (e:Entity) RETURN e.entity_id AS id, e.name AS name, e.description AS description")
@@ -106,9 +105,7 @@ def test_any_text_survives(tmp_path: Path) -> None:
 
 def test_an_entity_that_only_relations_name_is_cited_without_mentions(tmp_path: Path) -> None:
     generation = merge(home_of(tmp_path, river=RIVER), "river")
-    tables = merged_tables(generation, "hash/8")
-    generation.path("entity_evidence.parquet").unlink()
-    generation.write_table("entity_evidence", tables["entity_evidence"].slice(0, 0))
+    files.write_parquet(generation.path("entity_evidence.parquet"), rows(ENTITY_EVIDENCE, []))
     build_graph(generation)
     with open_graph(generation.path("graph.kuzu")) as graph:
         found = graph.rows("MATCH (:Chunk)-[m:MENTIONS]->(:Entity) RETURN m.mentions AS mentions, count(*) AS edges")
@@ -143,8 +140,7 @@ def test_a_build_killed_before_its_record_is_repeated(generation: Generation) ->
 def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     generation = merge(home_of(tmp_path, river=RIVER), "river")
     entities = generation.read_table("entities")
-    generation.path("entities.parquet").unlink()
-    generation.write_table("entities", entities.slice(1))
+    files.write_parquet(generation.path("entities.parquet"), entities.slice(1))
     with pytest.raises((IntegrityError, StoreError), match=entities["entity_id"][0].as_py()) as refused:
         build_graph(generation)
     assert "\n" not in str(refused.value)

@@ -1,30 +1,15 @@
 """A small published snapshot, made by the real engine without Dagster."""
 
-import asyncio
 from collections.abc import Mapping
 
-from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.indexes.adjacency import build_adjacency
-from lightrag_dagster.indexes.embedding import build_vectors, save_corpus_state
-from lightrag_dagster.indexes.graph import build_graph
-from lightrag_dagster.indexes.integrity import findings
-from lightrag_dagster.indexes.views import build_views
+from lightrag_dagster.build.generation import build_graph, embed, merge_sources, publish_newest
+from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.documents.listing import list_files
-from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.stages.documents.table import read_documents
-from lightrag_dagster.stages.extraction.extractions import extract
-from lightrag_dagster.stages.extraction.mentions import parse_extractions
-from lightrag_dagster.stages.merging.inputs import merge_inputs
-from lightrag_dagster.stages.merging.merge import merge
-from lightrag_dagster.storage.acceptance import accept, wanted_inputs
-from lightrag_dagster.storage.generations import ADJACENCY, Generation, start
+from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VECTOR_TABLES, GenerationInputs, Manifest
-from lightrag_dagster.storage.snapshots import publish
+from lightrag_dagster.storage.manifest import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.tables import SourceTables
 
 SOURCES: Mapping[str, Mapping[str, str]] = {
@@ -47,70 +32,26 @@ def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]]
             file = settings.sources / source / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-    return asyncio.run(_publish(settings))
+    for one in find_sources(settings).values():
+        _ingest(one, Recipes.of(settings))
+    return publish_accepted(settings)
 
 
-async def _publish(settings: Settings) -> Manifest:
-    home, versions = Home(settings.home), Versions.of(settings)
-    for source in find_sources(settings):
-        await _ingest(home, source, settings, versions)
-    inputs = wanted_inputs(home, list(find_sources(settings)), versions.generation)
-    generation = start(home, inputs)
-    await _merge(generation, inputs, settings, versions)
-    async with open_embedder(settings.embedding, home) as embedder:
-        for name in VECTOR_TABLES:
-            await build_vectors(generation, name, embedder, settings.embedding)
-        save_corpus_state(generation, embedder)
-    build_graph(generation)
-    build_adjacency(
-        generation.path(ADJACENCY),
-        generation.read_table("entities"),
-        generation.read_table("relations"),
-        generation.table_files("chunks"),
-    )
-    build_views(generation)
-    return publish(home, generation, findings(generation))
+def publish_accepted(settings: Settings, *, backfill: bool = False) -> Manifest:
+    """Merge what is accepted, and publish."""
+    home, recipes = Home(settings.home), Recipes.of(settings)
+    merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise"), backfill=backfill)
+    for table in VECTOR_TABLES:
+        embed(recipes, table, lambda embedder: open_embedder(embedder.settings(settings.embedding), home))
+    build_graph(home)
+    return publish_newest(recipes)
 
 
-async def _ingest(home: Home, source: str, settings: Settings, versions: Versions) -> None:
+def _ingest(source: Source, recipes: Recipes) -> None:
+    home, name = Home(recipes.settings.home), source.name
     tables = SourceTables(home)
-    files = list_files(find_sources(settings)[source])
-    rows = read_documents(source, files, None, settings.documents)
-    documents = tables.write("raw_documents", source, rows, inputs={}, fingerprint="")
-    rows = chunk_documents(rows, settings.chunking)
-    chunks = tables.write(
-        "chunks", source, rows, inputs={"raw_documents": documents.version}, fingerprint=versions.chunks
-    )
-    async with open_chat_model(settings.llm, home) as model:
-        rows = await extract(
-            source,
-            rows,
-            model,
-            versions.prompts,
-            settings.extraction,
-            versions.extractions,
-            settings.llm.max_concurrency,
-            count_tokens=load_tokenizer(settings.chunking.encoding).count,
-        )
-    extractions = tables.write("extractions", source, rows, inputs={"chunks": chunks.version}, fingerprint="")
-    inputs = {"extractions": extractions.version}
-    for table, mentions in zip(("entity_mentions", "relation_mentions"), parse_extractions(rows), strict=True):
-        tables.write(table, source, mentions, inputs=inputs, fingerprint="")
-    assert accept(home, source, settings.documents.max_failed_share).accepted
-
-
-async def _merge(generation: Generation, inputs: GenerationInputs, settings: Settings, versions: Versions) -> None:
-    tokenizer = load_tokenizer(settings.chunking.encoding)
-    async with open_chat_model(settings.llm, generation.home) as model:
-        merged = await merge(
-            merge_inputs(generation.home, inputs),
-            scratch=generation.home.generation(generation.id),
-            extraction_fingerprint=versions.extractions,
-            embedder_identity=versions.embedder,
-            model=model,
-            prompts=versions.prompts,
-            settings=settings.merging,
-            count_tokens=tokenizer.counts,
-            max_concurrency=settings.llm.max_concurrency,
-        )
-    generation.write_tables(merged.tables)
+    read_source(source, tables, recipes)
+    chunk_source(name, tables, recipes)
+    extract_source(name, tables, recipes, lambda: open_chat_model(recipes.settings.llm, home, "extract"))
+    _, acceptance = parse_and_accept(name, tables, recipes)
+    assert acceptance.accepted

@@ -29,9 +29,10 @@ from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import GenerationInputs, Graph, Manifest
+from lightrag_dagster.storage.manifest import Graph, Manifest
 from lightrag_dagster.storage.manifest import Vectors as VectorsRecord
 from tests.query.tables import chunk_file, table
+from tests.storage.corpus import inputs_of
 
 DUMP: dict[str, Any] = json.loads(gzip.decompress((Path(__file__).parent / "fixtures/lightrag.json.gz").read_bytes()))
 MODES = ("local", "global", "hybrid", "mix", "naive")
@@ -115,7 +116,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
             snapshot_id="gen-test",
             sequence=1,
             published_at="2026-01-01T00:00:00+00:00",
-            inputs=GenerationInputs(sources={}, left_out={}, fingerprint=""),
+            inputs=inputs_of(Home(Path("none"))),
             rows={},
             vectors=VectorsRecord(provider="offline", model="", dimensions=DIMENSIONS, identity="", tables={}),
             graph=Graph(documents=0, chunks=0, entities=0, relations=0),

@@ -20,12 +20,12 @@ from lightrag_dagster.indexes.graph import build_graph
 from lightrag_dagster.indexes.integrity import findings
 from lightrag_dagster.indexes.views import build_views
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.settings import EmbeddingSettings
+from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
 from lightrag_dagster.storage import snapshots
-from lightrag_dagster.storage.acceptance import accept, wanted_inputs
-from lightrag_dagster.storage.generations import ADJACENCY, Generation, start
+from lightrag_dagster.storage.acceptance import accept, accepted
+from lightrag_dagster.storage.generations import ADJACENCY, Generation, store
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VECTOR_TABLES, Manifest
+from lightrag_dagster.storage.manifest import VECTOR_TABLES, Embedder, GenerationInputs, Manifest
 from lightrag_dagster.storage.tables import SourceTables
 
 Documents = Mapping[str, Sequence[Sequence[str]]]
@@ -119,14 +119,20 @@ def write_source(
         versions[table] = written.version
 
 
-def merged_tables(generation: Generation, embedder_identity: str) -> dict[str, pa.Table]:
-    """Return what merging the generation's mentions yields, in the simplest way that keeps the tables consistent."""
+def merged_tables(home: Home, inputs: GenerationInputs) -> dict[str, pa.Table]:
+    """Return what merging the mentions yields, in the simplest way that keeps the tables consistent."""
     positions: dict[str, dict[str, Any]] = {}
-    for chunk in generation.read_table("chunks").to_pylist():
+    embedder_identity, tables = inputs.embedder.identity, SourceTables(home)
+
+    def read(table: str) -> list[dict[str, Any]]:
+        versions = [(source, used[table]) for source, used in sorted(inputs.sources.items())]
+        return [row for source, version in versions for row in tables.read(table, source, version).to_pylist()]
+
+    for chunk in read("chunks"):
         positions.setdefault(chunk["chunk_id"], chunk)
 
     def evidence(table: str) -> list[dict[str, Any]]:
-        distinct = {(row["chunk_id"], row["mention_index"]): row for row in generation.read_table(table).to_pylist()}
+        distinct = {(row["chunk_id"], row["mention_index"]): row for row in read(table)}
         place = ("source", "doc_id", "path")
         return [row | {name: positions[row["chunk_id"]][name] for name in place} for row in distinct.values()]
 
@@ -180,9 +186,21 @@ def merge(home: Home, *sources: str, embedder_identity: str = "hash/8") -> Gener
     """Accept the sources and start the generation of their merge, with its tables written."""
     for source in sources:
         assert accept(home, source, 0.5).accepted
-    generation = start(home, wanted_inputs(home, sources, "code"))
-    generation.write_tables(merged_tables(generation, embedder_identity))
-    return generation
+    inputs = inputs_of(home, *sources, embedder_identity=embedder_identity)
+    return store(home, inputs, merged_tables(home, inputs), {}, 0)
+
+
+def inputs_of(home: Home, *sources: str, embedder_identity: str = "hash/8", code: str = "code") -> GenerationInputs:
+    """Return the inputs of a merge of what is accepted of some sources."""
+    records = {source: accepted(home, source) for source in sorted(sources)}
+    return GenerationInputs(
+        sources={source: record.tables for source, record in records.items() if record},
+        left_out={source: "not accepted" for source, record in records.items() if not record},
+        code=code,
+        merging=MergingSettings(),
+        encoding="o200k_base",
+        embedder=Embedder(provider="offline", model="hash", dimensions=8, identity=embedder_identity),
+    )
 
 
 async def build(generation: Generation, embedder: HashEmbedder | None = None) -> Generation:

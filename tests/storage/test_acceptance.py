@@ -1,9 +1,10 @@
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.storage.acceptance import accept, accepted, wanted_inputs
+from lightrag_dagster.storage.acceptance import accept, accepted, failed_share
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
 from tests.storage.corpus import OFFICE, RIVER, home_of, write_source
@@ -32,9 +33,9 @@ def test_accepting_again_writes_nothing(tmp_path: Path) -> None:
     [
         (0, 0, 0.0, None),
         (1, 0, 0.34, None),
-        (1, 0, 0.33, "33.3% of the documents of source 'river' failed, more than the 33.0%"),
+        (1, 0, 0.33, "1 of 3 documents of source 'river' failed (33.3%), more than the 33.0%"),
         (0, 1, 0.25, None),
-        (0, 1, 0.2, "25.0% of the chunks of source 'river' failed, more than the 20.0%"),
+        (0, 1, 0.2, "1 of 4 chunks of source 'river' failed (25.0%), more than the 20.0%"),
         (2, 3, 0.5, None),
     ],
 )
@@ -96,11 +97,47 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_merge_reads(tmp_path: Path) -> None:
-    home = home_of(tmp_path, river=RIVER, office=OFFICE)
-    accept(home, "river", 0.0)
-    inputs = wanted_inputs(home, ["river", "office"], "code")
-    assert list(inputs.sources) == ["river"]
-    assert inputs.left_out == {"office": "no version of it was accepted yet"}
-    assert inputs.fingerprint == "code"
-    assert wanted_inputs(home, ["office", "river"], "code") == inputs
+def test_a_bound_that_was_raised_counts_without_reading_a_table(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write_source(home, "river", RIVER, failed_documents=1)
+    assert not accept(home, "river", 0.2).accepted
+    for file in home.root.rglob("*.parquet"):
+        file.unlink()
+    assert accept(home, "river", 0.4).accepted
+    assert accepted(home, "river") is not None
+
+
+def test_skipped_documents_do_not_count(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    tables = SourceTables(home)
+    documents = tables.read("raw_documents", "river")
+    other = documents.slice(0, 1).to_pylist()[0] | {"doc_id": "doc-x", "path": "x.bin", "status": "skipped"}
+    rows = pa.concat_tables([documents, pa.Table.from_pylist([other] * 9, schema=documents.schema)])
+    version = tables.write("raw_documents", "river", rows, inputs={}, fingerprint="code")
+    assert (version.rows, version.count("status", "skipped"), failed_share(version)) == (11, 9, 0.0)
+
+
+def test_a_candidate_replaces_the_accepted_tables_when_it_is_whole(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    accept(home, "river", 0.2)
+    before, other = accepted(home, "river"), Home(tmp_path / "other")
+    write_source(other, "river", OFFICE)
+    tables, candidate, made = SourceTables(home), SourceTables(home, candidate=True), SourceTables(other)
+
+    for table in SOURCE_TABLES:
+        current = tables.require(table, "river")
+        assert not accept(home, "river", 0.2, candidate=True).accepted or table == "raw_documents"
+        version = made.require(table, "river")
+        rows = made.read(table, "river")
+        candidate.write(table, "river", rows, inputs=version.inputs, fingerprint="code")
+        assert tables.require(table, "river") == current
+        assert accepted(home, "river") == before
+        assert candidate.require(table, "river").version == version.version != current.version
+
+    assert tables.has_candidate("river")
+    assert accept(home, "river", 0.2, candidate=True).accepted
+    assert not tables.has_candidate("river")
+    record = accepted(home, "river")
+    assert record is not None
+    assert record.tables == {table: made.require(table, "river").version for table in SOURCE_TABLES}
+    assert record.tables == {table: tables.require(table, "river").version for table in SOURCE_TABLES}

@@ -1,84 +1,103 @@
+import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import CHUNKS, ENTITIES, MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.acceptance import accept, wanted_inputs
-from lightrag_dagster.storage.generations import Generation, generation_id, newest, set_newest, start
+from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage.generations import Generation, newest, scratch_folder, set_newest, store
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs
-from tests.storage.corpus import OFFICE, RIVER, home_of, merge, rows
+from tests.storage.corpus import OFFICE, RIVER, home_of, inputs_of, merge, rows
 
-INPUTS = GenerationInputs(sources={"river": {"chunks": "v1"}}, left_out={"office": "failed"}, fingerprint="code")
+INPUTS = inputs_of(Home(Path("none"))).model_copy(update={"sources": {"river": {"chunks": "v1"}}})
+EMPTY = {table: schema.empty_table() for table, schema in MERGED_TABLES.items()}
 
 
-def test_the_id_is_a_hash_of_the_inputs() -> None:
-    assert generation_id(INPUTS) == generation_id(INPUTS.model_copy(deep=True))
-    assert generation_id(INPUTS).startswith("gen-")
+def stored(folder: Path, inputs: GenerationInputs = INPUTS, **tables: list[dict[str, Any]]) -> Generation:
+    return store(
+        Home(folder), inputs, EMPTY | {name: rows(MERGED_TABLES[name], tables[name]) for name in tables}, {}, 0
+    )
+
+
+def test_the_id_is_a_hash_of_inputs_and_rows(tmp_path: Path) -> None:
+    first = stored(tmp_path, entities=[{"entity_id": "a"}])
+    assert first.id.startswith("gen-")
+    assert stored(tmp_path, INPUTS.model_copy(deep=True), entities=[{"entity_id": "a"}]) == first
     others = [
-        INPUTS.model_copy(update={"fingerprint": "other"}),
-        INPUTS.model_copy(update={"left_out": {}}),
-        INPUTS.model_copy(update={"sources": {"river": {"chunks": "v2"}}}),
+        stored(tmp_path, INPUTS.model_copy(update=update), entities=[{"entity_id": "a"}])
+        for update in ({"code": "other"}, {"left_out": {"office": "failed"}}, {"sources": {"river": {"chunks": "v2"}}})
     ]
-    assert len({generation_id(inputs) for inputs in [INPUTS, *others]}) == 4
+    others.append(stored(tmp_path, entities=[{"entity_id": "a", "description": "another summary"}]))
+    assert len({one.id for one in [first, *others]}) == 5
 
 
-def test_starting_again_changes_nothing(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    generation = start(home, INPUTS)
-    before = generation.path("generation.json").stat()
-    assert start(home, INPUTS) == generation
-    assert generation.path("generation.json").stat() == before
+def test_of_the_embedder_its_identity_counts(tmp_path: Path) -> None:
+    other = INPUTS.embedder.model_copy(update={"model": "ignored"})
+    assert stored(tmp_path, INPUTS.model_copy(update={"embedder": other})) == stored(tmp_path)
+    other = INPUTS.embedder.model_copy(update={"identity": "another"})
+    assert stored(tmp_path, INPUTS.model_copy(update={"embedder": other})) != stored(tmp_path)
+
+
+def test_the_record_names_inputs_versions_and_recipes(tmp_path: Path) -> None:
+    generation = store(Home(tmp_path), INPUTS, EMPTY, {"recipe": 3}, 1)
+    record = generation.record()
+    assert (record.inputs, record.summaries, record.failed_summaries) == (INPUTS, {"recipe": 3}, 1)
     assert generation.inputs() == INPUTS
+    assert record.tables == {table: table_version(generation.read_table(table)) for table in MERGED_TABLES}
 
 
-def test_starting_clears_what_a_killed_run_left(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    generation = start(home, INPUTS)
-    generation.path(".entities.parquet.x1.tmp").write_bytes(b"half")
+def test_storing_again_changes_nothing_and_restores_lost_files(tmp_path: Path) -> None:
+    generation = stored(tmp_path, entities=[{"entity_id": "a"}])
+    kept, lost = generation.path("generation.json"), generation.path("entities.parquet")
+    before, content = kept.stat(), lost.read_bytes()
+    lost.unlink()
+    assert stored(tmp_path, entities=[{"entity_id": "a"}]) == generation
+    assert kept.stat() == before
+    assert lost.read_bytes() == content
+
+
+def test_leftovers_of_killed_builders_are_removed(tmp_path: Path) -> None:
+    generation = stored(tmp_path)
     generation.path(".graph.kuzu.x2").mkdir()
     generation.path(".graph.kuzu.x2/graph.kuzu").write_bytes(b"half")
+    generation.path(".views.x1.tmp").write_bytes(b"half")
     generation.path("views.duckdb").write_bytes(b"kept")
-    start(home, INPUTS)
-    assert sorted(path.name for path in home.generation(generation.id).iterdir()) == ["generation.json", "views.duckdb"]
+    (tmp_path / "generations" / ".new.x3").mkdir()
+    with scratch_folder(Home(tmp_path)) as folder:
+        assert sorted(folder.parent.iterdir()) == sorted([folder, generation.path("")])
+    names = {path.name for path in generation.path("").iterdir()}
+    assert names == {"generation.json", "views.duckdb", *(f"{table}.parquet" for table in MERGED_TABLES)}
+    assert not folder.exists()
 
 
-def test_a_merged_table_is_written_once_and_sorted(tmp_path: Path) -> None:
-    generation = start(Home(tmp_path), INPUTS)
-    assert not generation.has("entities")
-    generation.write_table("entities", rows(ENTITIES, [{"entity_id": "b"}, {"entity_id": "a"}]))
-    assert generation.has("entities")
-    assert generation.read_table("entities", ["entity_id"]).to_pydict() == {"entity_id": ["a", "b"]}
-    generation.write_table("entities", rows(ENTITIES, [{"entity_id": "c"}]))
-    assert generation.read_table("entities", ["entity_id"]).to_pydict() == {"entity_id": ["a", "b"]}
-
-
-def test_several_merged_tables_are_written_at_once_and_the_failure_of_one_is_raised(tmp_path: Path) -> None:
-    generation = start(Home(tmp_path), INPUTS)
-    entities = rows(ENTITIES, [{"entity_id": "b"}, {"entity_id": "a"}])
-    with pytest.raises(StoreError, match="rows for relations have another schema"):
-        generation.write_tables({"relations": entities, "entities": entities})
-    assert not generation.has("relations")
+def test_merged_tables_are_sorted(tmp_path: Path) -> None:
+    generation = stored(tmp_path, entities=[{"entity_id": "b"}, {"entity_id": "a"}])
     assert generation.read_table("entities", ["entity_id"]).to_pydict() == {"entity_id": ["a", "b"]}
 
 
 def test_equal_rows_in_another_order_are_the_same_bytes(tmp_path: Path) -> None:
     records = [{"entity_id": f"ent-{n}", "chunk_ids": [str(n)]} for n in range(50)]
-    contents = []
-    for folder, ordered in (("a", records), ("b", records[::-1])):
-        generation = start(Home(tmp_path / folder), INPUTS)
-        generation.write_table("entities", rows(ENTITIES, ordered))
-        contents.append(generation.path("entities.parquet").read_bytes())
-    assert contents[0] == contents[1]
+    both = [stored(tmp_path / name, entities=ordered) for name, ordered in (("a", records), ("b", records[::-1]))]
+    assert both[0].id == both[1].id
+    assert both[0].path("entities.parquet").read_bytes() == both[1].path("entities.parquet").read_bytes()
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
-    generation = start(Home(tmp_path), INPUTS)
     with pytest.raises(StoreError, match="rows for entities have another schema"):
-        generation.write_table("entities", pa.table({"entity_id": ["a"]}))
-    assert not generation.has("entities")
+        store(Home(tmp_path), INPUTS, EMPTY | {"entities": pa.table({"entity_id": ["a"]})}, {}, 0)
+    assert list((tmp_path / "generations").iterdir()) == []
+
+
+def test_records_of_an_older_version_are_read(tmp_path: Path) -> None:
+    recipe = INPUTS.model_dump(mode="json", include={"code", "merging", "encoding", "embedder"})
+    old = {"sources": {}, "left_out": {}, "fingerprint": "f", "recipe": recipe | {"summaries": "s", "follows": None}}
+    (tmp_path / "generations" / "gen-old").mkdir(parents=True)
+    (tmp_path / "generations" / "gen-old" / "generation.json").write_text(json.dumps(old))
+    assert Generation(Home(tmp_path), "gen-old").inputs() == INPUTS.model_copy(update={"sources": {}})
 
 
 def test_a_per_source_table_is_read_over_all_sources(tmp_path: Path) -> None:
@@ -101,11 +120,10 @@ def test_newest(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     with pytest.raises(StoreError, match="nothing was merged in"):
         newest(home)
-    first = start(home, wanted_inputs(home, ["river"], "code"))
+    first = stored(home.root)
     set_newest(home, first)
     assert newest(home) == first
-    accept(home, "river", 0.0)
-    second = start(home, wanted_inputs(home, ["river"], "code"))
+    second = merge(home, "river")
     assert second != first
     assert newest(home) == first
     set_newest(home, second)

@@ -4,8 +4,10 @@ import errno
 import multiprocessing
 import os
 import sqlite3
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -150,3 +152,72 @@ def test_a_table_of_another_making_is_named(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(StoreError, match="cannot be used"), ResponseStore(path) as store:
         store.put_many({"a": ChatResponse("text")})
+
+
+DAY = 86_400
+
+
+def _put(store: KeyedTable, *keys: str) -> None:
+    if isinstance(store, ResponseStore):
+        store.put_many({key: ChatResponse("text") for key in keys})
+    else:
+        assert isinstance(store, VectorStore)
+        store.put_many({key: np.ones(3, dtype=np.float32) for key in keys})
+
+
+def _get(store: KeyedTable, *keys: str) -> list[str]:
+    assert isinstance(store, ResponseStore | VectorStore)
+    return list(store.get_many(keys))
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_rows_without_use_are_pruned(
+    tmp_path: Path, store: Callable[[Path], KeyedTable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0 * DAY]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    with store(tmp_path / "store.sqlite") as opened:
+        _put(opened, "used", "unused")
+        now[0] += 89 * DAY
+        assert opened.prune(90) == 0
+        assert _get(opened, "used") == ["used"]
+        now[0] += DAY
+        assert (opened.count(), opened.count(unused_for=90)) == (2, 1)
+        assert opened.prune(90) == 1
+        assert _get(opened, "used", "unused") == ["used"]
+    assert (tmp_path / "store.sqlite").stat().st_size <= 2 * 4096
+
+
+def test_use_is_written_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0 * DAY]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    with VectorStore(tmp_path / "vectors.sqlite") as store:
+        _put(store, "a", "b")
+        changes = [store._connection.total_changes]
+        for days in (0, 1, 0, 1):
+            now[0] += days * DAY
+            _get(store, "a")
+            changes.append(store._connection.total_changes)
+    assert changes == [2, 2, 3, 3, 4]
+
+
+@pytest.mark.parametrize("broken", ["PRAGMA query_only = ON", "PRAGMA max_page_count = 2"])
+def test_rows_are_read_where_use_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        _put(store, "a")
+        store._connection.execute(broken)
+        monkeypatch.setattr(time, "time", lambda: 1e6 * DAY)
+        assert _get(store, "a") == ["a"]
+
+
+def test_a_store_of_an_older_version_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID")
+        connection.execute("INSERT INTO vectors VALUES ('a', ?)", (np.ones(2, dtype="<f4").tobytes(),))
+    with VectorStore(path) as store, VectorStore(path) as again:
+        _put(store, "b")
+        assert sorted(_get(again, "a", "b")) == ["a", "b"]
+        assert (store.count(unused_for=1), store.count()) == (0, 2)

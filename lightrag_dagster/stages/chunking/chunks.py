@@ -14,20 +14,21 @@ from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.documents.formats import has_headings
 from lightrag_dagster.stages.documents.markdown import heading_paths
-from lightrag_dagster.stages.documents.table import with_text
+from lightrag_dagster.stages.documents.table import text_hash, with_text
 
 # Encoding releases the GIL. Two threads gain a third over one; more gain nothing (measured).
 _THREADS = 2
 _DOCUMENTS_AT_ONCE = 256
-_COLUMNS = ["source", "doc_id", "path", "content", "media_type", "pages"]
+_COLUMNS = ["source", "doc_id", "path", "content", "content_hash", "media_type", "pages"]
 
 
-def chunk_documents(documents: pa.Table, settings: ChunkingSettings) -> pa.Table:
+def chunk_documents(documents: pa.Table, settings: ChunkingSettings, recipe: str = "") -> pa.Table:
     """Cut every processed, duplicate or stale document into rows of CHUNKS, in the order of the documents.
 
     Args:
         documents: rows of RAW_DOCUMENTS.
         settings: window size and overlap, and the encoding they are counted in.
+        recipe: what the rows name as their recipe.
 
     Raises:
         TokenizerError: the encoding cannot be loaded.
@@ -41,15 +42,16 @@ def chunk_documents(documents: pa.Table, settings: ChunkingSettings) -> pa.Table
         for batch in selected.to_batches(max_chunksize=_DOCUMENTS_AT_ONCE):
             rows = batch.to_pylist()
             spans = pool.map(cut, batch["content"].to_pylist())
-            chunks = [chunk for row, found in zip(rows, spans, strict=True) for chunk in _chunks(row, found)]
+            chunks = [chunk for row, found in zip(rows, spans, strict=True) for chunk in _chunks(row, found, recipe)]
             tables.append(pa.Table.from_pylist(chunks, schema=CHUNKS))
             done += len(rows)
             progress.report("chunks", done, selected.num_rows)
     return pa.concat_tables(tables)
 
 
-def _chunks(document: dict[str, Any], spans: list[Span]) -> Iterator[dict[str, Any]]:
+def _chunks(document: dict[str, Any], spans: list[Span], recipe: str) -> Iterator[dict[str, Any]]:
     content = document["content"]
+    cut_from = text_hash(document)
     headings = heading_paths(content) if has_headings(document["media_type"]) else []
     offsets = [offset for offset, _ in headings]
     pages = document["pages"]
@@ -68,4 +70,6 @@ def _chunks(document: dict[str, Any], spans: list[Span]) -> Iterator[dict[str, A
             "char_end": end,
             "heading": heading,
             "page": bisect_right(pages, start) if pages else None,
+            "text_hash": cut_from,
+            "recipe": recipe,
         }

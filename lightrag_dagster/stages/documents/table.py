@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.formats import ExtractedText, extract_text, media_type
+from lightrag_dagster.stages.documents.formats import UNSUPPORTED, ExtractedText, extract_text, media_type
 from lightrag_dagster.stages.documents.listing import ListedFile
 
 KEPT = ("processed", "duplicate", "stale")
@@ -24,12 +24,15 @@ def read_documents(
     """Read every listed file into one row of RAW_DOCUMENTS, in the order listed (by path).
 
     A file that cannot be opened or read keeps its row of `previous`, if that had text, as `stale`. Any other fault of
-    a file is a `failed` row. Among rows with the same text the one with the smallest path is the original.
+    a file is a `failed` row; one of a type that cannot be read is `skipped`. Among rows with the same text the one with
+    the smallest path is the original. A row of `previous` that says the same of its file keeps its `modified_at`, so
+    that a copy of a source, with new times, is the same table.
     """
     rows = []
     for position, listed in enumerate(files, start=1):
         rows.append(_row(source, listed, previous, settings))
         progress.report("documents", position, len(files))
+    _keep_times(rows, previous)
     _mark_duplicates(rows)
     return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS)
 
@@ -47,7 +50,8 @@ def text_hash(document: Mapping[str, Any]) -> str:
 
 def _row(source: str, listed: ListedFile, previous: pa.Table | None, settings: DocumentSettings) -> dict[str, Any]:
     if listed.refused is not None:
-        return _failed(source, listed, listed.refused)
+        status = "skipped" if media_type(listed.path) == UNSUPPORTED else "failed"
+        return _failed(source, listed, listed.refused, status)
     try:
         with listed.file.open("rb") as file:
             data = file.read(settings.max_bytes + 1)
@@ -63,9 +67,9 @@ def _row(source: str, listed: ListedFile, previous: pa.Table | None, settings: D
     return _new_row(source, listed, extracted, status="processed" if extracted.text else "empty")
 
 
-def _failed(source: str, listed: ListedFile, reason: str) -> dict[str, Any]:
+def _failed(source: str, listed: ListedFile, reason: str, status: str = "failed") -> dict[str, Any]:
     name = listed.path.rpartition("/")[2]
-    return _new_row(source, listed, ExtractedText(name, "", media_type(listed.path)), status="failed", error=reason)
+    return _new_row(source, listed, ExtractedText(name, "", media_type(listed.path)), status=status, error=reason)
 
 
 def _stale(listed: ListedFile, previous: pa.Table | None, reason: str) -> dict[str, Any] | None:
@@ -95,6 +99,16 @@ def _new_row(
         "error": error,
         "modified_at": listed.modified_at,
     }
+
+
+def _keep_times(rows: list[dict[str, Any]], previous: pa.Table | None) -> None:
+    if previous is None:
+        return
+    columns = ["path", "title", "content_hash", "media_type", "error"]
+    known = zip(*(previous[name].to_pylist() for name in (*columns, "modified_at")), strict=True)
+    times = {tuple(said): modified_at for *said, modified_at in known}
+    for row in rows:
+        row["modified_at"] = times.get(tuple(row[name] for name in columns), row["modified_at"])
 
 
 def _mark_duplicates(rows: list[dict[str, Any]]) -> None:

@@ -1,7 +1,7 @@
 """The extraction driver: asks a language model about every distinct chunk of a source."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -29,57 +29,65 @@ def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model
     return digest(prompts.fingerprint("extraction"), settings.model_dump(), model_identity)
 
 
-async def extract(
-    source: str,
-    chunks: pa.Table,
-    model: ChatModel,
-    prompts: Prompts,
-    settings: ExtractionSettings,
-    fingerprint: str,
-    max_concurrency: int,
-    previous: pa.Table | None = None,
-    *,
-    count_tokens: Callable[[str], int],
-    longer_outputs: Sequence[int] = (),
-    retry_failed: bool = False,
-    keep_drifted: bool = False,
-) -> pa.Table:
+@dataclass(frozen=True)
+class Extractor:
+    """A language model, and how it is asked about a chunk.
+
+    `recipe` is what the rows name as their recipe. At most `max_concurrency` chunks are under way at once. A response
+    that was cut off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`.
+    """
+
+    model: ChatModel
+    prompts: Prompts
+    settings: ExtractionSettings
+    recipe: str
+    count_tokens: Callable[[str], int]
+    max_concurrency: int = 1
+    longer_outputs: Sequence[int] = ()
+
+
+async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known: int = 0) -> pa.Table:
     """Return EXTRACTIONS: one row for each distinct chunk of CHUNKS, sorted by `chunk_id`.
 
-    Rows of `previous` with the same extraction key are kept without asking, but those that failed for a passing
-    reason, and with `retry_failed` all that failed; with `keep_drifted` those with other keys too. The other chunks are
-    asked about in canonical order (path, chunk index), `max_concurrency` at a time, each going through its rounds by
-    itself. A chunk that the model cannot answer becomes a row with status `failed`; the response store holds no
-    failures. A round that fails after the first leaves the rounds before it as they are, and says so in `error`.
+    The chunks are asked about in canonical order (path, chunk index), each going through its rounds by itself. A chunk
+    that the model cannot answer becomes a row with status `failed`; the response store holds no failures. A round that
+    fails after the first leaves the rounds before it as they are, and says so in `error`.
 
-    An answer that was cut off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`.
+    Args:
+        source: The source of the chunks.
+        chunks: Rows of CHUNKS; a chunk may stand in many places.
+        extractor: The model, and how it is asked.
+        known: Further chunks of the source that need no question; they only count in the progress.
 
     Raises:
-        ProviderAccessError: no request can succeed; the answers that arrived are in the response store.
+        ProviderAccessError: no request can succeed; the responses that arrived are in the response store.
         StoreError: the response store refuses.
     """
     rows_by_chunk = _distinct(chunks)
-    kept = _reusable(previous, rows_by_chunk, fingerprint, retry_failed=retry_failed, keep_drifted=keep_drifted)
-    answered = set(kept["chunk_id"].to_pylist())
-    pending = [(chunk_id, row) for chunk_id, row in rows_by_chunk.items() if chunk_id not in answered]
     contents, headings = chunks["content"], chunks["heading"]
-    rows = _Rows()
-    queue = iter(pending)
+    rows, total = _Rows(), known + len(rows_by_chunk)
+    queue = iter(rows_by_chunk.items())
 
     async def work() -> None:
         for chunk_id, row in queue:
-            conversation = _Conversation(model, prompts, settings, count_tokens, longer_outputs)
+            conversation = _Conversation(extractor)
             failure = await conversation.run(contents[row].as_py(), headings[row].as_py())
-            key = extraction_key(chunk_id, fingerprint)
-            labels = {"source": source, "chunk_id": chunk_id, "extraction_key": key, "model": model.identity}
+            key = extraction_key(chunk_id, extractor.recipe)
+            labels = {
+                "source": source,
+                "chunk_id": chunk_id,
+                "extraction_key": key,
+                "model": extractor.model.identity,
+                "recipe": extractor.recipe,
+            }
             rows.add(labels | conversation.outcome(failure))
-            progress.report("extractions", kept.num_rows + rows.count, len(rows_by_chunk))
-            # Stored answers never suspend: let other tasks and a cancellation through.
+            progress.report("extractions", known + rows.count, total)
+            # Stored responses never suspend: let other tasks and a cancellation through.
             await asyncio.sleep(0)
 
-    progress.report("extractions", kept.num_rows, len(rows_by_chunk))
-    await gather_or_cancel(work() for _ in range(min(max_concurrency, len(pending))))
-    return pa.concat_tables([kept, *rows.tables()]).sort_by("chunk_id")
+    progress.report("extractions", known, total)
+    await gather_or_cancel(work() for _ in range(min(extractor.max_concurrency, len(rows_by_chunk))))
+    return pa.concat_tables([EXTRACTIONS.empty_table(), *rows.tables()]).sort_by("chunk_id")
 
 
 def _distinct(chunks: pa.Table) -> dict[str, int]:
@@ -91,43 +99,11 @@ def _distinct(chunks: pa.Table) -> dict[str, int]:
     return rows
 
 
-def needs_retry(extractions: pa.Table, *, retry_failed: bool) -> bool:
-    """Say whether a table with EXTRACTIONS's column `error_kind` has rows that the next run asks about again."""
-    kinds = pc.drop_null(extractions["error_kind"])
-    return bool(len(kinds) if retry_failed else pc.any(pc.equal(kinds, "transient")).as_py())
-
-
-def made_otherwise(extractions: pa.Table, fingerprint: str) -> int:
-    """Count the rows (EXTRACTIONS's chunk_id and extraction_key) that were not made as `fingerprint` says."""
-    rows = zip(extractions["chunk_id"].to_pylist(), extractions["extraction_key"].to_pylist(), strict=True)
-    return sum(extraction_key(chunk_id, fingerprint) != key for chunk_id, key in rows)
-
-
-def _reusable(
-    previous: pa.Table | None, chunk_ids: Iterable[str], fingerprint: str, *, retry_failed: bool, keep_drifted: bool
-) -> pa.Table:
-    """Return the rows of `previous` that answer a wanted chunk, or never will; under the current key, or any."""
-    if previous is None or previous.schema.names != EXTRACTIONS.names:
-        return EXTRACTIONS.empty_table()
-    if keep_drifted:
-        current = pc.is_in(previous["chunk_id"], value_set=pa.array(chunk_ids, pa.string()))
-    else:
-        keys = pa.array([extraction_key(chunk_id, fingerprint) for chunk_id in chunk_ids], pa.string())
-        current = pc.is_in(previous["extraction_key"], value_set=keys)
-    asked_again = pa.array(["transient", "permanent"] if retry_failed else ["transient"])
-    settled = pc.invert(pc.is_in(previous["error_kind"], value_set=asked_again))
-    return previous.filter(pc.and_(current, settled)).cast(EXTRACTIONS)
-
-
 @dataclass
 class _Conversation:
     """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one a round."""
 
-    model: ChatModel
-    prompts: Prompts
-    settings: ExtractionSettings
-    count_tokens: Callable[[str], int]
-    longer_outputs: Sequence[int]
+    extractor: Extractor
     rounds: list[ChatResponse] = field(default_factory=list)
     bought: list[ChatResponse] = field(default_factory=list)
     answered: bool = False
@@ -135,8 +111,8 @@ class _Conversation:
     async def run(self, content: str, heading: str | None) -> Failure | None:
         """Go through the rounds; return why they failed, or None."""
         try:
-            settings = self.settings
-            request = extraction_request(self.prompts, content, heading, settings.language, settings.answer_format)
+            prompts, settings = self.extractor.prompts, self.extractor.settings
+            request = extraction_request(prompts, content, heading, settings.language, settings.answer_format)
             await self._ask_all(request)
         except (PermanentProviderError, TransientProviderError) as failure:
             return failure
@@ -163,8 +139,9 @@ class _Conversation:
         if not _is_usable(found[0]):
             raise PermanentProviderError(self._unusable())
         self.answered = True
-        for number in range(self.settings.gleaning):
-            request = gleaning_request(request, self.rounds[-1].text, self.prompts, self.settings.language)
+        prompts, settings = self.extractor.prompts, self.extractor.settings
+        for number in range(settings.gleaning):
+            request = gleaning_request(request, self.rounds[-1].text, prompts, settings.language)
             if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
                 break
             found.append(await self._ask(request))
@@ -181,11 +158,11 @@ class _Conversation:
 
     async def _whole(self, request: ChatRequest) -> ChatResponse:
         """Answer a request; while the answer is cut off, ask again with more room, and keep what came last."""
-        limits = [None, *self.longer_outputs]
+        limits = [None, *self.extractor.longer_outputs]
         answer: ChatResponse | None = None
         for limit in limits:
             try:
-                answer = await self.model.complete(replace(request, max_output_tokens=limit))
+                answer = await self.extractor.model.complete(replace(request, max_output_tokens=limit))
             except PermanentProviderError as error:
                 if isinstance(error, OutputLimitError) and limit != limits[-1]:
                     continue
@@ -199,15 +176,15 @@ class _Conversation:
         return answer
 
     def _fits(self, request: ChatRequest) -> bool:
-        limit = self.settings.max_gleaning_tokens
+        limit = self.extractor.settings.max_gleaning_tokens
         texts = [message.content for message in request.messages]
         # A token is at least one byte, so that most conversations need no counting.
         if limit == 0 or sum(len(text.encode()) for text in texts) <= limit:
             return True
-        return sum(self.count_tokens(text) for text in texts) <= limit
+        return sum(self.extractor.count_tokens(text) for text in texts) <= limit
 
     def _unusable(self) -> str:
-        what = f"the answer of {self.model.identity} holds neither a record nor the completion marker"
+        what = f"the answer of {self.extractor.model.identity} holds neither a record nor the completion marker"
         if self.rounds[-1].finish_reason == "length":
             return f"{what} within the output limit; raise LIGHTRAG_LLM__MOST_OUTPUT_TOKENS"
         return f"{what}, twice; change the prompts or the model"

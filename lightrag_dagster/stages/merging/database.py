@@ -2,7 +2,8 @@
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -11,36 +12,61 @@ import pyarrow as pa
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.storage import files
 
 MEMORY_LIMIT = "2GB"
 """DuckDB spills to disk above this."""
 
-WHITESPACE = "".join(filter(str.isspace, map(chr, range(0x110000))))
+WHITESPACE = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""All characters that Python strips; to search Unicode for them takes a tenth of a second."""
+
+Variables = dict[str, str | int]
+
+
+def rule_variables(settings: MergingSettings, embedder_identity: str) -> Variables:
+    """Return the variables of the rules in `macros.sql`."""
+    return {
+        "summary_descriptions": settings.summary_min_descriptions,
+        "summary_tokens": settings.summary_min_tokens,
+        "embedder": embedder_identity,
+        "entity_chunks": settings.max_chunks_per_entity,
+        "relation_chunks": settings.max_chunks_per_relation,
+        "chunk_order": 1 if settings.chunk_limit_method == "KEEP" else -1,
+    }
 
 
 @contextmanager
-def open_database(scratch: Path, variables: dict[str, str | int]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open an empty database that spills into a folder of its own below `scratch`, with variables and macros set.
+def open_database(scratch: Path | None, variables: Variables) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open an empty database, with variables and macros set.
+
+    It spills into a folder of its own below `scratch`, or not at all when that is None.
 
     Raises:
         StoreError: the disk refuses.
     """
-    try:
-        spill = tempfile.TemporaryDirectory(dir=scratch, prefix=".merge.")
-    except OSError as error:
-        raise StoreError(f"cannot write in {scratch}: {error.strerror or error}; nothing was changed") from error
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": MEMORY_LIMIT,
-        "temp_directory": spill.name,
-    }
-    with spill, duckdb.connect(config=config) as connection:
+    with ExitStack() as stack:
+        config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": MEMORY_LIMIT}
+        if scratch is not None:
+            config["temp_directory"] = stack.enter_context(_spill_folder(scratch))
+        connection = stack.enter_context(duckdb.connect(config=config))
         connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
         for name, value in ({"whitespace": WHITESPACE} | variables).items():
             connection.execute(f"SET VARIABLE {name} = $1", [value])
         connection.execute("CREATE TABLE entity_name (name VARCHAR, entity_id VARCHAR)")
-        run(connection, "macros")
+        for name in ("embedded_text", "macros"):
+            run(connection, name)
         yield connection
+
+
+def _spill_folder(scratch: Path) -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(dir=scratch, prefix=".merge.")
+    except OSError as error:
+        raise StoreError(f"cannot write in {scratch}: {error.strerror or error}; nothing was changed") from error
 
 
 @contextmanager
@@ -58,11 +84,9 @@ def readable(paths: Iterable[Path]) -> Iterator[None]:
         raise StoreError(f"the merge failed: {one_line(error)}; make room on the disk and run again") from error
 
 
-def run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: str) -> None:
+def run(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Execute all statements of a file in sql/."""
-    for statement in duckdb.extract_statements(read_statement(name)):
-        wanted = {key: value for key, value in parameters.items() if key in statement.named_parameters}
-        connection.execute(statement, wanted or None)
+    connection.execute(read_statement(name))
 
 
 def fetch(connection: duckdb.DuckDBPyConnection, statement: str, schema: pa.Schema) -> pa.Table:
@@ -75,6 +99,7 @@ def count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
     return int(connection.execute(statement).fetchall()[0][0])
 
 
+@cache
 def read_statement(name: str) -> str:
     """Return the text of a file in sql/."""
     return resources.files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")

@@ -35,22 +35,21 @@ async def summarise(
     count_tokens: CountTokens,
     max_concurrency: int,
 ) -> dict[str, str | None]:
-    """Return id → summary for the groups over a threshold, None where it failed.
+    """Return id → summary for groups over a threshold, None where it failed.
 
     Descriptions that fit into one call become one summary. More are packed into several calls, in their order, and
-    what comes back is treated like descriptions again.
+    the answers are treated like descriptions again.
 
     Raises:
         ProviderAccessError: no summary can succeed until a person acts; what arrived before is in the response store.
     """
-    long = [group for group in groups if _needs_summary(group.descriptions, settings, count_tokens)]
     # The longest need several calls one after another: they begin first, so that none is left alone at the end.
-    waiting = iter(sorted(long, key=lambda group: (-len(group.descriptions), group.id)))
+    waiting = iter(sorted(groups, key=lambda group: (-len(group.descriptions), group.id)))
     summaries: dict[str, str | None] = {}
 
     async def condense(group: Group) -> str:
         texts = group.descriptions
-        while _needs_summary(texts, settings, count_tokens):
+        while needs_summary(texts, settings, count_tokens):
             packs = _packs(texts, settings.summary_context_tokens, count_tokens)
             texts = [await ask(group, pack) if len(pack) > 1 else pack[0] for pack in packs]
         return SEPARATOR.join(texts)
@@ -67,15 +66,16 @@ async def summarise(
                 summaries[group.id] = await condense(group) or None
             except (PermanentProviderError, TransientProviderError):
                 summaries[group.id] = None
-            report("summaries", len(summaries), len(long))
+            report("summaries", len(summaries), len(groups))
             # Stored answers never suspend: let other tasks and a cancellation through.
             await asyncio.sleep(0)
 
-    await gather_or_cancel(work() for _ in range(min(max_concurrency, len(long))))
+    await gather_or_cancel(work() for _ in range(min(max_concurrency, len(groups))))
     return dict(sorted(summaries.items()))
 
 
-def _needs_summary(texts: list[str], settings: MergingSettings, count_tokens: CountTokens) -> bool:
+def needs_summary(texts: list[str], settings: MergingSettings, count_tokens: CountTokens) -> bool:
+    """Return True if descriptions are too many or too long to be joined."""
     if len(texts) < 2:
         return False
     return len(texts) >= settings.summary_min_descriptions or sum(count_tokens(texts)) >= settings.summary_min_tokens

@@ -15,7 +15,7 @@ from lightrag_dagster.models.batch.model import open_batched_chat_model
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.settings import BatchSettings, ExtractionSettings, LLMSettings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.stages.extraction.extractions import extract
+from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 from lightrag_dagster.storage.home import Home
@@ -47,13 +47,14 @@ async def step(
         rows = await extract(
             source,
             chunks(*contents),
-            model,
-            load_prompts(None),
-            ExtractionSettings(gleaning=gleaning),
-            "fingerprint",
-            1,
-            count_tokens=len,
-            longer_outputs=settings.longer_outputs,
+            Extractor(
+                model,
+                load_prompts(None),
+                ExtractionSettings(gleaning=gleaning),
+                "recipe",
+                len,
+                longer_outputs=settings.longer_outputs,
+            ),
         )
     return None if model.awaited else rows
 

@@ -12,6 +12,7 @@ from lightrag_dagster.errors import TokenizerError
 from lightrag_dagster.schemas import CHUNKS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.documents.table import text_hash
 
 SMALL = ChunkingSettings(size=8, overlap=2)
 
@@ -40,7 +41,7 @@ def documents(*contents: str, media_type: str = "text/plain", status: str = "pro
 
 def test_a_short_document_is_one_chunk() -> None:
     content = "A short document."
-    assert chunk_documents(documents(content), ChunkingSettings()).to_pylist() == [
+    assert chunk_documents(documents(content), ChunkingSettings(), "r").to_pylist() == [
         {
             "source": "s",
             "chunk_id": identity.chunk_id(content, None),
@@ -53,6 +54,8 @@ def test_a_short_document_is_one_chunk() -> None:
             "char_end": len(content),
             "heading": None,
             "page": None,
+            "text_hash": text_hash({"content_hash": "", "media_type": "text/plain", "pages": None}),
+            "recipe": "r",
         }
     ]
 

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
         "blank.md": ("empty", None, "text/markdown"),
         "edge.txt": ("processed", None, "text/plain"),
         "image.png": (
-            "failed",
+            "skipped",
             f"unsupported file type (.png); supported are {', '.join(FORMATS)}",
             "application/octet-stream",
         ),
@@ -188,3 +189,19 @@ def test_the_text_hash_covers_text_media_type_and_pages() -> None:
     ]
     assert len({text_hash(row | other) for other in ({}, *others)}) == 5
     assert text_hash(row | {"path": "b.txt"}) == text_hash(row)
+
+
+def test_an_unchanged_document_keeps_its_time(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "c.bin"):
+        (tmp_path / name).write_text(f"Of {name}.")
+    before = read(tmp_path)
+    (tmp_path / "b.txt").write_text("Other text.")
+    for path in tmp_path.iterdir():
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    old, new = rows(before), rows(read(tmp_path, before))
+    assert {path: new[path]["modified_at"] == old[path]["modified_at"] for path in new} == {
+        "a.txt": True,
+        "b.txt": False,
+        "c.bin": True,
+    }
+    assert new["a.txt"] == old["a.txt"]

@@ -11,7 +11,6 @@ from lightrag_dagster.core import progress
 from lightrag_dagster.core.identity import chunk_id, extraction_key
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Usage
 from lightrag_dagster.errors import (
-    LightRAGError,
     OutputLimitError,
     PermanentProviderError,
     ProviderAccessError,
@@ -20,13 +19,11 @@ from lightrag_dagster.errors import (
 from lightrag_dagster.models.stored import StoredChatModel
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
-from lightrag_dagster.stages.extraction.extractions import extract, extraction_fingerprint, needs_retry
+from lightrag_dagster.stages.extraction.extractions import Extractor, extract, extraction_fingerprint
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 from lightrag_dagster.stages.prompts.requests import extraction_request
-from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
-from lightrag_dagster.storage.tables import SourceTables
 from tests.models.models import ScriptedChatModel
 
 PROMPTS = load_prompts(None)
@@ -60,11 +57,8 @@ def chunks(*contents: str, heading: str | None = None) -> pa.Table:
 def run(
     table: pa.Table,
     model: ChatModel,
-    previous: pa.Table | None = None,
     *,
     concurrency: int = 4,
-    fingerprint: str = "f1",
-    retry_failed: bool = False,
     longer_outputs: Sequence[int] = (),
     count_tokens: Callable[[str], int] = len,
     **settings: Any,
@@ -73,15 +67,7 @@ def run(
         extract(
             "s",
             table,
-            model,
-            PROMPTS,
-            ExtractionSettings(**settings),
-            fingerprint,
-            concurrency,
-            previous,
-            count_tokens=count_tokens,
-            longer_outputs=longer_outputs,
-            retry_failed=retry_failed,
+            Extractor(model, PROMPTS, ExtractionSettings(**settings), "f1", count_tokens, concurrency, longer_outputs),
         )
     )
 
@@ -129,6 +115,7 @@ def test_a_row_says_all_about_a_chunk() -> None:
             "cached_input_tokens": 90,
             "output_tokens": 22,
             "cost_usd": 0.75,
+            "recipe": "f1",
         }
     ]
 
@@ -293,7 +280,7 @@ def test_a_slow_chunk_holds_up_no_other() -> None:
     table = chunks("slow", *map(str, range(10)))
 
     async def bounded() -> pa.Table:
-        work = extract("s", table, model, PROMPTS, ExtractionSettings(), "f1", 2, count_tokens=len)
+        work = extract("s", table, Extractor(model, PROMPTS, ExtractionSettings(), "f1", len, 2))
         return await asyncio.wait_for(work, 10)
 
     assert asyncio.run(bounded()).num_rows == 11
@@ -309,50 +296,6 @@ def test_a_cache_hit_changes_no_byte(tmp_path: Path) -> None:
     assert tables[0].equals(tables[1])
     assert len(model.requests) == 4
     assert (stored.usage.calls, stored.usage.stored) == (0, 4)
-
-
-def test_rows_of_the_previous_table_are_kept_where_they_still_hold(tmp_path: Path) -> None:
-    def answer(request: ChatRequest) -> str:
-        if asked_for(request) == "bad":
-            raise TransientProviderError("later")
-        return entity("A")
-
-    previous = run(chunks("a", "gone", "bad"), ScriptedChatModel(answer))
-    tables = SourceTables(Home(tmp_path))
-    tables.write("extractions", "s", previous, inputs={}, fingerprint="f1")
-    previous = tables.read("extractions", "s")
-    model = ScriptedChatModel(lambda request: entity("A"))
-    now = run(chunks("new", "a", "bad"), model, previous, gleaning=0)
-    assert sorted(asked_for(request) for request in model.requests) == ["bad", "new"]
-    rounds = dict(zip(now["chunk_id"].to_pylist(), now["rounds"].to_pylist(), strict=True))
-    assert rounds == {chunk_id("a", None): 2, chunk_id("bad", None): 1, chunk_id("new", None): 1}
-    assert now["chunk_id"].to_pylist() == sorted(rounds)
-    assert now.schema.equals(EXTRACTIONS, check_metadata=True)
-    model.requests.clear()
-    run(chunks("new", "a", "bad"), model, now, fingerprint="f2", gleaning=0)
-    assert len(model.requests) == 3
-
-
-@pytest.mark.parametrize(
-    ("failure", "retry_failed", "asked"),
-    [
-        (TransientProviderError("later"), False, ["bad"]),
-        (TransientProviderError("later"), True, ["bad"]),
-        (PermanentProviderError("never"), False, []),
-        (PermanentProviderError("never"), True, ["bad"]),
-    ],
-)
-def test_only_what_may_succeed_is_asked_again(failure: LightRAGError, retry_failed: bool, asked: list[str]) -> None:
-    def refuse(request: ChatRequest) -> str:
-        if asked_for(request) == "bad":
-            raise failure
-        return entity("A")
-
-    previous = run(chunks("a", "bad"), ScriptedChatModel(refuse))
-    assert needs_retry(previous, retry_failed=retry_failed) is bool(asked)
-    model = ScriptedChatModel(lambda request: entity("A"))
-    run(chunks("a", "bad"), model, previous, gleaning=0, retry_failed=retry_failed)
-    assert [asked_for(request) for request in model.requests] == asked
 
 
 def test_what_was_cut_off_is_asked_for_again_with_more_room() -> None:
@@ -393,7 +336,6 @@ def test_a_round_that_fails_later_costs_only_itself() -> None:
     table = run(chunks("a"), ScriptedChatModel(answer))
     (row,) = table.to_pylist()
     assert (row["status"], row["rounds"], row["error"], row["error_kind"]) == ("ok", 1, "busy", "transient")
-    assert needs_retry(table, retry_failed=False)
 
 
 @pytest.mark.parametrize("answer_format", ["json_object", "json_schema"])
@@ -413,10 +355,10 @@ def test_progress_counts_distinct_chunks() -> None:
     reports: list[tuple[str, int, int]] = []
     table = chunks("a", "b", "a")
     model = ScriptedChatModel(lambda request: DONE)
-    previous = run(chunks("a"), model)
+    extractor = Extractor(model, PROMPTS, ExtractionSettings(), "f1", len)
     with progress.listening(lambda *report: reports.append(report)):
-        run(table, model, previous)
-    assert reports == [("extractions", 1, 2), ("extractions", 2, 2)]
+        asyncio.run(extract("s", table, extractor, known=3))
+    assert reports == [("extractions", 3, 5), ("extractions", 4, 5), ("extractions", 5, 5)]
 
 
 def test_the_fingerprint_covers_prompts_settings_and_model(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ def extractions(*rows: tuple[str, str, list[str]]) -> pa.Table:
         "input_tokens": [0] * len(rows),
         "output_tokens": [0] * len(rows),
         "cost_usd": [0.0] * len(rows),
+        "recipe": ["r"] * len(rows),
     }
     return pa.table(columns, schema=EXTRACTIONS)
 

@@ -13,7 +13,7 @@ import pytest
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.settings import ExtractionSettings, LLMSettings
-from lightrag_dagster.stages.extraction.extractions import extract
+from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Answer, Loopback, Received, Reply
@@ -86,13 +86,15 @@ async def _extract(home: Home, table: pa.Table) -> pa.Table:
         return await extract(
             "s",
             table,
-            model,
-            load_prompts(None),
-            ExtractionSettings(),
-            "f1",
-            LLM.max_concurrency,
-            count_tokens=len,
-            longer_outputs=LLM.longer_outputs,
+            Extractor(
+                model,
+                load_prompts(None),
+                ExtractionSettings(),
+                "f1",
+                len,
+                LLM.max_concurrency,
+                LLM.longer_outputs,
+            ),
         )
 
 

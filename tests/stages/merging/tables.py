@@ -1,7 +1,7 @@
 """Mentions by hand, and what merging them yields."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
-from lightrag_dagster.stages.merging.merge import Merged, merge
+from lightrag_dagster.stages.merging.merge import Merged, open_merge
+from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage import files
 
-CURRENT = "current-fingerprint"
+RECIPE = "recipe"
 NAMES = ["Halden Weir", "halden  weir", '"Halden Weir"', "Marta", "MARTA", "Bergen", "Öre"]
 Row = dict[str, Any]
 
@@ -80,15 +81,42 @@ def relation(source: str, chunk_id: str, index: int, src: str, tgt: str, words: 
     }
 
 
+def extraction(source: str, chunk_id: str, key: str = "k", status: str = "ok") -> Row:
+    return {
+        "source": source,
+        "chunk_id": chunk_id,
+        "extraction_key": key,
+        "model": "model",
+        "responses": [],
+        "rounds": 1,
+        "status": status,
+        "error": None,
+        "error_kind": None,
+        "finish_reason": None,
+        "input_tokens": 0,
+        "cached_input_tokens": 0,
+        "output_tokens": 0,
+        "cost_usd": 0.0,
+    }
+
+
 def write(
-    folder: Path, chunks: Sequence[Row], entities: Sequence[Row], relations: Sequence[Row], backwards: bool = False
+    folder: Path,
+    chunks: Sequence[Row],
+    entities: Sequence[Row],
+    relations: Sequence[Row],
+    extractions: Sequence[Row] | None = None,
+    backwards: bool = False,
 ) -> list[MergeInput]:
-    """Write the files of every source that has chunks, one version a content."""
+    """Write the files of every source that has chunks, one version a content; by default all are extracted."""
     inputs = []
+    if extractions is None:
+        extractions = [extraction(*pair) for pair in sorted({(row["source"], row["chunk_id"]) for row in chunks})]
     for source in sorted({row["source"] for row in chunks}, reverse=backwards):
         paths = []
         for name, schema, rows in (
             ("chunks", schemas.CHUNKS, chunks),
+            ("extractions", schemas.EXTRACTIONS, extractions),
             ("entity_mentions", schemas.ENTITY_MENTIONS, entities),
             ("relation_mentions", schemas.RELATION_MENTIONS, relations),
         ):
@@ -100,30 +128,28 @@ def write(
     return inputs
 
 
+def count_words(texts: list[str]) -> list[int]:
+    return [len(text.split()) for text in texts]
+
+
 def merged_from(
     inputs: Sequence[MergeInput],
     folder: Path,
     model: Summariser,
     previous: Previous | None = None,
+    recipe: str = RECIPE,
     **settings: int | str,
 ) -> Merged:
     """Merge, with the rows of every table in order."""
-    merged = asyncio.run(
-        merge(
-            inputs,
-            previous=previous,
-            scratch=folder,
-            extraction_fingerprint=CURRENT,
-            embedder_identity="embedder",
-            model=model,
-            prompts=load_prompts(None),
-            settings=MergingSettings.model_validate(settings),
-            count_tokens=lambda texts: [len(text.split()) for text in texts],
-            max_concurrency=4,
-        )
-    )
-    ordered = {
-        table: getattr(merged, table).sort_by([(key, "ascending") for key in schemas.SORT_KEYS[table]])
-        for table in schemas.MERGED_TABLES
+    rules = MergingSettings.model_validate(settings)
+    with open_merge(inputs, rules, "embedder", folder, previous) as merge:
+        groups = merge.to_summarise(count_words)
+        summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
+        merged = merge.finish(summaries, recipe)
+    return merged._replace(**ordered(merged.tables))
+
+
+def ordered(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    return {
+        table: rows.sort_by([(key, "ascending") for key in schemas.SORT_KEYS[table]]) for table, rows in tables.items()
     }
-    return merged._replace(**ordered)

@@ -1,5 +1,6 @@
-"""The merge that follows a change yields what a merge of everything yields."""
+"""The merge after a change yields the same as a merge of everything."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,14 +15,20 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.stages.merging import incremental
-from lightrag_dagster.stages.merging.inputs import MergeInput, Previous, find_previous, merge_inputs
+from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.stages.merging.merge import Merged
 from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import set_newest
-from lightrag_dagster.storage.manifest import GenerationInputs
-from tests.stages.merging.tables import CURRENT, NAMES, Summariser, chunk, entity, merged_from, relation, write
-from tests.storage.corpus import RIVER, home_of
-from tests.storage.corpus import merge as merge_by_hand
+from tests.stages.merging.tables import (
+    NAMES,
+    RECIPE,
+    Summariser,
+    chunk,
+    entity,
+    extraction,
+    merged_from,
+    relation,
+    write,
+)
 
 SOURCES, PATHS, CHUNKS = ("a", "b"), ("1.txt", "2.txt"), ("c1", "c2", "c3", "c4")
 
@@ -39,7 +46,6 @@ class Mention(NamedTuple):
 
     source: str
     chunk: str
-    current: bool
     name: str
     other: str
     kind: str
@@ -49,17 +55,19 @@ class Mention(NamedTuple):
 
 
 class State(NamedTuple):
-    """What all sources hold: positions of chunks, and what was extracted from them."""
+    """The contents of all sources: positions of chunks, mentions, extractions that failed or have another key."""
 
     positions: frozenset[tuple[str, str, str]]
     entities: frozenset[Mention]
     relations: frozenset[Mention]
+    failed: frozenset[tuple[str, str]]
+    edited: frozenset[tuple[str, str]]
 
 
 mentions = st.frozensets(
     st.builds(
         Mention,
-        *map(st.sampled_from, (SOURCES, CHUNKS, (False, True), NAMES, NAMES, ("person", "Person", "place"))),
+        *map(st.sampled_from, (SOURCES, CHUNKS, NAMES, NAMES, ("person", "Person", "place"))),
         st.sampled_from(("short", "rather longer", "other text\t", "", "odd <SEP> text", "fourth")),
         st.sampled_from(("flow, gauge", "gauge", "", "repair\u3000")),
         st.sampled_from((0.1, 0.2, 0.7)),
@@ -67,7 +75,9 @@ mentions = st.frozensets(
     max_size=10,
 )
 positions = st.frozensets(st.tuples(*map(st.sampled_from, (SOURCES, PATHS, CHUNKS))), max_size=8)
-changes = st.tuples(st.builds(State, positions, mentions, mentions), st.integers(0, 2**30))
+pairs = st.frozensets(st.tuples(*map(st.sampled_from, (SOURCES, CHUNKS))), max_size=3)
+states = st.builds(State, positions, mentions, mentions, pairs, pairs)
+changes = st.tuples(states, st.integers(0, 2**30))
 
 
 # No shrinking: a merge takes a fifth of a second.
@@ -87,20 +97,21 @@ def changed(state: State, change: tuple[State, int]) -> State:
 def inputs_of(folder: Path, state: State) -> list[MergeInput]:
     places = sorted(state.positions)
     chunks = [chunk(source, path, index, name) for index, (source, path, name) in enumerate(places)]
+    keys = {pair: "edited" if pair in state.edited else "k" for pair in itertools.product(SOURCES, CHUNKS)}
+    extractions = [
+        extraction(*pair, key=keys[pair], status="failed" if pair in state.failed else "ok")
+        for pair in sorted({(source, name) for source, _, name in places})
+    ]
     entities = [
-        entity(one.source, one.chunk, index, one.name, one.kind, one.text, key_of(one))
+        entity(one.source, one.chunk, index, one.name, one.kind, one.text, keys[one.source, one.chunk])
         for index, one in enumerate(sorted(state.entities))
     ]
     relations = [
         relation(one.source, one.chunk, index, one.name, one.other, one.words, one.text)
-        | {"weight": one.weight, "extraction_key": key_of(one)}
+        | {"weight": one.weight, "extraction_key": keys[one.source, one.chunk]}
         for index, one in enumerate(sorted(state.relations))
     ]
-    return write(folder, chunks, entities, relations)
-
-
-def key_of(one: Mention) -> str:
-    return identity.extraction_key(one.chunk, CURRENT) if one.current else "k"
+    return write(folder, chunks, entities, relations, extractions)
 
 
 def stored(folder: Path, inputs: Sequence[MergeInput], merged: Merged) -> Previous:
@@ -133,7 +144,7 @@ def check(
 
 
 histories = given(
-    first=st.builds(State, positions, mentions, mentions),
+    first=states,
     history=st.lists(changes, min_size=1, max_size=2),
     fails=st.tuples(st.booleans(), st.booleans()),
     limits=st.fixed_dictionaries(
@@ -175,18 +186,13 @@ def test_it_always_equals_a_merge_of_everything(
     check(tmp_path_factory.mktemp("merge"), first, history, [*fails[: len(history)], False], limits)
 
 
-class Briefer(Exact):
-    """Answers otherwise, as by another prompt."""
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        return ChatResponse(f"In brief: {(await super().complete(request)).text}")
-
-
+@pytest.mark.parametrize("required", [None, "edited"])
 @histories
 @bounds(max_examples=8, derandomize=True, **BOUNDS)
-def test_what_stands_under_another_prompt_does_not_depend_on_how_much_is_merged(
+def test_the_same_summaries_are_kept_however_much_is_merged(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
+    required: str | None,
     first: State,
     history: Any,
     fails: Any,
@@ -197,12 +203,15 @@ def test_what_stands_under_another_prompt_does_not_depend_on_how_much_is_merged(
     limits = limits | {"summary_min_descriptions": 2}
     inputs = inputs_of(folder, first)
     previous = stored(folder, inputs, merged_from(inputs, folder, Exact(fails[0]), **limits))
-    # One mention comes or goes, so that much stands.
+    # One mention comes or goes, so that most summaries are kept.
     now = inputs_of(folder, first._replace(entities=first.entities ^ set(sorted(history[0][0].entities)[:1])))
-    followed = merged_from(now, folder, Briefer(), previous, **limits)
-    everything = merged_from(now, folder, Briefer(), previous._replace(whole=False), **limits)
+    previous = previous._replace(recipe=required)
+    changed = merged_from(now, folder, Exact(), previous, "edited", **limits)
+    everything = merged_from(now, folder, Exact(), previous._replace(comparable=False), "edited", **limits)
     for name in schemas.MERGED_TABLES:
-        assert getattr(followed, name).to_pylist() == getattr(everything, name).to_pylist()
+        assert getattr(changed, name).to_pylist() == getattr(everything, name).to_pylist()
+    if required:
+        assert everything.tables == merged_from(now, folder, Exact(), None, "edited", **limits).tables
 
 
 BEFORE = [("c1", "Marta"), ("c1", "Bergen"), ("c2", "Marta"), ("c2", "Bergen"), ("c3", "Öre")]
@@ -217,29 +226,47 @@ def simple(folder: Path, rows: Sequence[tuple[str, str]]) -> list[MergeInput]:
 
 
 @pytest.fixture
-def followed(monkeypatch: pytest.MonkeyPatch) -> None:
+def merge_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incremental, "MOST_CHANGED", 9.0)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_only_groups_with_other_descriptions_are_summarised_again(tmp_path: Path, followed: None, whole: bool) -> None:
+@pytest.mark.parametrize("comparable", [True, False])
+@pytest.mark.parametrize(
+    ("required", "asked"), [(None, ["Bergen — Marta", "Marta"]), ("edited", ["Bergen", "Bergen — Marta", "Marta"])]
+)
+def test_summaries_of_the_same_descriptions_are_kept(
+    tmp_path: Path, merge_changes: None, comparable: bool, required: str | None, asked: list[str]
+) -> None:
     inputs = simple(tmp_path, BEFORE)
     first = Exact()
     previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, first, summary_min_descriptions=2))
-    # The new chunk touches Bergen too, since it is an end of a relation in it, but describes it no further.
+    # The new chunk affects Bergen too, since it is an end of a relation in it, but describes it no further.
     second = Exact()
-    now, previous = simple(tmp_path, [*BEFORE, ("c4", "Marta")]), previous._replace(whole=whole)
-    merged = merged_from(now, tmp_path, second, previous, summary_min_descriptions=2)
-    assert merged.changed_chunks == (1 if whole else None)
+    now = simple(tmp_path, [*BEFORE, ("c4", "Marta")])
+    previous = previous._replace(comparable=comparable, recipe=required)
+    merged = merged_from(now, tmp_path, second, previous, "edited", summary_min_descriptions=2)
+    assert merged.changed_chunks == (1 if comparable else None)
     assert sorted(map(subject_of, first.requests)) == ["Bergen", "Bergen — Marta", "Marta"]
-    assert sorted(map(subject_of, second.requests)) == ["Bergen — Marta", "Marta"]
+    assert sorted(map(subject_of, second.requests)) == asked
+    recipes = {row["name"]: row["summary_recipe"] for row in merged.entities.to_pylist()}
+    assert recipes == {"Bergen": required or RECIPE, "Marta": "edited", "Öre": None}
+
+
+def test_a_summary_is_kept_only_while_the_thresholds_ask_for_one(tmp_path: Path) -> None:
+    inputs = simple(tmp_path, BEFORE)
+    previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, Exact(), summary_min_descriptions=2))
+    model = Exact()
+    merged = merged_from(inputs, tmp_path, model, previous._replace(comparable=False), summary_min_descriptions=3)
+    assert model.requests == []
+    assert merged.tables == merged_from(inputs, tmp_path, model, summary_min_descriptions=3).tables
+    assert set(merged.entities["summary_recipe"].to_pylist()) == {None}
 
 
 def subject_of(request: ChatRequest) -> str:
     return request.messages[-1].content.splitlines()[0].split(": ")[1]
 
 
-def test_a_summary_that_failed_is_tried_again(tmp_path: Path, followed: None) -> None:
+def test_a_summary_that_failed_is_tried_again(tmp_path: Path, merge_changes: None) -> None:
     inputs = simple(tmp_path, BEFORE)
     previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, Exact(fails=True), summary_min_descriptions=2))
     model = Exact()
@@ -256,14 +283,12 @@ def test_when_much_changed_everything_is_merged(tmp_path: Path, new: int, follow
     assert merged.changed_chunks == (new if follows else None)
 
 
-def test_a_damaged_last_merge_is_done_without(tmp_path: Path, followed: None) -> None:
+def test_a_damaged_last_merge_is_named(tmp_path: Path, merge_changes: None) -> None:
     inputs = simple(tmp_path, BEFORE)
     previous = stored(tmp_path, inputs, merged_from(inputs, tmp_path, Exact()))
     previous.tables["entities"].write_bytes(b"PAR1 no more")
-    now = simple(tmp_path, [*BEFORE, ("c4", "Marta")])
-    merged = merged_from(now, tmp_path, Exact(), previous)
-    assert merged == merged_from(now, tmp_path, Exact())
-    assert merged.changed_chunks is None
+    with pytest.raises(StoreError, match=r"entities.parquet cannot be read"):
+        merged_from(simple(tmp_path, [*BEFORE, ("c4", "Marta")]), tmp_path, Exact(), previous)
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", None])
@@ -282,18 +307,3 @@ def test_nothing_is_left_in_the_scratch_folder(tmp_path: Path) -> None:
     scratch.mkdir()
     merged_from(simple(tmp_path / "inputs", BEFORE), scratch, Exact())
     assert list(scratch.iterdir()) == []
-
-
-def test_the_last_generation_is_followed_only_with_the_same_fingerprint_and_all_its_files(tmp_path: Path) -> None:
-    home = home_of(tmp_path, river=RIVER)
-    nothing = GenerationInputs(sources={}, left_out={}, fingerprint="code")
-    assert find_previous(home, nothing) is None
-    generation = merge_by_hand(home, "river")
-    set_newest(home, generation)
-    previous = find_previous(home, nothing)
-    assert previous is not None
-    assert previous.inputs == merge_inputs(home, generation.inputs())
-    assert previous.tables["relations"] == generation.path("relations.parquet")
-    assert find_previous(home, nothing.model_copy(update={"fingerprint": "other code"})) is None
-    previous.inputs[0].chunks.unlink()
-    assert find_previous(home, nothing) is None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
@@ -12,8 +13,23 @@ from hypothesis import strategies as st
 
 from lightrag_dagster import schemas
 from lightrag_dagster.core import identity
+from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stages.merging.database import WHITESPACE
+from lightrag_dagster.stages.merging.evidence import merge_evidence
 from lightrag_dagster.stages.merging.merge import Merged
-from tests.stages.merging.tables import CURRENT, NAMES, Row, Summariser, chunk, entity, merged_from, relation, write
+from tests.stages.merging.tables import (
+    NAMES,
+    RECIPE,
+    Row,
+    Summariser,
+    chunk,
+    entity,
+    extraction,
+    merged_from,
+    ordered,
+    relation,
+    write,
+)
 
 
 def run(
@@ -22,9 +38,10 @@ def run(
     entities: Sequence[Row],
     relations: Sequence[Row],
     model: Summariser | None = None,
+    extractions: Sequence[Row] | None = None,
     backwards: bool = False,
 ) -> Merged:
-    inputs = write(folder, chunks, entities, relations, backwards)
+    inputs = write(folder, chunks, entities, relations, extractions, backwards)
     return merged_from(inputs, folder, model or Summariser())
 
 
@@ -51,10 +68,9 @@ def test_sql_follows_the_rules_in_any_order(tmp_path_factory: pytest.TempPathFac
     assert merged == run(tmp_path_factory.mktemp("merge"), chunks, entities, relations, backwards=True)
     assert merged.entities.schema.equals(schemas.ENTITIES)
     assert merged.relations.schema.equals(schemas.RELATIONS)
-    # A chunk in both sources counts once: under the first source that has mentions of it, at its place in source a.
-    owner = {c: min(s for s, other, *_ in rows if other == c) for _, c, *_ in rows}
-    entities = [row for row in entities if owner[row["chunk_id"]] == row["source"]]
-    relations = [row for row in relations if owner[row["chunk_id"]] == row["source"]]
+    # A chunk in both sources counts once: as source a extracted it, even where that yielded nothing.
+    entities = [row for row in entities if row["source"] == "a"]
+    relations = [row for row in relations if row["source"] == "a"]
     expected_relations = expected_relation_rows(relations)
     got = {row["relation_id"]: row for row in merged.relations.to_pylist()}
     assert {key: {name: got[key][name] for name in want} for key, want in expected_relations.items()} == (
@@ -132,18 +148,42 @@ def test_an_endpoint_that_only_relations_name_becomes_an_entity(tmp_path: Path) 
     ]
 
 
-def test_the_current_extraction_of_a_chunk_wins(tmp_path: Path) -> None:
-    current = identity.extraction_key("c1", CURRENT)
-    chunks = [chunk("a", "p", 0, "c1"), chunk("b", "p", 0, "c1")]
-    entities = [
-        entity("a", "c1", 0, "Old", "person", "before"),
-        entity("b", "c1", 0, "New", "person", "after", key=current),
-    ]
-    merged = run(tmp_path, chunks, entities, [])
-    assert merged.entities["name"].to_pylist() == ["New"]
+@pytest.mark.parametrize(
+    ("first", "second", "name"),
+    [
+        (("1.txt", "ok"), ("1.txt", "ok"), ["Of a"]),
+        (("1.txt", "truncated"), ("1.txt", "ok"), ["Of a"]),
+        (("1.txt", "failed"), ("1.txt", "ok"), ["Of b"]),
+        (("2.txt", "ok"), ("1.txt", "ok"), ["Of a"]),
+        (("1.txt", "failed"), ("1.txt", "failed"), []),
+    ],
+)
+def test_a_chunk_counts_as_its_first_position_was_extracted(
+    tmp_path: Path, first: tuple[str, str], second: tuple[str, str], name: list[str]
+) -> None:
+    both = {"a": first, "b": second}
+    merged = run(
+        tmp_path,
+        [chunk(source, path, 0, "c1") for source, (path, _) in both.items()],
+        [entity(source, "c1", 0, f"Of {source}", "person", "text", key=source) for source in both],
+        [],
+        extractions=[extraction(source, "c1", source, status) for source, (_, status) in both.items()],
+    )
+    assert merged.entities["name"].to_pylist() == name
     assert merged.entity_evidence.select(["source", "extraction_key"]).to_pylist() == [
-        {"source": "a", "extraction_key": current}
+        {"source": "a", "extraction_key": one[-1]} for one in name
     ]
+
+
+def test_a_chunk_that_yielded_nothing_counts_as_extracted(tmp_path: Path) -> None:
+    chunks = [chunk("a", "p", 0, "c1"), chunk("b", "p", 0, "c1")]
+    assert run(tmp_path, chunks, [entity("b", "c1", 0, "Marta", "person", "")], []).entities.num_rows == 0
+
+
+def test_mentions_of_another_extraction_than_the_row_names_do_not_count(tmp_path: Path) -> None:
+    entities = [entity("a", "c1", 0, name, "person", "", key=name) for name in ("Old", "New")]
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [], extractions=[extraction("a", "c1", "New")])
+    assert merged.entities["name"].to_pylist() == ["New"]
 
 
 @pytest.mark.parametrize(("count", "asked"), [(7, 0), (8, 1)])
@@ -153,6 +193,7 @@ def test_many_descriptions_are_summarised_in_one_call(tmp_path: Path, count: int
     merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [], model)
     assert len(model.requests) == asked
     assert (merged.entities["description"][0].as_py() == "summary of Entity: Marta") == bool(asked)
+    assert merged.entities["summary_recipe"].to_pylist() == [RECIPE if asked else None]
 
 
 def test_long_descriptions_are_summarised_and_one_alone_never(tmp_path: Path) -> None:
@@ -170,6 +211,76 @@ def test_a_summary_that_fails_leaves_the_descriptions(tmp_path: Path) -> None:
     entities = [entity("a", "c1", index, "Marta", "person", f"fact {index}") for index in range(8)]
     merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [], Summariser(fails=True))
     assert merged.entities["description"][0].as_py() == "<SEP>".join(f"fact {index}" for index in range(8))
+    assert merged.entities["summary_recipe"].to_pylist() == [None]
+
+
+def test_the_white_space_is_that_of_python() -> None:
+    assert "".join(filter(str.isspace, map(chr, range(0x110000)))) == WHITESPACE
+
+
+@hypothesis_settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(mention, max_size=12),
+    limits=st.fixed_dictionaries(
+        {
+            "max_chunks_per_entity": st.sampled_from((1, 2, 200)),
+            "max_chunks_per_relation": st.sampled_from((1, 200)),
+            "chunk_limit_method": st.sampled_from(("KEEP", "FIFO")),
+        }
+    ),
+)
+def test_evidence_is_merged_by_the_same_rules(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], limits: dict[str, Any]
+) -> None:
+    chunks = [chunk(source, f"{name}.txt", 0, name) for source in "ab" for name in ("c1", "c2", "c3")]
+    entities = [entity(s, c, i, name, kind, text) for i, (s, c, name, _, kind, text, _) in enumerate(rows)]
+    relations = [relation(s, c, i, src, tgt, words, text) for i, (s, c, src, tgt, _, text, words) in enumerate(rows)]
+    folder = tmp_path_factory.mktemp("merge")
+    merged = merged_from(write(folder, chunks, entities, relations), folder, Summariser(), **limits)
+
+    found = ordered(
+        dict(
+            zip(
+                ("entities", "relations"),
+                merge_evidence(
+                    merged.entity_evidence,
+                    merged.relation_evidence,
+                    pa.Table.from_pylist(chunks, schemas.CHUNKS),
+                    MergingSettings.model_validate(limits),
+                ),
+                strict=True,
+            )
+        )
+    )
+
+    for table in found:
+        assert found[table].to_pylist() == getattr(merged, table).select(found[table].column_names).to_pylist()
+
+
+def test_evidence_that_the_merge_would_summarise_joins_the_longest(tmp_path: Path) -> None:
+    entities = [entity("a", "c1", index, "Marta", "person", "fact " + "x" * index) for index in range(5)]
+    chunks = [chunk("a", "p", 0, "c1")]
+    merged = run(tmp_path, chunks, entities, [])
+    found, _ = merge_evidence(
+        merged.entity_evidence,
+        merged.relation_evidence,
+        pa.Table.from_pylist(chunks, schemas.CHUNKS),
+        MergingSettings(summary_min_descriptions=3),
+    )
+    assert found["description"].to_pylist() == ["fact xxxx<SEP>fact xxx"]
+
+
+def test_evidence_of_chunks_that_may_not_be_seen_is_left_out(tmp_path: Path) -> None:
+    chunks = [chunk("a", "p", 0, "c1"), chunk("b", "p", 0, "c2")]
+    entities = [entity("a", "c1", 0, "Marta", "person", "seen"), entity("b", "c2", 0, "MARTA", "person", "hidden")]
+    merged = run(tmp_path, chunks, entities, [])
+    found, _ = merge_evidence(
+        merged.entity_evidence,
+        merged.relation_evidence,
+        pa.Table.from_pylist(chunks[:1], schemas.CHUNKS),
+        MergingSettings(),
+    )
+    assert found.select(["name", "description"]).to_pylist() == [{"name": "Marta", "description": "seen"}]
 
 
 def test_fingerprints_are_those_of_identity(tmp_path: Path) -> None:

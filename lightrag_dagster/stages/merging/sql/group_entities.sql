@@ -1,4 +1,4 @@
--- What an entity's row is made from. An entity that only relations name takes spelling, descriptions and provenance
+-- The parts of an entity's row. An entity that only relations name takes spelling, descriptions and provenance
 -- from those relations, and counts no mention.
 CREATE TABLE entity_statement AS
 WITH endpoint AS (
@@ -10,14 +10,13 @@ SELECT entity_id, name, lower(type) AS type, strip(description) AS description, 
 FROM entity_evidence
 UNION ALL
 SELECT entity_id, name, 'unknown', strip(description), chunk_id, place, false
-FROM endpoint SEMI JOIN touched_entity USING (entity_id) ANTI JOIN entity_evidence USING (entity_id);
+FROM endpoint SEMI JOIN affected_entity USING (entity_id) ANTI JOIN entity_evidence USING (entity_id);
 
 DELETE FROM entity_statement
 WHERE (entity_id, chunk_id) IN (SELECT (entity_id, chunk_id) FROM beyond_limit('entity_statement'));
 
 CREATE TABLE entity_spelling AS
-SELECT entity_id, name FROM (SELECT entity_id, name, count(*) AS votes FROM entity_statement GROUP BY ALL)
-QUALIFY row_number() OVER (PARTITION BY entity_id ORDER BY votes DESC, name) = 1;
+FROM elected_name('entity_statement');
 
 CREATE TABLE entity_type AS
 SELECT entity_id, type FROM (SELECT entity_id, type, count(*) AS votes FROM entity_statement GROUP BY ALL)

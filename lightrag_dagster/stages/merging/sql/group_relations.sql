@@ -1,4 +1,4 @@
--- What a relation's row is made from.
+-- The parts of a relation's row.
 CREATE TABLE relation_beyond AS
 WITH crowded AS (
     SELECT relation_id FROM relation_evidence GROUP BY relation_id HAVING count(*) > getvariable('relation_chunks')

@@ -1,4 +1,5 @@
--- Entities and relations whose descriptions may be too many or too long to be joined.
+-- Entities and relations whose descriptions may be too many or too long to be joined, and the summary that the last merge
+-- kept of the same descriptions under the same name.
 CREATE TABLE long_group AS
 SELECT 'Entity' AS kind, id, s.name, descriptions
 FROM entity_description JOIN entity_spelling s ON s.entity_id = id
@@ -10,3 +11,14 @@ JOIN relation_group g ON g.relation_id = id
 JOIN entity_spelling a ON a.entity_id = g.src_id
 JOIN entity_spelling b ON b.entity_id = g.tgt_id
 WHERE may_be_long(len(descriptions), list_sum(list_transform(descriptions, lambda text: strlen(text))));
+
+CREATE TABLE kept_summary AS
+WITH row_before AS (
+    SELECT entity_id AS id, name, description, summary_recipe, text_fingerprint FROM entities_before
+    UNION ALL
+    SELECT relation_id, src || ' — ' || tgt, description, summary_recipe, text_fingerprint FROM relations_before
+)
+SELECT g.id, b.description AS summary, b.summary_recipe AS recipe
+FROM long_group g JOIN row_before b
+ON g.id = b.id AND g.name = b.name AND text_fingerprint(g.descriptions, NULL) = b.text_fingerprint
+WHERE b.summary_recipe IS NOT NULL AND b.summary_recipe = coalesce(getvariable('recipe'), b.summary_recipe);

@@ -1,0 +1,223 @@
+"""What Dagster does by itself.
+
+The sensors compare records in the home, through `build.pending`, since Dagster's event log knows neither removed
+partitions nor what was accepted. Assets downstream of the knowledge base follow its content by conditions.
+"""
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from assets.jobs import BACKFILL, INGEST, PUBLISH
+from assets.metadata import COMMAND_TAG, MAX_RUNTIME
+from assets.partitions import SOURCES
+from assets.runs import building_under_way, end_orphans
+from lightrag_dagster.build.generation import next_publication
+from lightrag_dagster.build.pending import accept_pending
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage.home import Home
+from resources import LightRAG
+
+WEBHOOK_VARIABLE = "LIGHTRAG_FAILURE_WEBHOOK"
+"""The address may hold a key, so it is no setting: it is read when it is used, and never logged."""
+
+CHECK_SECONDS = 60
+"""Often enough for new folders and for publication: a merge takes longer than this."""
+
+FAILURE_CHECK_SECONDS = 30
+"""A failure is worth a message within the minute."""
+
+BATCH_CHECK_SECONDS = 300
+"""A batch takes minutes at least and a day at most, so that five minutes more are nothing, and polite."""
+
+RETRY_SECONDS = 3600
+"""What failed for a passing reason has mostly passed after an hour, and the runs page stays readable."""
+
+WEBHOOK_SECONDS = 5.0
+"""How long a message may take: the sensor that sends it must answer Dagster within a minute."""
+
+FOLLOWS_DATA = (
+    (
+        dg.AutomationCondition.any_deps_match(
+            dg.AutomationCondition.data_version_changed() | dg.AutomationCondition.will_be_requested()
+        )
+        | dg.AutomationCondition.newly_missing()
+    ).since_last_handled()
+    & ~dg.AutomationCondition.any_deps_missing()
+    & ~dg.AutomationCondition.any_deps_in_progress()
+    & ~dg.AutomationCondition.in_progress()
+).with_label("follows data versions")
+"""Unlike `eager`, which also fires when something was made again with the same content. `code_version_changed` is left
+out on purpose: it would make everything again, and pay for it, at the first tick after a prompt was edited."""
+
+_log = logging.getLogger(__name__)
+
+
+def conditions(settings: Settings) -> dict[str, dg.AutomationCondition[Any]]:
+    """Return asset → when to make it by itself. Without questions there is nothing to ask."""
+    return dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA) if settings.questions else {}
+
+
+downstream = dg.AutomationConditionSensorDefinition(
+    "downstream",
+    target=dg.AssetSelection.groups("downstream"),
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Makes what is downstream of the knowledge base again when another snapshot is published.",
+)
+
+
+@dg.sensor(
+    name="source_partitions",
+    job=INGEST,
+    minimum_interval_seconds=CHECK_SECONDS,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Keeps the partitions in step with the configured sources; ingests a new source at once if "
+    "`ingest_new_sources` says so.",
+)
+def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SensorResult:
+    """Add a partition for each new source and delete that of each source that is gone."""
+    wanted, known = set(find_sources(lightrag.settings)), set(context.instance.get_dynamic_partitions("source"))
+    added, removed = sorted(wanted - known), sorted(known - wanted)
+    requests = [SOURCES.build_add_request(added)] if added else []
+    removals = [SOURCES.build_delete_request(removed)] if removed else []
+    at_once = added if lightrag.settings.ingest_new_sources else []
+    return dg.SensorResult(
+        run_requests=[dg.RunRequest(partition_key=name, tags=MAX_RUNTIME) for name in at_once],
+        dynamic_partitions_requests=[*requests, *removals],
+    )
+
+
+@dg.sensor(
+    name="batches",
+    jobs=[INGEST, BACKFILL],
+    minimum_interval_seconds=BATCH_CHECK_SECONDS,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Looks at the batches under way at the language model's provider, and runs the ingestion or backfill "
+    "of each source whose batches are done: it stores their responses, and submits what follows from them.",
+)
+def batches(
+    context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
+) -> list[dg.RunRequest] | dg.SkipReason:
+    """Request a run for each source whose batches are done, paid for by the run that submitted them."""
+    settings, home = lightrag.settings, lightrag.home
+    if not (settings.llm.by_batch and home.batches.exists()):
+        return dg.SkipReason("nothing was submitted by batch")
+    from lightrag_dagster.models.batch.waiting import poll_batches
+
+    due = run_sync(poll_batches(settings.llm, home))
+    partitions = set(context.instance.get_dynamic_partitions("source"))
+    # One run for the same batches in the same states; another after a while, since a run may have failed.
+    bucket = int(time.time() // RETRY_SECONDS)
+    requests = [
+        dg.RunRequest(
+            job_name=(BACKFILL if waiting.backfill else INGEST).name,
+            partition_key=waiting.source,
+            run_key=f"{waiting.source} {digest(waiting.backfill, states)} {bucket}",
+            tags={COMMAND_TAG: waiting.run},
+        )
+        for waiting, states in due.items()
+        if waiting.source in partitions
+    ]
+    return requests or dg.SkipReason("every extraction that waits has batches under way")
+
+
+@dg.sensor(
+    name="publish_accepted",
+    job=PUBLISH,
+    minimum_interval_seconds=CHECK_SECONDS,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Merges and publishes when the accepted versions of the sources, or the sources themselves, are no "
+    "longer those of the newest snapshot, and no ingestion, backfill or publication is under way.",
+)
+def publish_accepted(
+    context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
+) -> dg.RunRequest | dg.SkipReason:
+    """Compare records of the home; a source that is gone counts as a change."""
+    end_orphans(context.instance, lightrag.home)
+    if building_under_way(context.instance):
+        return dg.SkipReason("waiting for the runs under way")
+    accept_pending(lightrag.settings)
+    wanted = next_publication(lightrag.recipes)
+    if wanted is None or not wanted.sources:
+        return dg.SkipReason("the newest snapshot holds what is accepted")
+    # The same inputs are tried again after a while: what failed may have been mended outside.
+    return dg.RunRequest(run_key=f"{wanted.hash} {int(time.time() // RETRY_SECONDS)}")
+
+
+@dg.run_failure_sensor(
+    name="record_failures",
+    minimum_interval_seconds=FAILURE_CHECK_SECONDS,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Appends each failed run to failures.jsonl in the home, and posts the same record to the address in "
+    f"{WEBHOOK_VARIABLE}, if there is one.",
+)
+def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:
+    """Record one failed run."""
+    errors = [
+        f"{event.step_key}: {(error.cause or error).message}"
+        for event in context.get_step_failure_events()
+        if (error := event.step_failure_data.error)
+    ]
+    _record(lightrag.home, context, [*errors[:1], context.failure_event.message or "no reason was given"][0])
+
+
+@dg.run_status_sensor(
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    name="record_failed_checks",
+    minimum_interval_seconds=FAILURE_CHECK_SECONDS,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Does the same for each failed check of a run, such as `accepted`.",
+)
+def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:
+    """Record the checks of one run that failed with severity ERROR."""
+    for check in _failed_checks(context):
+        name = f"check {check.check_name} of {check.asset_key.to_user_string()}"
+        _record(lightrag.home, context, f"{name}: {check.description or 'it failed'}")
+
+
+SENSORS = [source_partitions, batches, publish_accepted, downstream, record_failures, record_failed_checks]
+
+
+def _failed_checks(context: dg.RunStatusSensorContext) -> Iterable[dg.AssetCheckEvaluation]:
+    kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+    for entry in context.instance.all_logs(context.dagster_run.run_id, of_type=kinds):
+        evaluation = entry.get_dagster_event().asset_check_evaluation_data
+        if not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.ERROR:
+            yield evaluation
+
+
+def _record(home: Home, context: dg.RunStatusSensorContext, error: str) -> None:
+    run = context.dagster_run
+    record = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "run_id": run.run_id,
+        "job": run.job_name,
+        "source": context.partition_key,
+        "error": " ".join(error.split()),
+    }
+    _log.error("run %s of job %s failed: %s", run.run_id, run.job_name, record["error"])
+    home.failures.parent.mkdir(parents=True, exist_ok=True)
+    with home.failures.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+    _post(record)
+
+
+def _post(record: dict[str, str | None]) -> None:
+    address = os.environ.get(WEBHOOK_VARIABLE)
+    if not address:
+        return
+    import httpx2
+
+    try:
+        httpx2.post(address, json=record, timeout=WEBHOOK_SECONDS).raise_for_status()
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        _log.warning("the message about run %s was not delivered: %s", record["run_id"], type(error).__name__)

@@ -1,0 +1,268 @@
+"""Building a generation: merge the accepted sources, embed, build the graph, publish.
+
+Each function is one step on the newest generation, under the builder's lock, and does nothing if the step is finished.
+The merge follows today's code and settings at once and keeps two things until a backfill: the embedder of the newest
+snapshot, and summaries whose descriptions have not changed.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lightrag_dagster.build.ingest import OpenModel
+from lightrag_dagster.build.merging import (
+    BACKFILL,
+    count_recipes,
+    has_outdated_summaries,
+    merge_after,
+)
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderError, StoreError
+from lightrag_dagster.models.providers import embedder_identity
+from lightrag_dagster.models.stored import StoredEmbedder
+from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage import generations
+from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.manifest import Embedder, GenerationInputs, Graph, Manifest, VectorTable
+from lightrag_dagster.storage.snapshots import latest_snapshot, publish, require_current
+
+if TYPE_CHECKING:
+    pass
+
+LOCK_SECONDS = 3600.0
+"""How long a step waits for another builder: longer than any merge, shorter than a night."""
+
+OpenEmbedder = Callable[[Embedder], AbstractAsyncContextManager[StoredEmbedder]]
+
+
+@dataclass(frozen=True)
+class MergeReport:
+    """The merged generation.
+
+    `extent` says in words how much was merged: everything, the groups of some chunks, or nothing.
+    """
+
+    generation: Generation
+    extent: str = "nothing"
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class VectorReport:
+    """One vector table of the newest generation, the embedder that made it, and the calls of this run."""
+
+    generation: Generation
+    table: VectorTable
+    embedder: Embedder
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class Outdated:
+    """What a backfill of the knowledge base would make again: rows whose summary another recipe made, all vectors."""
+
+    summaries: int = 0
+    vectors: bool = False
+
+    @property
+    def parts(self) -> list[str]:
+        """`summaries` and `vectors`, as far as they are outdated."""
+        return [name for name in ("summaries", "vectors") if getattr(self, name)]
+
+
+def next_inputs(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs:
+    """Return what a merge would read now.
+
+    Args:
+        recipes: Today's settings, prompts and recipes.
+        backfill: Embed with today's embedder, not with that of the newest snapshot.
+
+    Raises:
+        EmbeddingError: the embedder of the newest snapshot cannot be opened any more, and there is something to merge.
+        SourceError: the sources cannot be listed.
+        StoreError: the home is damaged.
+    """
+    home = Home(recipes.settings.home)
+    records = {source: accepted(home, source) for source in sorted(find_sources(recipes.settings))}
+    inputs = recipes.generation_inputs(
+        {source: record.tables for source, record in records.items() if record},
+        {source: "no version of it was accepted yet" for source, record in records.items() if not record},
+    )
+    newest = latest_snapshot(home)
+    if newest is None:
+        return inputs
+    kept = newest.inputs.embedder
+    if not backfill or kept.identity == inputs.embedder.identity:
+        inputs = inputs.model_copy(update={"embedder": kept})
+    if inputs != newest.inputs:
+        _check_embedder(inputs.embedder, recipes)
+    return inputs
+
+
+def next_publication(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs | None:
+    """Return what a merge would read, or None if the newest snapshot is that already; raises as `next_inputs`.
+
+    A backfill also merges when the snapshot has outdated or failed summaries.
+    """
+    newest = latest_snapshot(Home(recipes.settings.home))
+    inputs = next_inputs(recipes, backfill=backfill)
+    if newest is None:
+        return inputs if inputs.sources else None
+    generation = Generation(Home(recipes.settings.home), newest.snapshot_id)
+    done = newest.inputs == inputs and not (backfill and _summaries_to_make(generation, recipes))
+    return None if done else inputs
+
+
+def outdated(recipes: Recipes) -> Outdated:
+    """Return what of the newest snapshot another recipe than today's made; raises StoreError."""
+    home = Home(recipes.settings.home)
+    newest = latest_snapshot(home)
+    if newest is None:
+        return Outdated()
+    made_by = Generation(home, newest.snapshot_id).record().summaries
+    summaries = sum(rows for recipe, rows in made_by.items() if recipe != recipes.summaries)
+    return Outdated(summaries, newest.inputs.embedder.identity != recipes.embedder)
+
+
+def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = False) -> MergeReport:
+    """Merge the accepted version of every configured source into a generation and make it the newest one.
+
+    Args:
+        recipes: Today's settings, prompts and recipes.
+        open_model: Opens the model that summarises.
+        backfill: Make outdated summaries again, and use today's embedder.
+
+    Raises:
+        ProviderAccessError: no summary can succeed until a person acts; what was answered is stored.
+        EmbeddingError, SourceError, StoreError: see `next_inputs`.
+    """
+    home = Home(recipes.settings.home)
+    with building(home, LOCK_SECONDS):
+        inputs = next_inputs(recipes, backfill=backfill)
+        last = _last_merged(home)
+        if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
+            return MergeReport(last)
+        made = merge_after(last, inputs, recipes, open_model, backfill=backfill)
+        generation = generations.store(home, inputs, made.merged.tables, count_recipes(made.merged), made.failed)
+        generations.set_newest(home, generation)
+    changed = made.merged.changed_chunks
+    extent = "everything" if changed is None else f"groups of {changed:,} changed chunks"
+    return MergeReport(generation, extent, made.usage)
+
+
+def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorReport:
+    """Build one of VECTOR_TABLES of the newest generation, embedding only texts without a stored vector.
+
+    Raises:
+        ProviderError: the embedder failed; finished vectors are stored.
+        EmbeddingError: its vectors cannot be used.
+        IntegrityError, StoreError: a table cannot be read or written.
+    """
+    from lightrag_dagster.indexes.embedding import build_vectors, save_corpus_state
+
+    home = Home(recipes.settings.home)
+
+    async def build() -> tuple[VectorTable, Usage]:
+        async with open_embedder(embedder) as model:
+            entry = await build_vectors(generation, table, model, embedder.settings(recipes.settings.embedding))
+            if table == "chunk_vectors":
+                save_corpus_state(generation, model)
+            return entry, model.usage
+
+    with building(home, LOCK_SECONDS):
+        generation = generations.newest(home)
+        embedder = generation.inputs().embedder
+        try:
+            entry, usage = run_sync(build())
+        except ProviderError as error:
+            if embedder.identity == recipes.embedder or isinstance(error, BudgetExceededError):
+                raise
+            raise type(error)(
+                f"{error}; {embedder.identity} embedded the newest snapshot, {BACKFILL} embeds with {recipes.embedder}"
+            ) from error
+    return VectorReport(generation, entry, embedder, usage)
+
+
+def build_graph(home: Home) -> tuple[Generation, Graph]:
+    """Build the graph database and the adjacency arrays of the newest generation; raises StoreError."""
+    from lightrag_dagster.indexes import adjacency, graph
+
+    with building(home, LOCK_SECONDS):
+        generation = generations.newest(home)
+        counts = graph.build_graph(generation)
+        if not generation.has(generations.ADJACENCY):
+            adjacency.build_adjacency(
+                generation.path(generations.ADJACENCY),
+                generation.read_table("entities"),
+                generation.read_table("relations"),
+                generation.table_files("chunks"),
+            )
+    return generation, counts
+
+
+def publish_newest(recipes: Recipes) -> Manifest:
+    """Check the newest generation, publish it, and collect garbage if the settings say so.
+
+    Raises:
+        IntegrityError: the generation is not whole; the published snapshot stays.
+        StoreError: a part of it is missing or damaged, or the disk refuses.
+    """
+    from lightrag_dagster.indexes.integrity import findings
+    from lightrag_dagster.indexes.views import build_views
+    from lightrag_dagster.storage.gc import collect_garbage
+
+    home, retention = Home(recipes.settings.home), recipes.settings.retention
+    with building(home, LOCK_SECONDS):
+        generation = generations.newest(home)
+        build_views(generation)
+        manifest = publish(home, generation, findings(generation))
+        if retention.automatic:
+            collect_garbage(home, retention, dry_run=False)
+    return manifest
+
+
+def check_published(home: Home) -> list[str]:
+    """Return what is wrong with the published snapshot, one line a kind of problem.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        StoreError: a table or store is damaged.
+    """
+    from lightrag_dagster.indexes.integrity import findings
+
+    return findings(Generation(home, require_current(home).snapshot_id))
+
+
+def _last_merged(home: Home) -> Generation | None:
+    """Return the newest generation, the newest snapshot if there is none, or None."""
+    try:
+        generation = generations.newest(home)
+        generation.record()
+    except StoreError:
+        snapshot = latest_snapshot(home)
+        return Generation(home, snapshot.snapshot_id) if snapshot else None
+    return generation
+
+
+def _is_merged(generation: Generation, inputs: GenerationInputs) -> bool:
+    return generation.inputs() == inputs and all(generation.has(table) for table in MERGED_TABLES)
+
+
+def _summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
+    return has_outdated_summaries(generation, recipes) or generation.record().failed_summaries > 0
+
+
+def _check_embedder(embedder: Embedder, recipes: Recipes) -> None:
+    now = embedder_identity(embedder.settings(recipes.settings.embedding))
+    if now != embedder.identity:
+        raise EmbeddingError(
+            f"the newest snapshot was embedded by {embedder.identity}, which this version of the package lacks; "
+            f"{BACKFILL} embeds with {recipes.embedder}"
+        )

@@ -1,0 +1,47 @@
+"""A copy of a home in which a build can be tried without changing the home."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.home import Home
+
+
+@contextmanager
+def overlay(home: Home) -> Iterator[Home]:
+    """Give a temporary home with the tables, generations and records of `home`, removed when the block ends.
+
+    Records are copied and data files are links, so every function of `build` works on it, and nothing that is written
+    reaches the home: the writers of this package replace files and never change one. Response and vector store, batches
+    and LanceDB tables are left out.
+
+    Raises:
+        StoreError: the disk refuses, or the home changed meanwhile.
+    """
+    with tempfile.TemporaryDirectory(prefix="lightrag-plan-") as folder:
+        copy = Home(Path(folder))
+        try:
+            for pointer in (home.current, home.newest, home.held):
+                if pointer.exists():
+                    shutil.copy(pointer, copy.root)
+            for part in (home.root / "tables", home.root / "accepted", home.generations):
+                _link(part, copy.root / part.name)
+        except OSError as error:
+            raise StoreError(f"{home.root} cannot be copied: {error.strerror or error}; try again") from error
+        yield copy
+
+
+def _link(folder: Path, target: Path) -> None:
+    """Make the folders below `folder` again, with copies of its records and links to its other files."""
+    for root, _, names in os.walk(folder):
+        made = target / Path(root).relative_to(folder)
+        made.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            if name.endswith(".json"):
+                shutil.copy(Path(root, name), made)
+            else:
+                (made / name).symlink_to(Path(root, name).absolute())

@@ -1,0 +1,200 @@
+"""What is to be done: the one answer that `run`, sensors, schedules, `status` and the report share.
+
+Decided from the files of each source and from records in the home, never from Dagster's event log. No table is read,
+nothing is chunked or merged: the cost is that of listing the sources.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lightrag_dagster.build.generation import next_publication, outdated
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.models.batch.ledger import sources_that_wait
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.listing import list_files, listing_signature
+from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.storage.acceptance import accept, accepted, judge
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.tables import SourceTables, TableVersion
+
+PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """What is pending of one source.
+
+    `ingest` is why the next run ingests it; `problem` why it cannot be listed; `waiting` has the run that pays for the
+    batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its current
+    tables may not be merged; `accept` whether they may although they are not accepted yet.
+    `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
+    begun is not accepted yet. `published` is whether the snapshot holds what was accepted.
+    """
+
+    source: str
+    ingest: str | None = None
+    problem: str | None = None
+    waiting: Mapping[bool, str] = field(default_factory=dict)
+    rejected: str | None = None
+    accept: bool = False
+    published: bool = False
+    documents: Mapping[str, int] = field(default_factory=dict)
+    chunks: Mapping[str, int] = field(default_factory=dict)
+    outdated: Mapping[str, int] = field(default_factory=dict)
+    backfill: str | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the next run has something to do for the source."""
+        return bool(self.ingest or self.accept or self.waiting)
+
+    def __str__(self) -> str:
+        """Return the state in a few words."""
+        if self.problem:
+            return f"cannot be listed: {self.problem}"
+        if self.rejected:
+            return f"not accepted: {self.rejected}"
+        if False in self.waiting:
+            return "waits for batches"
+        if self.ingest:
+            return f"pending: {self.ingest}"
+        if self.waiting:
+            return "waits for batches of a backfill"
+        return PUBLISHED if self.published else "pending: merge"
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What is pending of a home: its sources by name, what a merge would read if it has to, and what is outdated.
+
+    `outdated` names the parts of the knowledge base (summaries, vectors) that another recipe made.
+    """
+
+    sources: Mapping[str, SourceState]
+    publish: GenerationInputs | None
+    outdated: list[str]
+    manifest: Manifest | None
+
+    @property
+    def ingest(self) -> list[str]:
+        """Sources that the next run ingests."""
+        return [name for name, state in self.sources.items() if state.ingest and False not in state.waiting]
+
+    @property
+    def rejected(self) -> dict[str, str]:
+        """Sources that are withheld, and why."""
+        return {name: state.rejected for name, state in self.sources.items() if state.rejected}
+
+
+def pending(settings: Settings) -> Pending:
+    """Return what the next run would do for every configured source and for the knowledge base.
+
+    Raises:
+        EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
+        SettingsError: a prompt file cannot be used.
+        SourceError: the folder of sources cannot be listed; of a source that cannot, its state says so.
+        StoreError: the home is damaged.
+    """
+    home, recipes = Home(settings.home), Recipes.of(settings)
+    manifest, waiting = current_snapshot(home), _waiting(settings, home)
+    sources = {
+        name: source_state(source, recipes, manifest, waiting.get(name, {}))
+        for name, source in find_sources(settings).items()
+    }
+    return Pending(sources, next_publication(recipes), outdated(recipes).parts, manifest)
+
+
+def source_state(
+    source: Source, recipes: Recipes, manifest: Manifest | None, waiting: Mapping[bool, str]
+) -> SourceState:
+    """Return what is pending of one source; raises StoreError when a record is damaged."""
+    name, home, share = source.name, Home(recipes.settings.home), recipes.settings.documents.max_failed_share
+    tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
+    ingest, problem = None, None
+    try:
+        ingest = why_ingest(source, tables, recipes)
+    except SourceError as error:
+        problem = str(error)
+    current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, share)
+    is_accepted = record is not None and record.tables == judged.tables
+    rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_table(table))}
+    backfill = None
+    if tables.has_candidate(name):
+        tried = judge(candidate, name, share)
+        backfill = tried.reason if tried.whole and tried.reason else "it was interrupted"
+    return SourceState(
+        source=name,
+        ingest=ingest,
+        problem=problem,
+        waiting=waiting,
+        rejected=judged.reason if judged.whole and not is_accepted else None,
+        accept=judged.accepted and not is_accepted,
+        published=record is not None and manifest is not None and manifest.inputs.sources.get(name) == record.tables,
+        documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
+        chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
+        outdated={table: count for table, count in rows.items() if count},
+        backfill=backfill,
+    )
+
+
+def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
+    """Return which table of a source has to be made again first, and why; None when there is nothing to do.
+
+    For the candidate tables of a backfill, rows of another recipe are a reason too.
+
+    Raises:
+        SourceError: the source cannot be listed.
+        StoreError: a record is damaged.
+    """
+    inputs = {"files": listing_signature(list_files(source))}
+    for table in SOURCE_TABLES:
+        current = tables.current(table, source.name)
+        reason = _why_table(current, inputs, tables, recipes) if current else "never made"
+        if reason or current is None:
+            return f"{table}, {reason}"
+        if table not in ("entity_mentions", "relation_mentions"):
+            inputs = {table: current.version}
+    return None
+
+
+def accept_pending(settings: Settings) -> None:
+    """Accept every source whose current tables may be merged, as after documents.max_failed_share was raised.
+
+    Raises:
+        SourceError: the folder of sources cannot be listed.
+        StoreError: a record is damaged or the disk refuses.
+    """
+    home, share = Home(settings.home), settings.documents.max_failed_share
+    for name in find_sources(settings):
+        accept(home, name, share)
+
+
+def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
+    table, recipe = current.table, recipes.of_table(current.table)
+    if current.inputs != inputs:
+        return "input changed"
+    if current.fingerprint != recipes.code[table]:
+        return "code or settings changed"
+    if not tables.path(table, current.source, current.version).exists():
+        return "its file is missing"
+    failed = current.count("error_kind", "transient")
+    if recipes.settings.llm.of("extract").retry_failed:
+        failed += current.count("error_kind", "permanent")
+    if failed:
+        return f"{failed:,} chunks failed that may succeed now"
+    if tables.candidate and recipe and (outdated := current.outdated(recipe)):
+        return f"{outdated:,} rows are outdated"
+    return None
+
+
+def _waiting(settings: Settings, home: Home) -> dict[str, dict[bool, str]]:
+    """Return source → whether its backfill waits for batches, or its ordinary ingestion, → the run that pays."""
+    waiting: dict[str, dict[bool, str]] = {}
+    for backfill in (False, True):
+        for source, one in sources_that_wait(settings.llm, home, backfill=backfill).items():
+            waiting.setdefault(source, {})[backfill] = one.run
+    return waiting

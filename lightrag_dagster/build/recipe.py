@@ -1,0 +1,150 @@
+"""Recipes: hashes of the prompts, models and settings that make rows which cost money.
+
+A row names the recipe that made it. A run keeps rows of other recipes while their text is unchanged; a backfill makes
+them again. What costs nothing (reading, parsing, layout) follows today's code at once: `code` is its hash. A revision
+is raised by hand whenever a stage's code would make other rows of the same inputs.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.models.providers import chat_identity, embedder_identity
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
+from lightrag_dagster.stages.prompts import Prompts, load_prompts
+from lightrag_dagster.storage.manifest import Embedder, GenerationInputs
+
+_LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method"}
+_REVISIONS = {
+    "raw_documents": 3,
+    "chunks": 1,
+    "extractions": 2,
+    "layout": 1,
+    "mentions": 1,
+    "merge": 4,
+    "stores": 3,
+    "report": 2,
+}
+
+
+@dataclass(frozen=True)
+class Recipes:
+    """Today's recipe of every stage, under given settings and prompts."""
+
+    settings: Settings
+    prompts: Prompts
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Recipes":
+        """Read the prompt files and return the recipes.
+
+        Raises:
+            SettingsError: a prompt file cannot be used.
+        """
+        return cls(settings, load_prompts(settings.prompts))
+
+    @cached_property
+    def chunks(self) -> str:
+        """Recipe of chunking."""
+        return digest(_REVISIONS["chunks"], self.settings.chunking.model_dump())
+
+    @cached_property
+    def extractions(self) -> str:
+        """Recipe of extraction: prompts, model and parameters; part of every extraction key."""
+        identity = chat_identity(self.settings.llm.of("extract"))
+        return digest(
+            _REVISIONS["extractions"], extraction_fingerprint(self.prompts, self.settings.extraction, identity)
+        )
+
+    @cached_property
+    def summaries(self) -> str:
+        """Recipe of summaries: prompt, model, length, language, and how descriptions are divided among calls."""
+        shapes = self.settings.merging.model_dump(mode="json", exclude=_LIMITS_OF_MERGING)
+        identity = chat_identity(self.settings.llm.of("summarise"))
+        return digest(self.prompts.fingerprint("summary"), identity, shapes, self.settings.chunking.encoding)
+
+    @cached_property
+    def code(self) -> dict[str, str]:
+        """Of each source table, a hash of the code and settings that follow today's at once."""
+        layout, mentions = digest(_REVISIONS["layout"]), digest(_REVISIONS["mentions"])
+        return {
+            "raw_documents": digest(_REVISIONS["raw_documents"], self.settings.documents.max_bytes),
+            "chunks": layout,
+            "extractions": layout,
+            "entity_mentions": mentions,
+            "relation_mentions": mentions,
+        }
+
+    def of_table(self, table: str) -> str | None:
+        """Return today's recipe of the rows of a source table; None where rows name none."""
+        return {"chunks": self.chunks, "extractions": self.extractions}.get(table)
+
+    @cached_property
+    def embedder(self) -> str:
+        """Identity of the embedder; part of every vector key."""
+        return embedder_identity(self.settings.embedding)
+
+    def generation_inputs(self, sources: dict[str, dict[str, str]], left_out: dict[str, str]) -> GenerationInputs:
+        """Return the inputs of a merge of these versions, by source and table, that keeps nothing of an earlier one."""
+        embedding = self.settings.embedding
+        return GenerationInputs(
+            sources=sources,
+            left_out=left_out,
+            code=digest(_REVISIONS["merge"], _REVISIONS["stores"]),
+            merging=self.settings.merging,
+            encoding=self.settings.chunking.encoding,
+            embedder=Embedder(
+                provider=embedding.provider,
+                model=embedding.model,
+                dimensions=embedding.dimensions,
+                max_input_tokens=embedding.max_input_tokens,
+                identity=self.embedder,
+            ),
+        )
+
+    @cached_property
+    def generation(self) -> str:
+        """Hash of code, settings and embedder of everything that is built from the accepted tables."""
+        return self.generation_inputs({}, {}).code_version
+
+    @cached_property
+    def answers(self) -> str:
+        """Of asking: query settings, prompts and model."""
+        return digest(
+            self.settings.query.model_dump(),
+            self.settings.rerank.model_dump(include={"provider", "model"}),
+            self.prompts.fingerprint("answer"),
+            chat_identity(self.settings.llm.of("keywords")),
+            chat_identity(self.settings.llm.of("answer")),
+        )
+
+    @cached_property
+    def retrieval_evaluation(self) -> str:
+        """Of measuring: what is measured, and how it is asked and judged."""
+        return digest(
+            self.answers,
+            self.settings.evaluation.model_dump(exclude={"questions"}),
+            self.prompts.fingerprint("judge"),
+            chat_identity(self.settings.llm.of("judge")),
+        )
+
+    def by_asset(self) -> dict[str, str]:
+        """Return the code version of every asset."""
+        return {
+            **self.code,
+            "chunks": self.chunks,
+            "extractions": self.extractions,
+            "entities": self.generation,
+            "relations": self.generation,
+            "entity_evidence": self.generation,
+            "relation_evidence": self.generation,
+            "chunk_vectors": self.embedder,
+            "entity_vectors": self.embedder,
+            "relation_vectors": self.embedder,
+            "knowledge_graph": self.generation,
+            "knowledge_base": self.generation,
+            "answers": self.answers,
+            "drift_report": digest(_REVISIONS["report"]),
+            "retrieval_evaluation": self.retrieval_evaluation,
+        }

@@ -1,0 +1,132 @@
+"""Rows that can be kept, because the text they were made from is unchanged."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, SOURCE_TABLES
+from lightrag_dagster.stages.documents.table import text_hash, with_text
+from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.tables import SourceTables
+
+_PLACE = ["source", "doc_id", "path"]
+_PARSED = ["chunk_id", "extraction_key", "status", "responses"]
+
+
+def earlier_rows(tables: SourceTables, table: str, source: str, recipe: str | None) -> list[pa.Table]:
+    """Return the rows of `chunks` or `extractions` that may be kept: of the current version, then of the accepted one.
+
+    In a backfill the candidate comes first, and only rows of today's `recipe` count. A column that an older version
+    of this package did not write is empty.
+
+    Raises:
+        StoreError: a version is damaged.
+    """
+    record = accepted(tables.home, source)
+    found = [tables.current(table, source), SourceTables(tables.home).current(table, source)]
+    versions = [one.version for one in found if one] + ([record.tables[table]] if record else [])
+    rows = []
+    for version in dict.fromkeys(versions):
+        if tables.path(table, source, version).exists():
+            one = _conform(tables.read(table, source, version), SOURCE_TABLES[table])
+            rows.append(one.filter(pc.equal(one["recipe"], recipe)) if tables.candidate else one)
+    return rows
+
+
+def keep_chunks(documents: pa.Table, earlier: Sequence[pa.Table]) -> tuple[pa.Table, pa.Table]:
+    """Give documents whose text was cut before the same chunks again.
+
+    Args:
+        documents: rows of RAW_DOCUMENTS now.
+        earlier: rows of CHUNKS of the same source; the first table that has a text counts.
+
+    Returns:
+        Rows of CHUNKS, each at the place of its document now, and the rows of RAW_DOCUMENTS that are still to be cut.
+        A renamed or copied document is one whose text was cut before.
+    """
+    left = with_text(documents)
+    hashes = [text_hash(row) for row in left.select(["content_hash", "media_type", "pages"]).to_pylist()]
+    left = left.append_column("text_hash", pa.array(hashes, pa.string()))
+    kept = [CHUNKS.empty_table()]
+    for chunks in earlier:
+        first = chunks.group_by("text_hash").aggregate([("doc_id", "min")])
+        known = left.select([*_PLACE, "text_hash"]).join(first, "text_hash", join_type="inner")
+        again = (
+            chunks.append_column("doc_id_min", chunks["doc_id"])
+            .drop_columns(_PLACE)
+            .join(known.drop_columns("text_hash"), "doc_id_min", join_type="inner")
+        )
+        kept.append(again.select(CHUNKS.names).cast(CHUNKS))
+        left = left.filter(pc.invert(pc.is_in(left["doc_id"], value_set=known["doc_id"].combine_chunks())))
+    return pa.concat_tables(kept), left.drop_columns("text_hash")
+
+
+def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_failed: bool) -> tuple[pa.Table, pa.Table]:
+    """Keep the extractions of chunks that were asked about before.
+
+    Args:
+        chunks: rows of CHUNKS now.
+        earlier: rows of EXTRACTIONS of the same source; the first table that has a chunk counts.
+        retry_failed: ask again also about what failed for good, not only for a passing reason.
+
+    Returns:
+        Rows of EXTRACTIONS, and the rows of CHUNKS that are still to be asked about.
+    """
+    again = pa.array(["transient", "permanent"] if retry_failed else ["transient"])
+    kept, left = [EXTRACTIONS.empty_table()], chunks
+    for rows in earlier:
+        known = rows.filter(
+            pc.and_(
+                pc.is_in(rows["chunk_id"], value_set=left["chunk_id"].combine_chunks()),
+                pc.invert(pc.is_in(rows["error_kind"], value_set=again)),
+            )
+        )
+        kept.append(known)
+        left = left.filter(pc.invert(pc.is_in(left["chunk_id"], value_set=known["chunk_id"].combine_chunks())))
+    return pa.concat_tables(kept), left
+
+
+def keep_mentions(tables: SourceTables, source: str, extractions: pa.Table, code: str) -> list[pa.Table]:
+    """Divide extractions into those that were parsed as they are and those that are still to be parsed.
+
+    Args:
+        tables: The tables of the home.
+        source: The source of the extractions.
+        extractions: Rows of EXTRACTIONS now.
+        code: Hash of the rules of parsing.
+
+    Returns:
+        ENTITY_MENTIONS and RELATION_MENTIONS of the former and EXTRACTIONS of the latter, which are all of them unless
+        both current tables were parsed by these rules, from one version of the extractions that is still there.
+
+    Raises:
+        StoreError: a table is damaged.
+    """
+    import duckdb
+
+    names = ("entity_mentions", "relation_mentions")
+    parsed = [one for name in names if (one := tables.current(name, source))]
+    made_from = {(one.inputs["extractions"], one.fingerprint) for one in parsed}
+    earlier = parsed[0].inputs["extractions"] if parsed else ""
+    paths = [
+        tables.path("extractions", source, earlier),
+        *(tables.path(one.table, source, one.version) for one in parsed),
+    ]
+    if len(parsed) < 2 or made_from != {(earlier, code)} or not all(path.exists() for path in paths):
+        return [*(SOURCE_TABLES[name].empty_table() for name in names), extractions]
+    with duckdb.connect() as connection:
+        connection.register("now", extractions.select(_PARSED))
+        connection.register("earlier", tables.read("extractions", source, earlier, _PARSED))
+        same = connection.sql(f"SELECT chunk_id FROM now SEMI JOIN earlier USING ({', '.join(_PARSED)})")
+        chunks = same.to_arrow_table()["chunk_id"].combine_chunks()
+    kept = [tables.read(one.table, source, one.version) for one in parsed]
+    unchanged = [rows.filter(pc.is_in(rows["chunk_id"], value_set=chunks)) for rows in kept]
+    return [*unchanged, extractions.filter(pc.invert(pc.is_in(extractions["chunk_id"], value_set=chunks)))]
+
+
+def _conform(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    for field in schema:
+        if field.name not in rows.schema.names:
+            rows = rows.append_column(field.name, pa.array([""] * rows.num_rows, field.type))
+    return rows.select(schema.names).cast(schema)

@@ -1,0 +1,35 @@
+"""Chunks that several sources share, and whose extraction is merged for them."""
+
+from importlib.resources import files
+
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import SourceTables
+
+
+def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:
+    """Count the chunks of a source for which the merge takes an outdated row of another source, by that source.
+
+    A chunk follows the first source by name that has a row for it that did not fail.
+
+    Raises:
+        SourceError: the folder of sources cannot be listed.
+        StoreError: the home is damaged.
+    """
+    import duckdb
+
+    home, recipe = Home(settings.home), Recipes.of(settings).extractions
+    tables = SourceTables(home)
+    before = [name for name in find_sources(settings) if name <= source]
+    records = {name: record.tables["extractions"] for name in before if (record := accepted(home, name))}
+    if source not in records:
+        return {}
+    paths = [str(tables.path("extractions", name, version)) for name, version in records.items()]
+    with duckdb.connect() as connection:
+        connection.read_parquet(paths, union_by_name=True).create_view("extractions")
+        statement = files(__package__).joinpath("sql/outdated_elsewhere.sql").read_text(encoding="utf-8")
+        rows = connection.execute(statement, {"source": source, "recipe": recipe}).fetchall()
+    return dict(rows)

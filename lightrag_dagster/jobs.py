@@ -1,0 +1,81 @@
+"""Running Dagster jobs in this process, recorded in the home's instance."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import dagster as dg
+
+from assets.metadata import COMMAND_TAG
+from assets.partitions import SOURCES
+from assets.runs import end_orphans
+from lightrag_dagster.core.progress import Display
+from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.instance import open_instance
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage.home import Home
+
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+class Jobs:
+    """The jobs of one knowledge base; `command` is what all runs that one command starts have in common."""
+
+    def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display, command: str) -> None:
+        self._instance = instance
+        self._display = display
+        self._command = command
+        self._definitions = build_definitions(settings)
+
+    def sync_partitions(self, names: Sequence[str]) -> None:
+        """Make Dagster's partitions the configured sources."""
+        name = SOURCES.name
+        assert name is not None
+        known = set(self._instance.get_dynamic_partitions(name))
+        for gone in known - set(names):
+            self._instance.delete_dynamic_partition(name, gone)
+        self._instance.add_dynamic_partitions(name, [added for added in names if added not in known])
+
+    def execute(self, job: str, partition: str | None = None, config: dict[str, Any] | None = None) -> None:
+        """Run one job, of one source where it has partitions, and show its steps; raises what a step raises."""
+        self._display.run(partition or "all sources")
+        run_id = str(uuid4())
+        self._instance.add_event_listener(run_id, self._show)
+        definition = self._definitions.resolve_job_def(job)
+        self._definitions.resolve_job_def(job).execute_in_process(
+            instance=self._instance,
+            partition_key=partition,
+            run_config={**_QUIET, "ops": config if config is not None else _configured(definition)},
+            run_id=run_id,
+            tags={COMMAND_TAG: self._command},
+        )
+
+    def _show(self, entry: dg.EventLogEntry) -> None:
+        event = entry.dagster_event
+        if event is not None and event.step_key and event.event_type is dg.DagsterEventType.STEP_START:
+            self._display.start(event.step_key)
+        elif event is not None and event.is_step_success:
+            self._display.finish()
+
+
+def _configured(job: dg.JobDefinition) -> dict[str, Any]:
+    """Return the configuration of steps that is part of a job, which run configuration would else replace."""
+    return dict((job.run_config or {}).get("ops", {}))
+
+
+@contextmanager
+def open_jobs(settings: Settings, display: Display, command: str) -> Iterator[Jobs]:
+    """Open the instance of a home, with a partition for each source, and without runs of killed commands.
+
+    Raises:
+        SourceError: the folder of sources cannot be listed.
+        StoreError: the folder of the instance cannot be written.
+    """
+    home = Home(settings.home)
+    with open_instance(home) as instance:
+        end_orphans(instance, home)
+        jobs = Jobs(settings, instance, display, command)
+        jobs.sync_partitions(list(find_sources(settings)))
+        yield jobs

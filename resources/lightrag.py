@@ -1,0 +1,77 @@
+"""What builds a knowledge base, as one Dagster resource made from the settings."""
+
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import cached_property
+
+from lightrag_dagster.build.ingest import ExtractionModel
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.models.batch.ledger import refuse_while_awaited
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
+from lightrag_dagster.settings import Role, Settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.stages.documents.sources import Source, find_source
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.manifest import Embedder
+from lightrag_dagster.storage.tables import SourceTables
+
+LOCK_SECONDS = 3600.0
+"""How long a step waits for another builder: longer than any merge, shorter than a night."""
+
+
+class LightRAG:
+    """Home, tables, recipes and models of one set of settings.
+
+    It is a plain object, so that nothing of it can be overridden in the launchpad: a model that is asked is always the
+    one that the recipe names. API keys are read from the environment by the SDK and are no part of it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.home = Home(settings.home)
+
+    @cached_property
+    def recipes(self) -> Recipes:
+        """Today's recipes; raises SettingsError when a prompt file cannot be used."""
+        return Recipes.of(self.settings)
+
+    def source(self, name: str) -> Source:
+        """Return a configured source; raises SourceError when there is none of that name."""
+        return find_source(self.settings, name)
+
+    def tables(self, *, candidate: bool = False) -> SourceTables:
+        """Return the per-source tables, or those of a backfill."""
+        return SourceTables(self.home, candidate=candidate)
+
+    def chat_model(self, role: Role, account: Account) -> AbstractAsyncContextManager[StoredChatModel]:
+        """Open the language model for one block, for calls of one role."""
+        return open_chat_model(self.settings.llm, self.home, role, account)
+
+    def extraction_model(
+        self, account: Account, *, backfill: bool = False
+    ) -> AbstractAsyncContextManager[ExtractionModel]:
+        """Open the language model for extraction, in the mode of `llm.mode`; batches remember if it is a backfill.
+
+        Raises:
+            SettingsError: in real time, while the account's source waits for batches.
+        """
+        llm = self.settings.llm
+        if not llm.by_batch:
+            if llm.provider != "offline":
+                refuse_while_awaited(self.home, account.source)
+            return self.chat_model("extract", account)
+        from lightrag_dagster.models.batch.model import open_batched_chat_model
+
+        return open_batched_chat_model(llm, self.home, account, backfill=backfill)
+
+    def embedder(self, account: Account, embedder: Embedder) -> AbstractAsyncContextManager[StoredEmbedder]:
+        """Open an embedder, which need not be the one of the settings, for one block."""
+        return open_embedder(embedder.settings(self.settings.embedding), self.home, account)
+
+    @contextmanager
+    def building(self) -> Iterator[Home]:
+        """Hold the home's lock for one block; waits for another builder."""
+        with building(self.home, LOCK_SECONDS):
+            yield self.home

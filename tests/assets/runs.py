@@ -1,0 +1,34 @@
+"""Runs that tests record in a Dagster instance without executing them."""
+
+from collections.abc import Set as AbstractSet
+
+import dagster as dg
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
+
+
+def pretend(
+    instance: dg.DagsterInstance,
+    status: dg.DagsterRunStatus,
+    tags: dict[str, str] | None = None,
+    *,
+    job: str = "nothing",
+    assets: AbstractSet[str] = frozenset(),
+    launched: bool = False,
+) -> str:
+    """Record a run of a status; `launched` as by the daemon, with `assets` as by the UI for chosen assets."""
+    if assets:
+        made = [dg.asset(name=name)(lambda: None) for name in assets]
+        definition = dg.Definitions(made).resolve_implicit_global_asset_job_def()
+        assert definition.name == job
+    else:
+        definition = dg.GraphDefinition(name=job).to_job()
+    location = RegisteredCodeLocationOrigin("lightrag_dagster")
+    origin = RemoteJobOrigin(RemoteRepositoryOrigin(location, "__repository__"), job) if launched else None
+    run = instance.create_run_for_job(
+        definition,
+        status=status,
+        tags=tags or {},
+        remote_job_origin=origin,
+        asset_selection=frozenset(dg.AssetKey(name) for name in assets) or None,
+    )
+    return run.run_id

@@ -1,0 +1,78 @@
+"""Runs that are under way, and those that were killed."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+
+from assets.metadata import COMMAND_TAG
+from assets.runs import building_under_way, end_orphans
+from lightrag_dagster.storage.home import Home
+from tests.assets.runs import pretend
+from tests.storage.test_lock import hold
+
+
+@pytest.mark.parametrize(
+    ("job", "assets", "status", "under_way"),
+    [
+        ("ingest", set(), dg.DagsterRunStatus.STARTED, True),
+        ("backfill", set(), dg.DagsterRunStatus.QUEUED, True),
+        ("publish", set(), dg.DagsterRunStatus.STARTING, True),
+        ("publish", set(), dg.DagsterRunStatus.SUCCESS, False),
+        ("__ASSET_JOB", {"extractions"}, dg.DagsterRunStatus.STARTED, True),
+        ("__ASSET_JOB", {"entities", "other"}, dg.DagsterRunStatus.QUEUED, True),
+        ("__ASSET_JOB", {"answers"}, dg.DagsterRunStatus.STARTED, False),
+        ("__ASSET_JOB", {"extractions"}, dg.DagsterRunStatus.FAILURE, False),
+        ("report", set(), dg.DagsterRunStatus.STARTED, False),
+    ],
+)
+def test_what_is_built_counts_not_the_name_of_the_job(
+    instance: dg.DagsterInstance, job: str, assets: set[str], status: dg.DagsterRunStatus, under_way: bool
+) -> None:
+    pretend(instance, status, job=job, assets=assets, launched=True)
+    assert building_under_way(instance) is under_way
+
+
+@pytest.mark.parametrize(
+    ("assets", "status", "under_way"),
+    [
+        (["chunks", "extractions"], BulkActionStatus.REQUESTED, True),
+        (["chunks"], BulkActionStatus.CANCELING, True),
+        (["chunks"], BulkActionStatus.COMPLETED_SUCCESS, False),
+        (["answers"], BulkActionStatus.REQUESTED, False),
+    ],
+)
+def test_a_backfill_counts_between_its_runs_too(
+    instance: dg.DagsterInstance, assets: list[str], status: BulkActionStatus, under_way: bool
+) -> None:
+    instance.add_backfill(
+        PartitionBackfill(
+            "one",
+            status=status,
+            from_failure=False,
+            tags={},
+            backfill_timestamp=0.0,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+        )
+    )
+    assert building_under_way(instance) is under_way
+
+
+def test_runs_of_a_killed_command_end(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    command = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "one"})
+    # The sensor `batches` continues what a command began, under its tag.
+    daemon = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "one"}, launched=True)
+
+    def status(run_id: str) -> dg.DagsterRunStatus:
+        run = instance.get_run_by_id(run_id)
+        assert run is not None
+        return run.status
+
+    holder = hold(Home(tmp_path))
+    end_orphans(instance, Home(tmp_path))
+    assert status(command) is dg.DagsterRunStatus.STARTED
+    holder.communicate("")
+    end_orphans(instance, Home(tmp_path))
+    assert status(command) is dg.DagsterRunStatus.FAILURE
+    assert status(daemon) is dg.DagsterRunStatus.STARTED

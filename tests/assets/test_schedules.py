@@ -1,0 +1,50 @@
+"""Schedules, evaluated as the daemon does, over a real home."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.schedules import MORNING_DEADLINE, MORNING_SLACK, schedules, sources_to_ingest
+from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings import ExtractionSettings, Settings, SourceSettings
+from tests.support import FLOOD, RIVER, run, write_source
+
+
+def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    write_source(settings, "office", {"flood.md": FLOOD})
+    assert sources_to_ingest(settings, set()) == []
+    known = {"notes", "office"}
+    assert sources_to_ingest(settings, known) == ["notes", "office"]
+
+    run(settings)
+
+    assert sources_to_ingest(settings, known) == []
+    write_source(settings, "office", {"flood.md": f"{FLOOD} It rained."})
+    assert sources_to_ingest(settings, known) == ["office"]
+    # Outdated rows wait for a backfill.
+    german = settings.model_copy(update={"extraction": ExtractionSettings(language="German")})
+    assert sources_to_ingest(german, known) == ["office"]
+
+
+def test_a_source_that_cannot_be_listed_fails_by_itself(settings: Settings, tmp_path: Path) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    run(settings)
+    missing = settings.model_copy(update={"named_sources": {"absent": SourceSettings(uri=str(tmp_path / "absent"))}})
+    assert sources_to_ingest(missing, {"absent", "notes"}) == ["absent"]
+
+
+def test_the_night_begins_when_the_setting_says(settings: Settings) -> None:
+    later = settings.model_copy(update={"nightly": "30 3 * * *"})
+    assert schedules(later)[0].cron_schedule == "30 3 * * *"
+    with pytest.raises(SettingsError, match="nightly: 'at three' is no cron line"):
+        schedules(settings.model_copy(update={"nightly": "at three"}))
+
+
+def test_a_morning_without_a_report_shows(settings: Settings) -> None:
+    specs = {spec.key.to_user_string(): spec for spec in build_definitions(settings).resolve_all_asset_specs()}
+    policies = {name: spec.freshness_policy for name, spec in specs.items() if spec.freshness_policy}
+    assert list(policies) == ["drift_report"]
+    assert policies["drift_report"] == dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)

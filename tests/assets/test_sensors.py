@@ -1,0 +1,207 @@
+"""Sensors, evaluated as the daemon does, over a real home."""
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.sensors import (
+    WEBHOOK_VARIABLE,
+    publish_accepted,
+    record_failed_checks,
+    record_failures,
+    source_partitions,
+)
+from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.settings import DocumentSettings, Settings
+from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.home import Home
+from resources import LightRAG
+from tests.assets.runs import pretend
+from tests.support import FLOOD, RIVER, run, write_source
+
+
+def publishes(instance: dg.DagsterInstance, settings: Settings) -> bool:
+    """Say whether the sensor asks for a publication."""
+    made = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+    return isinstance(made, dg.RunRequest)
+
+
+def synchronise(instance: dg.DagsterInstance, settings: Settings) -> list[str | None]:
+    """Do to the partitions what the sensor asks for; return the sources that it ingests."""
+    result = source_partitions(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+    assert isinstance(result, dg.SensorResult)
+    for request in result.dynamic_partitions_requests or []:
+        if isinstance(request, dg.AddDynamicPartitionsRequest):
+            instance.add_dynamic_partitions("source", list(request.partition_keys))
+        else:
+            for key in request.partition_keys:
+                instance.delete_dynamic_partition("source", key)
+    return [one.partition_key for one in result.run_requests or []]
+
+
+def ingest(settings: Settings, instance: dg.DagsterInstance, source: str) -> dg.ExecuteInProcessResult:
+    instance.add_dynamic_partitions("source", [source])
+    job = build_definitions(settings).resolve_job_def("ingest")
+    return job.execute_in_process(instance=instance, partition_key=source, raise_on_error=False)
+
+
+def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, settings: Settings) -> None:
+    assert not publishes(instance, settings)
+    write_source(settings, "notes", {"river.md": RIVER})
+    write_source(settings, "office", {"flood.md": FLOOD})
+    run(settings)
+    assert not publishes(instance, settings)
+
+    shutil.rmtree(settings.sources / "office")
+    assert publishes(instance, settings)
+    # It waits for what is launched in the UI, whatever its job is called.
+    pretend(instance, dg.DagsterRunStatus.STARTED, job="__ASSET_JOB", assets={"extractions"}, launched=True)
+    assert not publishes(instance, settings)
+
+
+def test_a_raised_bound_is_accepted_by_the_daemon_too(instance: dg.DagsterInstance, settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
+    assert ingest(settings, instance, "notes").success
+    assert not publishes(instance, settings)
+    more = settings.model_copy(update={"documents": DocumentSettings(max_failed_share=0.5)})
+    assert publishes(instance, more)
+    assert accepted(Home(settings.home), "notes") is not None
+
+
+def test_partitions_follow_the_sources(instance: dg.DagsterInstance, settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    write_source(settings, "office", {"flood.md": FLOOD})
+    assert synchronise(instance, settings) == []
+    assert set(instance.get_dynamic_partitions("source")) == {"notes", "office"}
+    shutil.rmtree(settings.sources / "office")
+    synchronise(instance, settings)
+    assert set(instance.get_dynamic_partitions("source")) == {"notes"}
+
+    write_source(settings, "new", {"flood.md": FLOOD})
+    assert synchronise(instance, settings.model_copy(update={"ingest_new_sources": True})) == ["new"]
+
+
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
+    """Bodies posted to the webhook, which this sets up."""
+    bodies: list[bytes] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        monkeypatch.setenv(WEBHOOK_VARIABLE, f"http://127.0.0.1:{server.server_port}/secret")
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield bodies
+        server.shutdown()
+        thread.join()
+
+
+def status_context(
+    result: dg.ExecuteInProcessResult, instance: dg.DagsterInstance, source: str, kind: dg.DagsterEventType
+) -> dg.RunStatusSensorContext:
+    (event,) = [event for event in result.all_events if event.event_type is kind]
+    return dg.build_run_status_sensor_context("sensor", event, instance, result.dagster_run, partition_key=source)
+
+
+def failed_run(settings: Settings, instance: dg.DagsterInstance) -> dg.RunFailureSensorContext:
+    result = ingest(settings, instance, "absent")
+    return status_context(result, instance, "absent", dg.DagsterEventType.RUN_FAILURE).for_run_failure()
+
+
+def records(settings: Settings) -> list[dict[str, str]]:
+    lines = Home(settings.home).failures.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_a_failed_run_is_recorded_and_posted(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    context = failed_run(settings, instance)
+
+    record_failures(context, lightrag=LightRAG(settings))
+
+    (record,) = records(settings)
+    assert (record["source"], record["run_id"]) == ("absent", context.dagster_run.run_id)
+    assert record["error"].startswith("raw_documents: ")
+    assert "no such source: absent" in record["error"]
+    assert [json.loads(body) for body in received] == [record]
+
+
+def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
+) -> None:
+    write_source(settings, "good", {"river.md": RIVER})
+    write_source(settings, "bad", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
+    for source in ("bad", "good"):
+        result = ingest(settings, instance, source)
+        context = status_context(result, instance, source, dg.DagsterEventType.RUN_SUCCESS)
+        record_failed_checks(context, lightrag=LightRAG(settings))
+
+    (record,) = records(settings)
+    assert record["source"] == "bad"
+    assert record["error"].startswith("check accepted of entity_mentions: 1 of 2 documents of source 'bad' failed")
+    assert "broken.txt: not valid UTF-8" in record["error"]
+    assert [json.loads(body) for body in received] == [record]
+
+
+def test_a_message_that_cannot_be_delivered_costs_nothing_else(
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv(WEBHOOK_VARIABLE, "http://127.0.0.1:9/secret")
+    record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
+    assert len(records(settings)) == 1
+    assert "was not delivered: ConnectError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def made(instance: dg.DagsterInstance, asset: str, version: str) -> None:
+    instance.report_runless_asset_event(dg.AssetMaterialization(asset, tags={"dagster/data_version": version}))
+
+
+@pytest.mark.parametrize("asset", ["answers", "retrieval_evaluation"])
+def test_what_asks_questions_follows_the_snapshot(
+    settings: Settings, instance: dg.DagsterInstance, tmp_path: Path, asset: str
+) -> None:
+    file = tmp_path / "questions.yaml"
+    definitions = build_definitions(settings.model_copy(update={"questions": file}))
+    cursor: dg.AssetDaemonCursor | None = None
+
+    def requested() -> int:
+        nonlocal cursor
+        result = dg.evaluate_automation_conditions(
+            definitions, instance, asset_selection=dg.AssetSelection.groups("downstream"), cursor=cursor
+        )
+        cursor = result.cursor
+        return result.total_requested
+
+    assert requested() == 0
+    made(instance, "knowledge_base", "gen-1")
+    assert requested() == 1
+    made(instance, asset, "a")
+    assert requested() == 0
+    made(instance, "knowledge_base", "gen-1")
+    assert requested() == 0
+    made(instance, "knowledge_base", "gen-2")
+    assert requested() == 1
+
+
+def test_nothing_else_is_made_by_a_condition(settings: Settings) -> None:
+    specs = build_definitions(settings).resolve_all_asset_specs()
+    assert [spec.key for spec in specs if spec.automation_condition] == []

@@ -1,0 +1,29 @@
+"""`run` and `status` as a person meets them, where a source is withheld."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import command
+
+
+def test_a_withheld_source_is_never_silent(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    (notes / "broken.txt").write_bytes(b"\xc3\x28")
+    (notes / "image.png").write_bytes(b"\x89PNG")
+    for _ in range(2):
+        code, output, _ = command(capfd, monkeypatch, "run")
+        assert code == 1
+        assert "notes is not accepted: 1 of 2 documents of source 'notes' failed (50.0%)" in output
+        assert "broken.txt: not valid UTF-8" in output
+        assert "Nothing is published" in output
+
+    code, output, _ = command(capfd, monkeypatch, "status")
+    assert "notes is not accepted: 1 of 2 documents" in output
+    assert "1 failed, 1 processed, 1 skipped" in " ".join(output.split())
+
+    monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "0.5")
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert (code, "Published gen-" in output) == (0, True)

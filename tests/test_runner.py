@@ -1,0 +1,133 @@
+"""Bringing a knowledge base up to date: what is said of sources that are withheld, and what nothing costs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from lightrag_dagster.errors import BuilderLockedError
+from lightrag_dagster.instance import open_instance
+from lightrag_dagster.settings import DocumentSettings, Settings, load_settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import ingesting
+from tests.loopback import Loopback, Reply
+from tests.models.models import offline_answer
+from tests.support import FLOOD, RIVER, published, run, write_source
+
+ROOT = Path(__file__).parents[1]
+
+
+def runs(settings: Settings) -> int:
+    with open_instance(Home(settings.home)) as instance:
+        return instance.get_runs_count()
+
+
+def test_a_source_that_is_withheld_is_named_every_time(settings: Settings) -> None:
+    write_source(settings, "good", {"flood.md": FLOOD})
+    write_source(settings, "bad", {"river.md": RIVER, "a.txt": b"\xc3\x28", "b.txt": b"\xc3\x28"})
+    first = run(settings)
+    reason = first.rejected["bad"]
+    assert reason.startswith("2 of 3 documents of source 'bad' failed (66.7%), more than the 20.0%")
+    assert "a.txt: not valid UTF-8" in reason
+    assert list(published(settings).inputs.sources) == ["good"]
+
+    count = runs(settings)
+    again = run(settings)
+    assert (again.rejected, again.ingested, again.published) == (first.rejected, [], None)
+    assert run(settings, "good").rejected == {}
+
+    # A good file that comes in is withheld with the rest, and that is said too.
+    write_source(settings, "bad", {"river.md": RIVER, "c.md": FLOOD, "a.txt": b"\xc3\x28", "b.txt": b"\xc3\x28"})
+    assert "2 of 4 documents" in run(settings).rejected["bad"]
+    assert runs(settings) == count + 1
+
+    # A raised bound counts at once, and nothing is read again for it.
+    more = settings.model_copy(update={"documents": DocumentSettings(max_failed_share=0.5)})
+    mended = run(more)
+    assert (mended.rejected, mended.ingested) == ({}, [])
+    assert sorted(published(settings).inputs.sources) == ["bad", "good"]
+
+
+def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, loopback: Loopback) -> None:
+    loopback.chat, loopback.fault = offline_answer, lambda received: Reply.error(429)
+    asking = load_settings(home=settings.home, sources=settings.sources, llm={"provider": "openai", "max_retries": 0})
+    write_source(asking, "notes", {"river.md": RIVER})
+    for _ in range(2):
+        outcome = run(asking)
+        assert "1 of 1 chunks of source 'notes' failed (100.0%)" in outcome.rejected["notes"]
+        assert "river.md: " in outcome.rejected["notes"]
+        assert outcome.published is None
+    loopback.fault = lambda received: None
+    mended = run(asking)
+    assert (mended.rejected, mended.ingested) == ({}, ["notes"])
+    assert mended.published is not None
+
+
+def test_new_modification_times_publish_nothing(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+    run(settings)
+    before = published(settings)
+    for path in settings.sources.rglob("*.md"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    outcome = run(settings)
+    assert (outcome.ingested, outcome.published) == (["notes"], None)
+    assert published(settings) == before
+
+
+def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lightrag_dagster.runner.LOCK_SECONDS", 0.1)
+    write_source(settings, "notes", {"river.md": RIVER})
+    write_source(settings, "office", {"flood.md": FLOOD})
+    statement = (
+        "import sys; from pathlib import Path; from lightrag_dagster.storage.home import Home;"
+        "from lightrag_dagster.storage.lock import ingesting\n"
+        "with ingesting(Home(Path(sys.argv[1])), 'notes', 0):\n    print('held', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", statement, str(settings.home)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(BuilderLockedError), ingesting(Home(settings.home), "notes", 0):
+        pytest.fail("two at once")
+    outcome = run(settings)
+    holder.communicate("")
+    assert list(outcome.failed) == ["notes"]
+    assert f"process {holder.pid} is ingesting source 'notes'" in outcome.failed["notes"]
+    assert outcome.ingested == ["office"]
+
+
+def test_with_nothing_to_do_dagster_is_not_imported(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    run(settings)
+    statement = (
+        "import sys; from lightrag_dagster.cli import main; sys.argv = ['lightrag-dagster', 'run']\n"
+        "try: main()\n"
+        "except SystemExit as ended: code = ended.code\n"
+        "print(code, {'dagster', 'duckdb', 'lancedb', 'kuzu', 'openai', 'pandas'} & set(sys.modules))"
+    )
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "LIGHTRAG_HOME": str(settings.home),
+        "LIGHTRAG_SOURCES": str(settings.sources),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", statement], capture_output=True, text=True, env=environment, check=True, timeout=120
+    )
+    assert "Nothing changed" in done.stdout
+    assert done.stdout.endswith("0 set()\n")
+
+
+def test_logs_of_the_engine_reach_the_event_log(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    run(settings)
+    with open_instance(Home(settings.home)) as instance:
+        assert "lightrag_dagster" in instance.managed_python_loggers
+        assert instance.get_runs_count(dg.RunsFilter(job_name="ingest")) == 1
