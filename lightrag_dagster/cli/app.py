@@ -1,4 +1,4 @@
-"""The commands. Each imports what it needs when it runs, so that `--help` and `query` do not wait for Dagster."""
+"""The commands. Each imports what it needs when it runs, so that `--help` and `query` do not import Dagster."""
 
 import os
 from enum import StrEnum
@@ -37,14 +37,14 @@ class TableFormat(StrEnum):
 
 
 def _console(*, soft_wrap: bool = False) -> Console:
-    """Return a console that prints every text as it is: much of it is other people's, and `[note]` is no markup."""
+    """Return a console that prints every text as it is: `[note]` in a document is no markup."""
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
 
 
 @app.callback()
 def settings_from_options(
-    home: Annotated[Path | None, typer.Option(help="Where everything is kept; else LIGHTRAG_HOME.")] = None,
-    sources: Annotated[Path | None, typer.Option(help="Folder of sources; else LIGHTRAG_SOURCES.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Folder of the knowledge base; default LIGHTRAG_HOME.")] = None,
+    sources: Annotated[Path | None, typer.Option(help="Folder of sources; default LIGHTRAG_SOURCES.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
 ) -> None:
     """LightRAG as a batch data platform: documents in, a published knowledge base out."""
@@ -67,9 +67,9 @@ def run(
     accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
     max_cost: _MaxCost = None,
-    wait: Annotated[bool, typer.Option(help="Stay until batches under way are done, and go on with them.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
 ) -> None:
-    """Bring the knowledge base up to date and publish it; 0 if all went well, 1 if a source failed."""
+    """Bring the knowledge base up to date and publish it; exit code 1 if a source failed."""
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides: dict[str, dict[str, object]] = {}
@@ -98,10 +98,10 @@ def backfill(
     knowledge_base: Annotated[
         bool, typer.Option("--knowledge-base", help="Its summaries and vectors, over all sources.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", help="All that has drifted.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Everything that is outdated.")] = False,
     max_cost: _MaxCost = None,
 ) -> None:
-    """Make anew what edited prompts, models or settings would make otherwise; without options, show the price."""
+    """Make again what older prompts, models or settings made; without options, show the price."""
     from lightrag_dagster.cli.backfill import run_backfill
 
     wanted = {"everything": everything, "knowledge_base": knowledge_base}
@@ -153,7 +153,7 @@ def evaluate(
     questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print means, intervals and drops as JSON.")] = False,
 ) -> None:
-    """Measure how well each mode finds; 0 if none dropped since the last snapshot, 1 if one did."""
+    """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
     from lightrag_dagster.cli.evaluate import evaluate as measure
 
     raise typer.Exit(measure(_console(), questions, as_json=as_json))
@@ -187,7 +187,7 @@ def cypher(
 
 @app.command()
 def status() -> None:
-    """Show what is published, and what of each source is pending or failed."""
+    """Show the published snapshot, and what is pending or failed in each source."""
     from lightrag_dagster.cli.status import show_status
 
     show_status(_console())
@@ -237,13 +237,13 @@ def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> N
     pin(_console(soft_wrap=True), name, None)
 
 
-cache_app = typer.Typer(help="What was paid for: answers and vectors.", no_args_is_help=True)
+cache_app = typer.Typer(help="Stored responses and vectors, which were paid for.", no_args_is_help=True)
 app.add_typer(cache_app, name="cache")
 
 
 @cache_app.command("stats")
 def cache_stats() -> None:
-    """Show how many answers and vectors are stored, and what they cost."""
+    """Show how many responses and vectors are stored, and their cost."""
     from lightrag_dagster.cli.cache import show_stats
 
     show_stats(_console())
@@ -266,9 +266,9 @@ app.add_typer(batch_app, name="batch")
 
 @batch_app.command("list")
 def batch_list(
-    every: Annotated[bool, typer.Option("--all", help="Also those whose answers are stored.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also those whose responses are stored.")] = False,
 ) -> None:
-    """Show the batches that were submitted, and how far each is."""
+    """List the batches that were submitted, with their progress."""
     from lightrag_dagster.cli.batch import list_batches
 
     list_batches(_console(), every=every)
@@ -276,10 +276,10 @@ def batch_list(
 
 @batch_app.command("cancel")
 def batch_cancel(
-    batch: Annotated[list[str] | None, typer.Argument(help="Names of batches, or how they begin.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that are under way.")] = False,
+    batch: Annotated[list[str] | None, typer.Argument(help="Names of batches, or their first characters.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are not finished.")] = False,
 ) -> None:
-    """Cancel batches; what they have answered is stored, and no source waits for them any more."""
+    """Cancel batches; the responses they have are stored, and no source waits for them."""
     from lightrag_dagster.cli.batch import cancel_batches
 
     cancel_batches(_console(soft_wrap=True), batch or [], every=every)
@@ -303,7 +303,7 @@ def release() -> None:
 
 @app.command()
 def gc(
-    dry_run: Annotated[bool, typer.Option(help="Only say what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option(help="Only show what would be removed.")] = False,
 ) -> None:
     """Remove what no retained snapshot and no open reader needs."""
     from lightrag_dagster.cli.snapshots import collect
