@@ -17,6 +17,11 @@ def test_what_is_left_out_or_none_is_as_in_the_settings() -> None:
     assert tuple(question.history) == ()
 
 
+def test_the_options_are_the_settings_and_four_more() -> None:
+    own = {"keywords", "history", "filters", "explain"}
+    assert QueryOptions.__annotations__.keys() == QuerySettings.model_fields.keys() - {"ppr"} | own
+
+
 def test_keywords_go_with_the_question() -> None:
     keywords = Keywords(high_level=("time",))
     assert question_of("Who?", {"keywords": keywords}, DEFAULTS).keywords == keywords
