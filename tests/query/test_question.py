@@ -17,6 +17,11 @@ def test_what_is_left_out_or_none_is_as_in_the_settings() -> None:
     assert tuple(question.history) == ()
 
 
+def test_the_options_are_the_settings_and_four_more() -> None:
+    own = {"keywords", "history", "filters", "explain"}
+    assert QueryOptions.__annotations__.keys() == QuerySettings.model_fields.keys() - {"ppr"} | own
+
+
 def test_keywords_go_with_the_question() -> None:
     keywords = Keywords(high_level=("time",))
     assert question_of("Who?", {"keywords": keywords}, DEFAULTS).keywords == keywords
@@ -42,7 +47,7 @@ def test_empty(query: str, mode: str) -> None:
 
 
 def test_an_unknown_mode_names_them_all() -> None:
-    with pytest.raises(QueryError, match="'clever'; choose one of naive, local, global, hybrid, mix, ppr, bypass"):
+    with pytest.raises(QueryError, match=f"'clever'; choose one of {', '.join(MODES)}"):
         question_of("Who?", {"mode": "clever"}, DEFAULTS)
 
 
