@@ -27,6 +27,7 @@ from lightrag_dagster.stages.documents.sources import Source, chosen_sources, fi
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.repair import repair_current
 from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
@@ -41,13 +42,15 @@ class Outcome:
     """What a run did.
 
     `waiting` are the sources that wait for batches at the provider. `drifted` is what was left as older prompts, models
-    or settings made it: names of sources, and then `summaries` and `vectors` of the knowledge base.
+    or settings made it: names of sources, and then `summaries` and `vectors` of the knowledge base. `damaged` are files
+    of the snapshot that were missing or damaged, and were built again.
     """
 
     ingested: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     drifted: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    damaged: list[str] = field(default_factory=list)
     published: Manifest | None = None
     manifest: Manifest | None = None
     cost_usd: float = 0.0
@@ -61,6 +64,7 @@ def bring_up_to_date(
     backfill: bool = False,
     knowledge_base: bool = False,
     command: str | None = None,
+    verify: bool = False,
 ) -> Outcome:
     """Ingest the sources that changed, then merge and publish when the result would differ.
 
@@ -71,6 +75,7 @@ def bring_up_to_date(
         backfill: Make anew what prompts, models, settings or code of today would make otherwise of the sources.
         knowledge_base: And of the knowledge base, its summaries and vectors, unless a source waits for batches.
         command: What the runs have in common that it starts; given to go on with what another call began.
+        verify: Read all files of the current snapshot; else only their existence and size is checked.
 
     Raises:
         SourceError: no source is configured, or a name is not one.
@@ -82,9 +87,10 @@ def bring_up_to_date(
     sources = chosen_sources(settings, names) if names is not None else []
     with building(home, LOCK_SECONDS), open_instance(home) as instance:
         end_orphans(instance, home)
+        damaged = repair_current(home, verify=verify)
         runner = _Runner(settings, instance, display, command or str(uuid4()), backfill=backfill)
         runner.sync_partitions(list(find_sources(settings)))
-        outcome = Outcome()
+        outcome = Outcome(damaged=[str(one) for one in damaged])
         for source in sources:
             try:
                 if runner.ingest(source):

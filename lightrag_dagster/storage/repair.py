@@ -15,6 +15,18 @@ from lightrag_dagster.storage.tables import SourceTables
 _log = logging.getLogger(__name__)
 
 
+def repair_current(home: Home, *, verify: bool = False) -> list[Damage]:
+    """Find damage of the current snapshot and discard it, so that the next run builds it again; return the damage.
+
+    Without `verify` only existence and size of files are checked. Raises as `discard_damaged`.
+    """
+    current = read_record(home.current, Pointer)
+    damage = find_damage(home, current.id, verify=verify) if current else []
+    if current and damage:
+        discard_damaged(home, current.id, damage)
+    return damage
+
+
 def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage]) -> None:
     """Remove the damaged files of a snapshot, and its generation, so that the next run builds them again.
 
