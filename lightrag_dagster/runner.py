@@ -21,6 +21,7 @@ from lightrag_dagster.storage.acceptance import accept
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building, ingesting
 from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots import current_snapshot
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
@@ -38,7 +39,7 @@ class Outcome:
     `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with the
     reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
     source; `outdated_parts` names what of the knowledge base is outdated: summaries, vectors. `notes` are further lines
-    for people.
+    for people; `damaged` are files of the snapshot that were missing or damaged, and were built again.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -48,6 +49,7 @@ class Outcome:
     outdated: dict[str, int] = field(default_factory=dict)
     outdated_parts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
     published: Manifest | None = None
     manifest: Manifest | None = None
     cost_usd: float = 0.0
@@ -61,6 +63,7 @@ def bring_up_to_date(
     backfill: bool = False,
     knowledge_base: bool = False,
     command: str | None = None,
+    verify: bool = False,
 ) -> Outcome:
     """Ingest the sources that changed, then merge and publish when the result would differ.
 
@@ -71,6 +74,7 @@ def bring_up_to_date(
         backfill: Make rows of these sources again that another recipe made.
         knowledge_base: And summaries and vectors of the knowledge base, unless a source waits for batches.
         command: What the runs have in common that it starts; given to continue what another call began.
+        verify: Read all files of the current snapshot; else only their existence and size are checked.
 
     Raises:
         SourceError: no source is configured, or a name is not one.
@@ -79,8 +83,8 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     sources = chosen_sources(settings, names) if names is not None else []
-    states, command = pending(settings), command or str(uuid4())
-    outcome = Outcome()
+    command, outcome = command or str(uuid4()), Outcome(damaged=_repair(Home(settings.home), verify=verify))
+    states = pending(settings)
     busy = states.publish is not None or any(states.sources[source.name].busy for source in sources)
     if busy or backfill or knowledge_base or questions_pending(settings):
         from lightrag_dagster.jobs import open_jobs
@@ -89,6 +93,14 @@ def bring_up_to_date(
             _Run(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
         states = pending(settings)
     return _complete(outcome, settings, states, [source.name for source in sources], command)
+
+
+def _repair(home: Home, *, verify: bool) -> list[str]:
+    """Discard what is damaged of the current snapshot, so that this run builds it again, and say what it was."""
+    if not find_current_damage(home, verify=verify):
+        return []
+    with building(home, LOCK_SECONDS):
+        return [str(one) for one in repair_current(home, verify=verify)]
 
 
 def questions_pending(settings: Settings) -> list[str]:

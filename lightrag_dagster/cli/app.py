@@ -68,6 +68,7 @@ def run(
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
     max_cost: _MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
+    verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
 ) -> None:
     """Bring the knowledge base up to date and publish it; exit code 1 if a source failed."""
     from lightrag_dagster.cli.run import run_pipeline
@@ -77,7 +78,7 @@ def run(
         overrides["documents"] = {"accept_deletes": True}
     llm = {"retry_failed": True} if retry_failed else {}
     overrides["llm"] = llm | ({"max_cost_usd": max_cost} if max_cost is not None else {})
-    raise typer.Exit(run_pipeline(_console(), source or [], overrides, wait=wait))
+    raise typer.Exit(run_pipeline(_console(), source or [], overrides, wait=wait, verify=verify))
 
 
 @app.command()
@@ -305,7 +306,7 @@ def release() -> None:
 def gc(
     dry_run: Annotated[bool, typer.Option(help="Only show what would be removed.")] = False,
 ) -> None:
-    """Remove what no retained snapshot and no open reader needs."""
+    """Remove what no retained snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
 
     collect(_console(soft_wrap=True), dry_run=dry_run)

@@ -15,6 +15,23 @@ from lightrag_dagster.storage.tables import SourceTables
 _log = logging.getLogger(__name__)
 
 
+def find_current_damage(home: Home, *, verify: bool = False) -> list[Damage]:
+    """Return the damaged files of the current snapshot; without `verify` only existence and size are checked."""
+    current = read_record(home.current, Pointer)
+    return find_damage(home, current.id, verify=verify) if current else []
+
+
+def repair_current(home: Home, *, verify: bool = False) -> list[Damage]:
+    """Discard what is damaged of the current snapshot, so that the next run builds it again; return the damage.
+
+    Raises as `discard_damaged`, and is to be called as that is.
+    """
+    current, damage = read_record(home.current, Pointer), find_current_damage(home, verify=verify)
+    if current and damage:
+        discard_damaged(home, current.id, damage)
+    return damage
+
+
 def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage]) -> None:
     """Remove the damaged files of a snapshot, and its generation, so that the next run builds them again.
 
