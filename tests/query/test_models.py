@@ -7,9 +7,9 @@ import pytest
 
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderAccessError, QueryError
-from lightrag_dagster.models.providers import Account
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, load_settings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Vectors
