@@ -241,7 +241,9 @@ def test_no_number_is_cut_off_in_80_columns(scale: float) -> None:
         tokens = Estimate.exactly(2_210 * value)
         return Step(tokens, tokens, tokens, cost, cost.times(0.5))
 
-    source = SourcePlan("a-source-with-a-rather-long-name", DocumentChanges(*[int(scale)] * 3), *[int(scale)] * 4)
+    many = int(scale)
+    changes = DocumentChanges(many, many, many)
+    source = SourcePlan("a-source-with-a-rather-long-name", changes, many, many, many, many)
     plan = Plan([source], True, True, {name: step(scale) for name in ("extraction", "summaries", "embeddings")})
     console = Console(width=80, record=True, file=io.StringIO())
     print_plan(console, plan)
