@@ -44,10 +44,10 @@ class Jobs:
         run_id = str(uuid4())
         self._instance.add_event_listener(run_id, self._show)
         definition = self._definitions.resolve_job_def(job)
-        self._definitions.resolve_job_def(job).execute_in_process(
+        definition.execute_in_process(
             instance=self._instance,
             partition_key=partition,
-            run_config={**_QUIET, "ops": config if config is not None else _configured(definition)},
+            run_config={**_QUIET, "ops": config if config is not None else _configured(definition, partition)},
             run_id=run_id,
             tags={COMMAND_TAG: self._command},
         )
@@ -60,9 +60,11 @@ class Jobs:
             self._display.finish()
 
 
-def _configured(job: dg.JobDefinition) -> dict[str, Any]:
+def _configured(job: dg.JobDefinition, source: str | None) -> dict[str, Any]:
     """Return the configuration of steps that is part of a job, which run configuration would else replace."""
-    return dict((job.run_config or {}).get("ops", {}))
+    if source is None or job.partitioned_config is None:
+        return {}
+    return dict(job.partitioned_config.get_run_config_for_partition_key(source).get("ops", {}))
 
 
 @contextmanager

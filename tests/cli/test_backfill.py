@@ -20,14 +20,14 @@ def test_a_backfill_from_edit_to_published(
 
     code, output, _ = command(capfd, monkeypatch, "run")
     assert code == 0
-    assert "left so: notes; `lightrag-dagster backfill` shows" in output
+    assert "kept: 2 rows of notes; `lightrag-dagster backfill` shows" in output
     code, output, _ = command(capfd, monkeypatch, "status")
     assert code == 0
-    assert "extractions" in output
-    assert "would ask about 2 chunks" in " ".join(output.split())
+    assert "2 extractions" in " ".join(output.split())
+    assert "What is outdated was made by other prompts" in output
     code, output, _ = command(capfd, monkeypatch, "backfill")
     assert code == 0
-    assert "Nothing was started. These have drifted: notes" in output
+    assert "Nothing was started. These are outdated: notes" in output
     code, _, errors = command(capfd, monkeypatch, "backfill", "--source", "absent")
     assert code == 2
     assert "no such source: absent; there are notes" in errors
@@ -35,10 +35,10 @@ def test_a_backfill_from_edit_to_published(
     code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
 
     assert code == 0
-    assert "left so" not in output
+    assert "Outdated" not in output
     assert output.index("input tokens") < output.index("notes extractions") < output.index("Published gen-")
     code, output, _ = command(capfd, monkeypatch, "status")
-    assert "drifted was made" not in output
+    assert "outdated was made" not in output
 
 
 @pytest.mark.usefixtures("notes")
@@ -46,13 +46,12 @@ def test_a_backfill_of_the_knowledge_base(capfd: pytest.CaptureFixture[str], mon
     command(capfd, monkeypatch, "run")
     monkeypatch.setenv("LIGHTRAG_EMBEDDING__DIMENSIONS", "512")
     for words, expected in (
-        (["run"], "left so: vectors; `lightrag-dagster backfill` shows"),
-        (["status"], "Of the knowledge base have drifted: vectors."),
-        (["status"], "would ask about 0 chunks, make 0 summaries, embed"),
+        (["run"], "kept: vectors; `lightrag-dagster backfill` shows"),
+        (["status"], "Of the knowledge base are outdated: vectors."),
         (["plan"], "Vectors have drifted and stay; `plan --backfill` shows their price."),
         (["plan", "--backfill"], "vectors anew"),
         (["plan", "--backfill", "--json"], '"embedding_calls": [ 3, 3 ]'),
-        (["backfill"], "These have drifted: vectors; add --all, --source or --knowledge-base."),
+        (["backfill"], "These are outdated: vectors; add --all, --source or --knowledge-base."),
         (["backfill", "--source", "notes"], "Nothing changed; gen-"),
         (["backfill", "--knowledge-base"], "Published gen-"),
         (["backfill"], "Everything was made with the prompts, models and settings of today."),
