@@ -239,7 +239,7 @@ def test_no_number_is_cut_off_in_80_columns(scale: float) -> None:
     def step(value: float) -> Step:
         cost = Estimate(0.0234 * value, 0.0216 * value, 0.0251 * value)
         tokens = Estimate.exactly(2_210 * value)
-        return Step(tokens, tokens, tokens, cost, cost.times(0.5))
+        return Step(cost, cost.times(0.5), tokens, tokens, tokens)
 
     many = int(scale)
     changes = DocumentChanges(many, many, many)
