@@ -43,7 +43,7 @@ def _builds(selection: Iterable[dg.AssetKey]) -> bool:
 
 
 def end_orphans(instance: dg.DagsterInstance, home: Home) -> None:
-    """Report as failed each run of a command that was killed, and free its places in pools.
+    """Report as failed each run of a command that was killed.
 
     A command holds the builder's lock as long as it lives; what Dagster still believes to run without it would keep its
     place in the queue for ever. The runs of the daemon are watched by the daemon; they know from which code location
@@ -54,6 +54,5 @@ def end_orphans(instance: dg.DagsterInstance, home: Home) -> None:
             for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)):
                 if COMMAND_TAG in run.tags and run.remote_job_origin is None:
                     instance.report_run_failed(run, "the command that began this run was killed; its work is kept")
-                    instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
     except BuilderLockedError:
         return

@@ -4,8 +4,10 @@ import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import dagster as dg
+from dagster._core.instance.ref import InstanceRef
 from sqlalchemy.exc import SQLAlchemyError
 
 from lightrag_dagster.errors import StoreError, one_line
@@ -18,20 +20,25 @@ nux:
   enabled: false
 run_monitoring:
   enabled: true
+  free_slots_after_run_end_seconds: 60
 python_logs:
   managed_python_loggers: [lightrag_dagster]
   python_log_level: INFO
 concurrency:
+  runs:
+    max_concurrent_runs: 4
   pools:
-    granularity: run
+    granularity: op
     default_limit: 1
 """
-# Runs wait in the queue, not steps: a step that was killed would hold its place for ever.
+# Steps wait for a pool, not runs, so that one source is read while the model is asked about another. A command claims
+# no place in a pool: it holds the builder's lock, for which a step of the daemon may wait while it has such a place.
+_OF_A_COMMAND: Any = {"concurrency": {"pools": {"granularity": "run", "default_limit": 1}}}
 
 
 @contextmanager
 def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
-    """Open the home's Dagster instance; create it, without telemetry or sign-up dialog, when there is none.
+    """Open the home's Dagster instance for a command; create it, without telemetry or sign-up dialog, if there is none.
 
     Raises:
         StoreError: its folder cannot be written, then or in the block.
@@ -46,7 +53,8 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
         raise StoreError(f"cannot write the Dagster instance in {folder}: {error.strerror}") from error
     quiet_logs()
     try:
-        with dg.DagsterInstance.from_config(str(folder)) as instance:
+        reference = InstanceRef.from_dir(str(folder), overrides=_OF_A_COMMAND)
+        with dg.DagsterInstance.from_ref(reference) as instance:
             yield instance
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = one_line(getattr(error, "orig", None) or error)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.instance.config import PoolGranularity
 
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.instance import open_instance
@@ -75,8 +76,12 @@ def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: P
         "ask": {"answers"},
         "evaluate": {"retrieval_evaluation"},
     }
-    with open_instance(Home(tmp_path)) as instance:
-        assert instance.get_settings("concurrency") == {"pools": {"granularity": "run", "default_limit": 1}}
+    home = Home(tmp_path)
+    with open_instance(home) as instance:
+        assert instance.get_concurrency_config().pool_config.pool_granularity is PoolGranularity.RUN
+    with dg.DagsterInstance.from_config(str(home.dagster)) as daemon:
+        pools = daemon.get_concurrency_config().pool_config
+        assert (pools.pool_granularity, pools.default_pool_limit) == (PoolGranularity.OP, 1)
 
 
 def test_the_partitioned_job_covers_ingestion(settings: Settings) -> None:
