@@ -88,12 +88,13 @@ def merged(
                 summary_cost_usd=report.usage.cost_usd,
                 summaries_failed=record.failed_summaries,
                 left_out=dict(record.inputs.left_out),
-                **_lineage(name),
+                **column_lineage(name),
             ),
         )
 
 
-def _lineage(table: str) -> dict[str, dg.TableColumnLineage]:
+def column_lineage(table: str) -> dict[str, dg.TableColumnLineage]:
+    """Return the metadata that shows which columns a merged table's columns are made from; none for evidence."""
     if table not in _LINEAGE:
         return {}
     made_from = {

@@ -1,4 +1,4 @@
-"""The merge of made-up mentions: the one that follows a change against the one of everything.
+"""The merge of made-up mentions: the one after a change, compared with the one of everything.
 
     python -m benchmarks.merging --mentions 1000000 --runs 4
 
@@ -28,14 +28,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
-from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, RELATION_MENTIONS
-from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENTIONS
+from lightrag_dagster.settings import MergingSettings, load_settings
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
-from lightrag_dagster.stages.merging.merge import merge
+from lightrag_dagster.stages.merging.merge import open_merge
+from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.generations import store
 from lightrag_dagster.storage.home import Home
 
 Array = npt.NDArray[Any]
@@ -48,6 +50,17 @@ MENTIONS_A_NAME = 3
 RANK_SHIFT = 10
 WORDS = np.array(["weir", "gauge", "flood", "harbour", "archive", "station", "ledger", "survey", "bridge", "mill"])
 WORDS_A_DESCRIPTION = 12
+
+
+_EXTRACTED: dict[str, Any] = {
+    **dict.fromkeys(EXTRACTIONS.names),
+    **dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens", "cost_usd", "rounds"), 0),
+    "extraction_key": "key",
+    "model": "model",
+    "responses": [],
+    "status": "ok",
+    "recipe": "recipe",
+}
 
 
 class Cost(NamedTuple):
@@ -88,9 +101,13 @@ def _write_source(folder: Path, source: str, ids: Array, names: Array, texts: Ar
     number = np.arange(len(ids))
     documents = np.char.add("document-", (number // CHUNKS_A_DOCUMENT).astype(str))
     positions = {"chunk_id": ids, "doc_id": documents, "path": documents, "chunk_index": number % CHUNKS_A_DOCUMENT}
-    sizes = {"content": "", "tokens": 1, "char_start": 0, "char_end": 1, "heading": None, "page": None}
+    sizes = {"content": "", "tokens": 1, "char_start": 0, "char_end": 1, "heading": None, "page": None} | {
+        "recipe": "recipe",
+        "text_hash": "",
+    }
     tables = {
         "chunks": _table(CHUNKS, len(ids), {"source": source} | positions | sizes),
+        "extractions": _table(EXTRACTIONS, len(ids), _EXTRACTED | {"source": source, "chunk_id": ids}),
         "entity_mentions": _mentions(
             ENTITY_MENTIONS, source, ids, {"name": names, "type": "thing", "description": texts[:, :ENTITIES]}
         ),
@@ -139,20 +156,11 @@ def _texts(random: np.random.Generator, shape: tuple[int, int]) -> Array:
 
 def run_merge(inputs: list[MergeInput], previous: Previous | None, folder: Path) -> Previous:
     """Merge, and write the merged tables."""
-    merged = asyncio.run(
-        merge(
-            inputs,
-            previous=previous,
-            scratch=folder,
-            extraction_fingerprint="prompts",
-            embedder_identity="embedder",
-            model=Shortener(),
-            prompts=load_prompts(None),
-            settings=MergingSettings(),
-            count_tokens=lambda texts: [len(text) // 4 for text in texts],
-            max_concurrency=4,
-        )
-    )
+    settings = MergingSettings()
+    with open_merge(inputs, settings, "embedder", folder, previous) as merge:
+        groups = merge.to_summarise(_rough_counts)
+        summaries = asyncio.run(summarise(groups, Shortener(), load_prompts(None), settings, _rough_counts, 4))
+        merged = merge.finish(summaries, "recipe")
     return _write_merged(folder, inputs, merged.tables)
 
 
@@ -161,10 +169,14 @@ def rewrite(inputs: list[MergeInput], previous: Previous, folder: Path) -> Previ
     return _write_merged(folder, inputs, {name: files.read_parquet(path) for name, path in previous.tables.items()})
 
 
+def _rough_counts(texts: list[str]) -> list[int]:
+    return [len(text) // 4 for text in texts]
+
+
 def _write_merged(folder: Path, inputs: list[MergeInput], tables: dict[str, pa.Table]) -> Previous:
-    generation = Generation(Home(folder), "merged")
-    shutil.rmtree(generation.path(""), ignore_errors=True)
-    generation.write_tables(tables)
+    home = Home(folder)
+    shutil.rmtree(home.generations, ignore_errors=True)
+    generation = store(home, Recipes.of(load_settings()).generation_inputs({}, {}), tables, {}, 0)
     return Previous(inputs, {name: generation.path(f"{name}.parquet") for name in tables})
 
 

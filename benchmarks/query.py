@@ -9,13 +9,13 @@ the machine lengthens less), and where the time goes.
 """
 
 import argparse
-import asyncio
 import hashlib
 import subprocess
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -24,15 +24,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lightrag_dagster.build.generation import build_graph, embed, merge_sources, publish_newest
+from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core import identity
-from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.indexes.adjacency import build_adjacency
-from lightrag_dagster.indexes.embedding import build_vectors
-from lightrag_dagster.indexes.graph import build_graph
-from lightrag_dagster.indexes.integrity import findings
-from lightrag_dagster.indexes.views import build_views
-from lightrag_dagster.models.offline import OfflineChatModel
+from lightrag_dagster.models.providers import embedder_identity, open_chat_model
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.question import Filters
 from lightrag_dagster.query.retrieval import Trace, retrieve
@@ -41,15 +38,10 @@ from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.settings import EmbeddingSettings, MergingSettings, QuerySettings
-from lightrag_dagster.stages.merging.inputs import merge_inputs
-from lightrag_dagster.stages.merging.merge import merge
-from lightrag_dagster.stages.prompts import load_prompts
-from lightrag_dagster.storage.acceptance import accept, wanted_inputs
-from lightrag_dagster.storage.generations import ADJACENCY, start
+from lightrag_dagster.settings import EmbeddingSettings, QuerySettings, load_settings
+from lightrag_dagster.storage.acceptance import accept
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES
-from lightrag_dagster.storage.snapshots import publish
 from lightrag_dagster.storage.tables import SourceTables
 
 SOURCES = ("north", "south", "east", "west")
@@ -62,7 +54,8 @@ class SyntheticEmbedder:
 
     def __init__(self, dimensions: int, clusters: int) -> None:
         self.dimensions = dimensions
-        self.identity = f"synthetic/{dimensions}/{clusters}"
+        self.identity = embedder_identity(EmbeddingSettings(dimensions=dimensions))
+        self.usage = Usage()
         self._centres = np.random.default_rng(1).standard_normal((clusters, dimensions)).astype(np.float32)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
@@ -165,7 +158,7 @@ _EMPTY: list[tuple[Callable[[pa.DataType], bool], Any]] = [
 ]
 
 
-async def build(home: Home, entities: int, embedder: SyntheticEmbedder) -> None:
+def build(home: Home, entities: int, embedder: SyntheticEmbedder) -> None:
     """Build and publish."""
     clock = time.perf_counter()
 
@@ -174,39 +167,21 @@ async def build(home: Home, entities: int, embedder: SyntheticEmbedder) -> None:
         print(f"  {name}: {time.perf_counter() - clock:.1f} s", flush=True)
         clock = time.perf_counter()
 
+    for source in SOURCES:
+        (home.root / "sources" / source).mkdir(parents=True)
+    embedding = {"dimensions": embedder.dimensions, "batch_size": 1000}
+    settings = load_settings(home=home.root, sources=home.root / "sources", embedding=embedding)
+    recipes = Recipes.of(settings)
     write_tables(home, entities)
     lap("source tables")
-    inputs = wanted_inputs(home, list(SOURCES), "benchmark")
-    generation = start(home, inputs)
-    merged = await merge(
-        merge_inputs(home, inputs),
-        scratch=home.generation(generation.id),
-        extraction_fingerprint="",
-        embedder_identity=embedder.identity,
-        model=OfflineChatModel(),
-        prompts=load_prompts(None),
-        settings=MergingSettings(),
-        count_tokens=load_tokenizer("o200k_base").counts,
-        max_concurrency=4,
-    )
-    generation.write_tables(merged.tables)
+    merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise"))
     lap("merge")
     for name in VECTOR_TABLES:
-        await build_vectors(
-            generation, name, embedder, EmbeddingSettings(dimensions=embedder.dimensions, batch_size=1000)
-        )
+        embed(recipes, name, lambda _: nullcontext(embedder))
         lap(name)
-    build_graph(generation)
-    lap("graph")
-    build_adjacency(
-        generation.path(ADJACENCY),
-        generation.read_table("entities"),
-        generation.read_table("relations"),
-        generation.table_files("chunks"),
-    )
-    build_views(generation)
-    lap("arrays and views")
-    publish(home, generation, findings(generation))
+    build_graph(home)
+    lap("graph and arrays")
+    publish_newest(recipes)
     lap("publish")
 
 
@@ -285,7 +260,7 @@ def main() -> None:
     if not given.measure:
         print(f"{given.entities} entities, {given.dimensions} dimensions")
         if not home.current.exists():
-            asyncio.run(build(home, given.entities, embedder))
+            build(home, given.entities, embedder)
         subprocess.run([sys.executable, "-c", OPENING, str(given.home)], check=True)
         # A process of its own, so that its memory is that of asking alone.
         subprocess.run([sys.executable, "-m", "benchmarks.query", "--measure", *sys.argv[1:]], check=True)

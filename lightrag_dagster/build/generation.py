@@ -8,7 +8,7 @@ snapshot, and summaries whose descriptions have not changed.
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lightrag_dagster.build.ingest import OpenModel
 from lightrag_dagster.build.merging import (
@@ -18,11 +18,11 @@ from lightrag_dagster.build.merging import (
     merge_after,
 )
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.core import protocols
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderError, StoreError
 from lightrag_dagster.models.providers import embedder_identity
-from lightrag_dagster.models.stored import StoredEmbedder
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage import generations
@@ -33,13 +33,17 @@ from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import Embedder, GenerationInputs, Graph, Manifest, VectorTable
 from lightrag_dagster.storage.snapshots import latest_snapshot, publish, require_current
 
-if TYPE_CHECKING:
-    pass
-
 LOCK_SECONDS = 3600.0
 """How long a step waits for another builder: longer than any merge, shorter than a night."""
 
-OpenEmbedder = Callable[[Embedder], AbstractAsyncContextManager[StoredEmbedder]]
+
+class CountingEmbedder(protocols.Embedder, Protocol):
+    """An embedder that counts its calls."""
+
+    usage: Usage
+
+
+OpenEmbedder = Callable[[Embedder], AbstractAsyncContextManager[CountingEmbedder]]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -116,11 +117,8 @@ def find_previous(generation: Generation, inputs: GenerationInputs, recipe: str 
     """
     record = generation.record()
     tables = {table: generation.path(f"{table}.parquet") for table in MERGED_TABLES}
-    try:
-        if any(pq.read_schema(path).names != MERGED_TABLES[table].names for table, path in tables.items()):
-            return None
-    except (pa.ArrowException, OSError) as error:
-        raise StoreError(f"{generation.id} cannot be read: {error}") from error
+    if any(_columns(path) != MERGED_TABLES[table].names for table, path in tables.items()):
+        return None
     before = merge_inputs(generation.home, record.inputs)
     comparable = record.inputs.code_version == inputs.code_version
     comparable = comparable and all(path.exists() for one in before for path in one.paths)
@@ -139,3 +137,10 @@ def count_recipes(merged: "Merged") -> dict[str, int]:
         for one in rows["summary_recipe"].drop_null().value_counts().to_pylist():
             counts[one["values"]] += one["counts"]
     return dict(sorted(counts.items()))
+
+
+def _columns(path: Path) -> list[str]:
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise StoreError(f"{path} is missing or cannot be read: {error}") from error

@@ -5,33 +5,24 @@ stored are counted with the model's tokenizer. What follows from their answers (
 estimated.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from lightrag_dagster.build.estimates import (
-    CallRatios,
-    CountTokens,
-    Estimate,
-    default_ratios,
-    own_ratios,
-    question_tokens,
-)
+from lightrag_dagster.build.dry_run import NOT_STORED, PLACEHOLDER, DryRunModel
+from lightrag_dagster.build.estimates import CallRatios, Estimate, default_ratios, own_ratios
 from lightrag_dagster.build.generation import merge_sources, next_publication
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.overlay import overlay
 from lightrag_dagster.build.pending import accept_pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
 from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.errors import SourceError, TransientProviderError
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.indexes.embedding import texts_to_embed
 from lightrag_dagster.indexes.embedding_batches import batches
 from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -43,9 +34,6 @@ from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables import SourceTables
 from lightrag_dagster.storage.vectors import VectorStore
-
-_NOT_STORED = "not stored"
-_PLACEHOLDER = "(a summary that is not made yet)"
 
 
 @dataclass(frozen=True)
@@ -76,13 +64,16 @@ class SourcePlan:
 
 @dataclass
 class Step:
-    """Calls, tokens and cost of one step. US dollars, in real time and by the provider's Batch API."""
+    """Calls, tokens and cost of one step, in real time and by the provider's Batch API. US dollars.
 
-    calls: Estimate | None
-    input_tokens: Estimate | None
-    output_tokens: Estimate | None
+    Calls and tokens are None where only the cost can be estimated.
+    """
+
     cost: Estimate
     cost_by_batch: Estimate
+    calls: Estimate | None = None
+    input_tokens: Estimate | None = None
+    output_tokens: Estimate | None = None
 
 
 @dataclass
@@ -118,44 +109,6 @@ class Plan:
         }
 
 
-class DryRunModel:
-    """Answers from the response store, and counts the tokens of the questions that are not stored, each once.
-
-    A missing answer is `placeholder`, or TransientProviderError without one. Tokens of questions that continue a
-    conversation, or contain a placeholder, are in `later`, those of all others in `first`.
-    """
-
-    awaited: frozenset[str] = frozenset()
-
-    def __init__(self, identity: str, store: ResponseStore, count_tokens: CountTokens, placeholder: str = "") -> None:
-        self.identity = identity
-        self.usage = Usage()
-        self.first: list[int] = []
-        self.later: list[int] = []
-        self._store = store
-        self._count_tokens = count_tokens
-        self._placeholder = placeholder
-        self._asked: set[str] = set()
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Return the stored answer or the placeholder."""
-        key = response_key(self.identity, request)
-        if stored := self._store.get_many([key]).get(key):
-            return stored
-        if key not in self._asked:
-            self._asked.add(key)
-            follows = any(one.role == "assistant" or _PLACEHOLDER in one.content for one in request.messages)
-            (self.later if follows else self.first).append(question_tokens(request, self._count_tokens))
-        if self._placeholder:
-            return ChatResponse(self._placeholder)
-        raise TransientProviderError(_NOT_STORED)
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator["DryRunModel"]:
-        """Open the model, as a function that builds opens one."""
-        yield self
-
-
 def make_plan(
     settings: Settings, names: Sequence[str] | None = (), *, backfill: bool = False, knowledge_base: bool = False
 ) -> Plan:
@@ -181,13 +134,12 @@ def make_plan(
         accept_pending(recipes.settings)
         unknown = bool(extracting.first or extracting.later)
         ratios = _ratios(home, sources, recipes, extracting)
-        steps = {"extraction": _extraction(extracting, ratios, settings)}
-        if unknown:
-            steps |= _after_extraction(steps["extraction"], ratios, settings)
-        if knowledge_base or not unknown:
-            steps = _merged_with(steps, _merge(recipes, store, home, ratios, backfill=knowledge_base))
+        extraction = _extraction(extracting, ratios, settings)
+        after = {} if unknown and not knowledge_base else _merge(recipes, store, home, ratios, backfill=knowledge_base)
+        if unknown and not after:
+            after = _after_extraction(extraction, ratios, settings)
     prices = _price(settings, "extract"), _price(settings, "summarise"), _embedding_price(settings)
-    return Plan(plans, ratios.known, all(price.known for price in prices), steps)
+    return Plan(plans, ratios.known, all(price.known for price in prices), {"extraction": extraction, **after})
 
 
 def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
@@ -224,7 +176,7 @@ def _plan_source(source: Source, recipes: Recipes, model: DryRunModel, *, backfi
         status = tables.read("extractions", name, version.version, ["status", "error"]).to_pylist()
         failed = [row["error"] for row in status if row["status"] == "failed"]
         plan.chunks_new = len(model.first) - asked
-        plan.chunks_failed = len(failed) - failed.count(_NOT_STORED)
+        plan.chunks_failed = len(failed) - failed.count(NOT_STORED)
         # Another source may have been asked about the same chunk before.
         plan.chunks_stored = len(status) - plan.chunks_failed - plan.chunks_new
         plan.question_tokens = sum(model.first[asked:])
@@ -249,7 +201,7 @@ def _extraction(asked: DryRunModel, ratios: CallRatios, settings: Settings) -> S
     inputs = ratios.input.times(first).plus(Estimate.exactly(later))
     outputs = ratios.output.times(first + later)
     cost = _cost(_price(settings, "extract"), inputs, outputs)
-    return Step(calls, inputs, outputs, cost, cost.times(BATCH_SHARE))
+    return Step(cost, cost.times(BATCH_SHARE), calls, inputs, outputs)
 
 
 def _after_extraction(extraction: Step, ratios: CallRatios, settings: Settings) -> dict[str, Step]:
@@ -258,8 +210,8 @@ def _after_extraction(extraction: Step, ratios: CallRatios, settings: Settings) 
     summaries, tokens = extraction.cost.times(ratios.summaries), extraction.output_tokens.times(ratios.embedded)
     embeddings = _cost(_embedding_price(settings), tokens, Estimate.exactly(0))
     return {
-        "summaries": Step(None, None, None, summaries, summaries),
-        "embeddings": Step(None, tokens, None, embeddings, embeddings),
+        "summaries": Step(summaries, summaries),
+        "embeddings": Step(embeddings, embeddings, None, tokens),
     }
 
 
@@ -271,7 +223,7 @@ def _merge(
         return {}
     settings, counts = recipes.settings, load_tokenizer(recipes.settings.chunking.encoding).counts
     limit = settings.merging.summary_max_tokens
-    placeholder = _PLACEHOLDER + " word" * limit
+    placeholder = PLACEHOLDER + " word" * limit
     model = DryRunModel(chat_identity(settings.llm.of("summarise")), store, counts, placeholder)
     generation = merge_sources(recipes, model.open, backfill=backfill).generation
     first, later = len(model.first), len(model.later)
@@ -284,27 +236,17 @@ def _merge(
         newest = latest_snapshot(home)
         published = Generation(home, newest.snapshot_id) if newest else None
         texts = texts_to_embed(generation, published, vectors)
-    made = [text for one in texts for text in one if _PLACEHOLDER not in text]
-    names = [text.split(_PLACEHOLDER)[0] for one in texts for text in one if _PLACEHOLDER in text]
+    made = [text for one in texts for text in one if PLACEHOLDER not in text]
+    names = [text.split(PLACEHOLDER)[0] for one in texts for text in one if PLACEHOLDER in text]
     most = settings.embedding.max_input_tokens
     known = Estimate.exactly(sum(min(tokens, most) for tokens in counts([*made, *names])))
     tokens = known.plus(ratios.summary_length.times(limit * len(names)))
     requests = Estimate.exactly(sum(1 for one in texts for _ in batches(one, settings.embedding)))
     embeddings = _cost(_embedding_price(settings), tokens, Estimate.exactly(0))
     return {
-        "summaries": Step(calls, inputs, outputs, cost, cost),
-        "embeddings": Step(requests, tokens, None, embeddings, embeddings),
+        "summaries": Step(cost, cost, calls, inputs, outputs),
+        "embeddings": Step(embeddings, embeddings, requests, tokens),
     }
-
-
-def _merged_with(steps: dict[str, Step], more: dict[str, Step]) -> dict[str, Step]:
-    """Return all steps; the costs of steps in both are added up, and their calls and tokens are unknown."""
-    both = {
-        name: Step(None, None, None, one.cost.plus(more[name].cost), one.cost_by_batch.plus(more[name].cost_by_batch))
-        for name, one in steps.items()
-        if name in more
-    }
-    return steps | more | both
 
 
 def _cost(price: Price, inputs: Estimate, outputs: Estimate) -> Estimate:

@@ -239,10 +239,11 @@ def test_no_number_is_cut_off_in_80_columns(scale: float) -> None:
     def step(value: float) -> Step:
         cost = Estimate(0.0234 * value, 0.0216 * value, 0.0251 * value)
         tokens = Estimate.exactly(2_210 * value)
-        return Step(tokens, tokens, tokens, cost, cost.times(0.5))
+        return Step(cost, cost.times(0.5), tokens, tokens, tokens)
 
-    n = int(scale)
-    source = SourcePlan("a-source-with-a-rather-long-name", DocumentChanges(n, n, n), n, n, n, n)
+    many = int(scale)
+    changes = DocumentChanges(many, many, many)
+    source = SourcePlan("a-source-with-a-rather-long-name", changes, many, many, many, many)
     plan = Plan([source], True, True, {name: step(scale) for name in ("extraction", "summaries", "embeddings")})
     console = Console(width=80, record=True, file=io.StringIO())
     print_plan(console, plan)

@@ -10,6 +10,8 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from lightrag_dagster.build.estimates import Estimate
+from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.models.offline import OfflineChatModel
@@ -19,6 +21,7 @@ from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import list_snapshots
 from tests.loopback import Loopback, Received, Reply
+from tests.models.models import role_of
 from tests.support import run, snapshot_contents, write_source
 
 # Few names in many texts, so that entities have several descriptions, of which more than two are summarised.
@@ -68,7 +71,7 @@ class Histories(RuleBasedStateMachine):
     def __init__(self, folder: Path, server: Loopback) -> None:
         super().__init__()
         self.folder = folder
-        self.model = Model()
+        self.model, self.server = Model(), server
         server.chat, server.fault = self.model.chat, self.model.fault
         self.files: dict[str, dict[str, str | bytes]] = {}
         self.options: dict[str, Any] = {"model": "first", "size": 1200, "prompt": None}
@@ -200,8 +203,17 @@ class Histories(RuleBasedStateMachine):
         folder.rmdir()
 
     def _run(self, *names: str, backfill: bool = False) -> None:
-        outcome = run(self._settings(), *names, backfill=backfill)
+        settings, done = self._settings(), len(self.server.requests)
+        plan = make_plan(settings, names, backfill=backfill, knowledge_base=backfill and not names)
+        assert len(self.server.requests) == done
+        outcome = run(settings, *names, backfill=backfill)
         assert outcome.failed == {}
+        asked = [one.body for one in self.server.requests[done:]]
+        questions = [body for body in asked if role_of(body) == "extract" and len(body["messages"]) == 2]
+        assert sum(one.chunks_new for one in plan.sources) == len(questions)
+        summaries = sum(role_of(body) == "summarise" for body in asked)
+        if not questions and summaries:
+            assert plan.steps["summaries"].calls == Estimate.exactly(summaries)
 
     def _settings(self, home: str = "home") -> Settings:
         (self.folder / "sources").mkdir(parents=True, exist_ok=True)

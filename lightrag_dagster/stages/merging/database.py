@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -40,26 +40,52 @@ def rule_variables(settings: MergingSettings, embedder_identity: str) -> Variabl
 
 
 @contextmanager
-def open_database(scratch: Path | None, variables: Variables) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open an empty database, with variables and macros set.
-
-    It spills into a folder of its own below `scratch`, or not at all when that is None.
+def open_database(scratch: Path, variables: Variables) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open an empty database that spills into a folder of its own below `scratch`, with variables and macros set.
 
     Raises:
         StoreError: the disk refuses.
     """
-    with ExitStack() as stack:
-        config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": MEMORY_LIMIT}
-        if scratch is not None:
-            config["temp_directory"] = stack.enter_context(_spill_folder(scratch))
-        connection = stack.enter_context(duckdb.connect(config=config))
-        connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
-        for name, value in ({"whitespace": WHITESPACE} | variables).items():
-            connection.execute(f"SET VARIABLE {name} = $1", [value])
-        connection.execute("CREATE TABLE entity_name (name VARCHAR, entity_id VARCHAR)")
-        for name in ("embedded_text", "macros"):
-            run(connection, name)
+    with _spill_folder(scratch) as spill:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": MEMORY_LIMIT,
+            "temp_directory": spill,
+        }
+        with duckdb.connect(config=config) as connection:
+            connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
+            _create_macros(connection)
+            _prepare(connection, variables)
+            yield connection
+
+
+@contextmanager
+def open_small_database(variables: Variables) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection with variables and macros set, for some hundred rows; its tables are dropped with it.
+
+    Opening a database takes longer than such a merge, so all connections of the process are to one; threads may share
+    it, since every table is temporary.
+    """
+    with _small_database().cursor() as connection:
+        _prepare(connection, variables)
         yield connection
+
+
+@cache
+def _small_database() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(config={"threads": 1, "memory_limit": MEMORY_LIMIT})
+    _create_macros(connection)
+    return connection
+
+
+def _create_macros(connection: duckdb.DuckDBPyConnection) -> None:
+    for name in ("embedded_text", "macros"):
+        run(connection, name)
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection, variables: Variables) -> None:
+    for name, value in ({"whitespace": WHITESPACE} | variables).items():
+        connection.execute(f"SET VARIABLE {name} = $1", [value])
+    connection.execute("CREATE TEMP TABLE entity_name (name VARCHAR, entity_id VARCHAR)")
 
 
 def _spill_folder(scratch: Path) -> tempfile.TemporaryDirectory[str]:

@@ -154,7 +154,8 @@ def _collect(connection: duckdb.DuckDBPyConnection, inputs: Sequence[MergeInput]
     ):
         if incremental:
             database.view_files(connection, f"every_{view}", schema, paths)
-            connection.execute(f"CREATE TABLE {view} AS FROM every_{view} SEMI JOIN changed_chunk USING (chunk_id)")
+            rows = f"FROM every_{view} SEMI JOIN changed_chunk USING (chunk_id)"
+            connection.execute(f"CREATE TEMP TABLE {view} AS {rows}")
         else:
             database.view_files(connection, view, schema, paths)
     database.run(connection, "positions")
@@ -176,7 +177,7 @@ def group_evidence(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the tables from which rows are finished, apart from provenance and degree."""
     database.run(connection, "group_entities")
     database.run(connection, "group_relations")
-    connection.execute("CREATE TABLE summary (id VARCHAR, summary VARCHAR, failed VARCHAR, recipe VARCHAR)")
+    connection.execute("CREATE TEMP TABLE summary (id VARCHAR, summary VARCHAR, failed VARCHAR, recipe VARCHAR)")
     for name in ("describe_entities", "describe_relations"):
         database.run(connection, name)
 

@@ -52,6 +52,8 @@ def chunk(source: str, path: str, index: int, chunk_id: str) -> Row:
         "char_end": 1,
         "heading": None,
         "page": None,
+        "recipe": RECIPE,
+        "text_hash": chunk_id,
     }
 
 
@@ -97,6 +99,7 @@ def extraction(source: str, chunk_id: str, key: str = "k", status: str = "ok") -
         "cached_input_tokens": 0,
         "output_tokens": 0,
         "cost_usd": 0.0,
+        "recipe": RECIPE,
     }
 
 

@@ -1,5 +1,5 @@
 -- Name, type and description of each entity.
-CREATE VIEW described_entity AS
+CREATE TEMP VIEW described_entity AS
 SELECT g.entity_id, g.name, g.type,
        coalesce(s.summary, array_to_string(d.descriptions, '<SEP>'), 'Entity ' || g.name) AS description,
        s.recipe AS summary_recipe, g.mention_count, text_fingerprint(d.descriptions, s.failed) AS text_fingerprint

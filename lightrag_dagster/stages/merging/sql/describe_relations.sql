@@ -1,5 +1,5 @@
 -- Ends, keywords, description and weight of each relation.
-CREATE VIEW described_relation AS
+CREATE TEMP VIEW described_relation AS
 SELECT g.relation_id, g.src_id, g.tgt_id, a.name AS src, b.name AS tgt, coalesce(k.keywords, '') AS keywords,
        coalesce(s.summary, array_to_string(d.descriptions, '<SEP>'), a.name || ' — ' || b.name) AS description,
        s.recipe AS summary_recipe, g.weight, g.mention_count,

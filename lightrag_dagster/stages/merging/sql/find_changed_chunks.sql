@@ -1,6 +1,6 @@
 -- The chunks of which a position, an extraction or a mention is not what it was. The views hold the files that only this
 -- merge or only the last one reads.
-CREATE TABLE changed_chunk AS
+CREATE TEMP TABLE changed_chunk AS
 SELECT chunk_id
 FROM chunks_now AS now FULL JOIN chunks_before AS before USING (source, path, chunk_index, chunk_id)
 WHERE now.doc_id IS DISTINCT FROM before.doc_id

@@ -21,10 +21,10 @@ JOIN position p USING (chunk_id);
 
 -- Relations of changed chunks; those of an entity whose name changes, since they show it; those of an entity that only
 -- relations name, since it is made of them; and rows whose summary must be made again.
-CREATE TABLE statement_within_limit AS
+CREATE TEMP TABLE statement_within_limit AS
 FROM entity_evidence ANTI JOIN beyond_limit('entity_evidence') USING (entity_id, chunk_id);
 
-CREATE TABLE affected_relation AS
+CREATE TEMP TABLE affected_relation AS
 WITH renamed AS (
     SELECT entity_id
     FROM affected_entity JOIN entities_before b USING (entity_id)
@@ -37,7 +37,7 @@ UNION SELECT relation_id FROM relations_before SEMI JOIN renamed ON src_id = ent
 UNION SELECT relation_id FROM relations_before SEMI JOIN renamed ON tgt_id = entity_id
 UNION SELECT relation_id FROM relations_before WHERE must_be_merged(description, text_fingerprint, summary_recipe);
 
-CREATE TABLE unchanged_relation_evidence AS
+CREATE TEMP TABLE unchanged_relation_evidence AS
 SELECT e.*, p.place, b.src_id, b.tgt_id
 FROM relation_evidence_before e
 SEMI JOIN affected_relation USING (relation_id)

@@ -1,6 +1,6 @@
 -- Entities and relations whose descriptions may be too many or too long to be joined, and the summary that the last merge
 -- kept of the same descriptions under the same name.
-CREATE TABLE long_group AS
+CREATE TEMP TABLE long_group AS
 SELECT 'Entity' AS kind, id, s.name, descriptions
 FROM entity_description JOIN entity_spelling s ON s.entity_id = id
 WHERE may_be_long(len(descriptions), list_sum(list_transform(descriptions, lambda text: strlen(text))))
@@ -12,7 +12,7 @@ JOIN entity_spelling a ON a.entity_id = g.src_id
 JOIN entity_spelling b ON b.entity_id = g.tgt_id
 WHERE may_be_long(len(descriptions), list_sum(list_transform(descriptions, lambda text: strlen(text))));
 
-CREATE TABLE kept_summary AS
+CREATE TEMP TABLE kept_summary AS
 WITH row_before AS (
     SELECT entity_id AS id, name, description, summary_recipe, text_fingerprint FROM entities_before
     UNION ALL
