@@ -38,7 +38,7 @@ from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.settings import EmbeddingSettings, QuerySettings, load_settings
+from lightrag_dagster.settings import EmbeddingSettings, MergingSettings, QuerySettings, load_settings
 from lightrag_dagster.storage.acceptance import accept
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES

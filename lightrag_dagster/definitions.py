@@ -37,9 +37,11 @@ def build_definitions(settings: Settings) -> dg.Definitions:
 
     namespace = Namespace(settings.namespace)
     jobs = namespace.jobs(JOBS)
+    # Together, since a check names its asset by the key that the prefix changes.
+    found = namespace.assets([*dg.map_asset_specs(complete, ASSETS), *CHECKS])
     return dg.Definitions(
-        assets=namespace.assets(dg.map_asset_specs(complete, ASSETS)),
-        asset_checks=namespace.assets(CHECKS),
+        assets=[one for one in found if not isinstance(one, dg.AssetChecksDefinition)],
+        asset_checks=[one for one in found if isinstance(one, dg.AssetChecksDefinition)],
         jobs=list(jobs.values()),
         schedules=namespace.schedules(schedules(settings), jobs),
         sensors=namespace.sensors(SENSORS, jobs),

@@ -95,7 +95,7 @@ def test_a_backfill_is_a_job_of_its_own(settings: Settings, instance: dg.Dagster
     write_source(settings, "notes", {"river.md": RIVER})
     assert ingest(settings, instance, "notes").success
     old = Recipes.of(settings).extractions
-    german = load_settings(home=settings.home, sources=settings.sources, extraction={"language": "German"})
+    german = load_settings(home=settings.home, sources=settings.sources, language="German")
 
     kept = ingest(german, instance, "notes")
 
@@ -136,7 +136,7 @@ def test_nothing_can_be_overridden_in_the_launchpad(settings: Settings, instance
 @pytest.fixture
 def by_batch(settings: Settings, loopback: Loopback) -> Settings:
     loopback.chat = offline_answer
-    llm = {"provider": "openai", "mode": "batch", "batch": {"longest_poll": 0.01}}
+    llm = {"provider": "openai", "mode": "batch"}
     return load_settings(home=settings.home, sources=settings.sources, llm=llm)
 
 
@@ -192,7 +192,7 @@ def test_a_backfill_that_waits_for_batches_replaces_nothing_and_is_resumed(
         home=by_batch.home,
         sources=by_batch.sources,
         llm=by_batch.llm.model_dump(),
-        extraction={"language": "German"},
+        extraction={"answer_format": "json_object"},
     )
     loopback.batches.spoil = lambda batch: Fate(looks=1)
 

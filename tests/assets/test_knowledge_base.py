@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 
 from assets import INGESTION, PUBLICATION
+from assets.graph import knowledge_graph
 from assets.knowledge_base import integrity, knowledge_base
 from assets.merged import column_lineage
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
@@ -49,7 +50,7 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
     broken = materialise(settings, instance, [knowledge_base])
     nothing = current_snapshot(home)
     files.write_parquet(path, whole)
-    mended = materialise(settings, instance, [knowledge_base])
+    mended = materialise(settings, instance, [knowledge_graph, knowledge_base])
 
     assert not broken.success
     assert nothing is None

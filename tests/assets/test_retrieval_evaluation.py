@@ -58,7 +58,9 @@ def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, ins
     gone = list(FACTS)[:4]
     for path in gone:
         (offline.sources / "notes" / path).unlink()
-    publish_sources(offline, {"notes": {"other.md": "Nobody repaired anything."}})
+    publish_sources(
+        offline.changed(documents={"max_deleted_share": 1.0}), {"notes": {"other.md": "Nobody repaired anything."}}
+    )
     metadata, check = evaluated(offline, instance)
     assert not check.passed
     assert check.severity is dg.AssetCheckSeverity.WARN

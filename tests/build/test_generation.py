@@ -243,8 +243,8 @@ def test_outdated_summaries_in_a_damaged_merge_are_not_paid_for_unasked(make: Ma
 
 def test_editing_the_extraction_prompt_changes_no_merge(make: Make) -> None:
     first = publish_sources(make(), FILES)
-    assert next_publication(Recipes.of(make(extraction={"language": "German"}))) is None
-    assert publish_accepted(make(extraction={"language": "German"})) == first
+    assert next_publication(Recipes.of(make(extraction={"answer_format": "json_object"}))) is None
+    assert publish_accepted(make(extraction={"answer_format": "json_object"})) == first
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +273,7 @@ def changed(settings: Settings, **sections: dict[str, Any]) -> Settings:
         ({"embedding": {"dimensions": 512}}, False, ["vectors"]),
         ({"embedding": {"provider": "openai"}, "merging": {"language": "German"}}, True, ["summaries", "vectors"]),
         ({"embedding": {"model": "ignored", "batch_size": 3, "max_input_tokens": 99}}, False, []),
-        ({"extraction": {"language": "German"}}, False, []),
+        ({"extraction": {"answer_format": "json_object"}}, False, []),
         ({"query": {"top_k": 3}}, False, []),
     ],
 )
