@@ -27,8 +27,8 @@ def findings(generation: Generation) -> list[str]:
     """Return what is wrong with a generation, one line a kind of problem; an empty list when it may be published.
 
     Endpoints and cited chunks and documents exist, ids are unique, vectors and graph hold exactly the rows of the
-    tables, the graph in both directions, and vectors are finite and of the right size. When the graph alone is wrong, and
-    was not published, it is removed, so that the next run builds it again.
+    tables, the graph in both directions, and vectors are finite and of the right size. When the graph alone is wrong
+    and was not published, it is removed, so that the next run builds it again.
 
     Raises:
         StoreError: a table or store is damaged.
