@@ -27,8 +27,8 @@ def findings(generation: Generation) -> list[str]:
     """Return what is wrong with a generation, one line a kind of problem; an empty list when it may be published.
 
     Endpoints and cited chunks and documents exist, ids are unique, vectors and graph hold exactly the rows of the
-    tables, the graph in both directions, and vectors are finite and of the right size. A graph that does not is
-    removed, unless it was published, so that the next run builds it again.
+    tables, the graph in both directions, and vectors are finite and of the right size. When the graph alone is wrong
+    and was not published, it is removed, so that the next run builds it again.
 
     Raises:
         StoreError: a table or store is damaged.
@@ -49,7 +49,8 @@ def findings(generation: Generation) -> list[str]:
             graph_problems = _run_checks(connection, "integrity_graph.sql")
         except duckdb.Error as error:
             raise StoreError(f"{generation.id} cannot be checked: {one_line(error)}; run again") from error
-    if graph_problems and not generation.has(generations.MANIFEST):
+    # With problems elsewhere too, the tables may be wrong and the graph right.
+    if graph_problems and not problems and not generation.has(generations.MANIFEST):
         discard_graph(generation)
         graph_problems.append(f"{generations.GRAPH} was removed, and the next run builds it again")
     return problems + graph_problems
