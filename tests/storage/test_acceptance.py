@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.storage import gc
 from lightrag_dagster.storage.acceptance import accept, accepted, failed_share, wanted_inputs
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
@@ -151,3 +152,16 @@ def test_what_a_merge_reads(tmp_path: Path) -> None:
     assert inputs.left_out == {"office": "no version of it was accepted yet"}
     assert inputs.fingerprint == "code"
     assert wanted_inputs(home, ["office", "river"], "code") == inputs
+
+
+def test_garbage_collection_keeps_a_candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "SETTLED_SECONDS", -1.0)
+    home = home_of(tmp_path, river=RIVER)
+    candidate = SourceTables(home, candidate=True)
+    rows = candidate.read("chunks", "river").slice(1)
+    unused = SourceTables(home).write("chunks", "river", rows.slice(1), inputs={}, fingerprint="")
+    SourceTables(home).write("chunks", "river", rows.slice(2), inputs={}, fingerprint="")
+    kept = candidate.write("chunks", "river", rows, inputs={}, fingerprint="")
+    gc.collect_garbage(home, 1, dry_run=False)
+    assert candidate.path("chunks", "river", kept.version).exists()
+    assert not candidate.path("chunks", "river", unused.version).exists()
