@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import dagster as dg
 
+from assets import CHECKS
 from assets.metadata import COMMAND_TAG
 from assets.partitions import SOURCES
 from assets.runs import end_orphans
@@ -17,6 +18,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
 
+_CHECKS = {definition.node_def.name for definition in CHECKS}
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -54,9 +56,11 @@ class Jobs:
 
     def _show(self, entry: dg.EventLogEntry) -> None:
         event = entry.dagster_event
-        if event is not None and event.step_key and event.event_type is dg.DagsterEventType.STEP_START:
+        if event is None or not event.step_key or event.step_key in _CHECKS:
+            return
+        if event.event_type is dg.DagsterEventType.STEP_START:
             self._display.start(event.step_key)
-        elif event is not None and event.is_step_success:
+        elif event.is_step_success:
             self._display.finish()
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.reuse import earlier_rows, keep_chunks, keep_extractions, keep_mentions
+from lightrag_dagster.build.reuse import earlier_rows, earlier_versions, keep_chunks, keep_extractions, keep_mentions
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatModel, Usage
 from lightrag_dagster.core.tokens import load_tokenizer
@@ -79,8 +79,8 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
     settings = recipes.settings.documents
     with ingesting(tables.home, source.name, LOCK_SECONDS):
         files = list_files(source)
-        known = tables.current("raw_documents", source.name)
-        previous = tables.read("raw_documents", source.name, known.version) if known else None
+        known = earlier_versions(tables, "raw_documents", source.name)
+        previous = tables.read("raw_documents", source.name, known[0]) if known else None
         rows = read_documents(source.name, files, previous, settings)
         check_deletions(source.name, previous, rows, settings)
         # With a document that could not be read just now, the next run reads all again.

@@ -80,11 +80,6 @@ class Pending:
     manifest: Manifest | None
 
     @property
-    def ingest(self) -> list[str]:
-        """Sources that the next run ingests."""
-        return [name for name, state in self.sources.items() if state.ingest and False not in state.waiting]
-
-    @property
     def rejected(self) -> dict[str, str]:
         """Sources that are withheld, and why."""
         return {name: state.rejected for name, state in self.sources.items() if state.rejected}

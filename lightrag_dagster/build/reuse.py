@@ -14,24 +14,26 @@ _PLACE = ["source", "doc_id", "path"]
 _PARSED = ["chunk_id", "extraction_key", "status", "responses"]
 
 
-def earlier_rows(tables: SourceTables, table: str, source: str, recipe: str | None) -> list[pa.Table]:
-    """Return the rows of `chunks` or `extractions` that may be kept: of the current version, then of the accepted one.
+def earlier_versions(tables: SourceTables, table: str, source: str) -> list[str]:
+    """Return the versions of a source's table that are on disk: the current one, then the accepted one.
 
-    In a backfill the candidate comes first, and only rows of today's `recipe` count. A column that an older version
-    of this package did not write is empty.
-
-    Raises:
-        StoreError: a version is damaged.
+    In a backfill the candidate comes first. Raises StoreError when a record is damaged.
     """
     record = accepted(tables.home, source)
     found = [tables.current(table, source), SourceTables(tables.home).current(table, source)]
     versions = [one.version for one in found if one] + ([record.tables[table]] if record else [])
-    rows = []
-    for version in dict.fromkeys(versions):
-        if tables.path(table, source, version).exists():
-            one = _conform(tables.read(table, source, version), SOURCE_TABLES[table])
-            rows.append(one.filter(pc.equal(one["recipe"], recipe)) if tables.candidate else one)
-    return rows
+    return [version for version in dict.fromkeys(versions) if tables.path(table, source, version).exists()]
+
+
+def earlier_rows(tables: SourceTables, table: str, source: str, recipe: str) -> list[pa.Table]:
+    """Return the rows of `chunks` or `extractions` that may be kept, of each of the `earlier_versions`.
+
+    In a backfill only rows of today's `recipe` count. A column that an older version of this package did not write is
+    empty. Raises StoreError when a version is damaged.
+    """
+    versions = earlier_versions(tables, table, source)
+    rows = [_conform(tables.read(table, source, version), SOURCE_TABLES[table]) for version in versions]
+    return [one.filter(pc.equal(one["recipe"], recipe)) for one in rows] if tables.candidate else rows
 
 
 def keep_chunks(documents: pa.Table, earlier: Sequence[pa.Table]) -> tuple[pa.Table, pa.Table]:

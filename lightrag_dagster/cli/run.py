@@ -60,7 +60,9 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
     if outcome.published is not None:
         console.print(f"Published {outcome.published.snapshot_id}.")
     elif outcome.manifest is not None:
-        console.print(f"Nothing changed; {outcome.manifest.snapshot_id} stays published.")
+        withheld = outcome.failed or outcome.rejected or outcome.waiting
+        what = "What is withheld is not published" if withheld else "Nothing changed"
+        console.print(f"{what}; {outcome.manifest.snapshot_id} stays published.")
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")
     if outcome.outdated or outcome.outdated_parts:

@@ -4,6 +4,8 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.settings import RetentionSettings
+from lightrag_dagster.storage import gc
 from lightrag_dagster.storage.acceptance import accept, accepted, failed_share
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
@@ -141,3 +143,16 @@ def test_a_candidate_replaces_the_accepted_tables_when_it_is_whole(tmp_path: Pat
     assert record is not None
     assert record.tables == {table: made.require(table, "river").version for table in SOURCE_TABLES}
     assert record.tables == {table: tables.require(table, "river").version for table in SOURCE_TABLES}
+
+
+def test_garbage_collection_keeps_a_candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "MINIMUM_AGE", -1.0)
+    home = home_of(tmp_path, river=RIVER)
+    candidate = SourceTables(home, candidate=True)
+    rows = candidate.read("chunks", "river").slice(1)
+    unused = SourceTables(home).write("chunks", "river", rows.slice(1), inputs={}, fingerprint="")
+    SourceTables(home).write("chunks", "river", rows.slice(2), inputs={}, fingerprint="")
+    kept = candidate.write("chunks", "river", rows, inputs={}, fingerprint="")
+    gc.collect_garbage(home, RetentionSettings(snapshots=1), dry_run=False)
+    assert candidate.path("chunks", "river", kept.version).exists()
+    assert not candidate.path("chunks", "river", unused.version).exists()
