@@ -1,36 +1,56 @@
 # `make demo` builds a knowledge base from the sample sources; `make test` runs everything CI runs.
+# Each installs only what it needs: demo what runs, ui the Dagster UI's launcher as well, test the tools too.
 
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 export LIGHTRAG_HOME ?= demo
 export LIGHTRAG_SOURCES ?= examples/sources
 
-.PHONY: setup demo ui test test-long benchmark format clean
+.PHONY: setup demo ui test test-long docs format clean
 
-setup: .venv/installed
+setup: .venv/dev
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
 		|| { echo "Python 3.11, 3.12 or 3.13 is needed; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+
+.venv/run: pyproject.toml constraints.txt | .venv/bin/pip
+	$(PIP) --editable .
 	@touch $@
 
-demo: setup
+.venv/ui: .venv/run
+	$(PIP) --editable '.[ui]'
+	@touch $@
+
+.venv/dev: .venv/run
+	$(PIP) --editable '.[dev]'
+	@touch $@ .venv/ui
+
+demo: .venv/run
 	$(BIN)/lightrag-dagster demo
 
-ui: setup
+ui: .venv/ui
 	@mkdir -p "$(abspath $(LIGHTRAG_HOME))/dagster"
 	DAGSTER_HOME="$(abspath $(LIGHTRAG_HOME))/dagster" $(BIN)/dg dev
 
+# Types and rules are checked as of every Python that the package supports; the tests run on the one of the environment.
 test: setup
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --target-version py313 --ignore UP040,UP046,UP047 . # these want syntax that 3.11 has not
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --python-version 3.12
+	$(BIN)/mypy --python-version 3.13
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 -m 'not long'
 
 test-long: setup
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -m long
+
+docs: setup
+	$(BIN)/python -m lightrag_dagster.cli.settings_page > docs/settings.md.new
+	mv docs/settings.md.new docs/settings.md
 
 format: setup
 	$(BIN)/ruff check --fix .

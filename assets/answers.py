@@ -1,14 +1,11 @@
-"""`answers`: the questions of a YAML file, asked of the published snapshot."""
+"""`answers`: the questions of a file, asked of the published snapshot."""
 
 import dagster as dg
 
 from assets.metadata import LLM_POOL, OWNERS, account_of, stopwatch, table_metadata
-from lightrag_dagster import KnowledgeBaseResource
-from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.evaluation.filed_questions import answer_inputs, read_questions
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file
 from lightrag_dagster.storage.tables import ALL_SOURCES
-from resources import TablesResource
+from resources import LightRAG
 
 
 @dg.asset(
@@ -22,29 +19,28 @@ from resources import TablesResource
 )
 def answers(
     context: dg.AssetExecutionContext,
-    settings: dg.ResourceParam[Settings],
-    tables: TablesResource,
-    knowledge_base: KnowledgeBaseResource,
+    lightrag: dg.ResourceParam[LightRAG],
 ) -> dg.MaterializeResult:
     """Ask the questions whose context changed."""
     from lightrag_dagster.evaluation.answers import answer_all
+    from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
-    stored = tables.open()
-    with stopwatch() as watch, knowledge_base.open(account_of(context, settings)) as opened:
-        questions = read_questions(settings.questions)
+    settings, stored = lightrag.settings, lightrag.tables()
+    with stopwatch() as watch, KnowledgeBase.open(settings=settings, account=account_of(context, settings)) as opened:
+        questions = read_question_file(settings.questions)
         known = stored.current("answers", ALL_SOURCES)
         previous = stored.read("answers", ALL_SOURCES) if known else None
         made = answer_all(opened, questions, previous)
         inputs = answer_inputs(opened.snapshot_id, questions)
         if made.asked_again:
-            # Not what the next run would make them from, so it asks again.
+            # Other inputs than those of the next run, so that it asks again.
             inputs["asked_again"] = str(made.asked_again)
         version = stored.write(
             "answers",
             ALL_SOURCES,
             made.rows,
             inputs=inputs,
-            fingerprint=Versions.of(settings).answers,
+            fingerprint=lightrag.recipes.answers,
         )
     return dg.MaterializeResult(
         data_version=dg.DataVersion(version.version),

@@ -32,7 +32,9 @@ def extractions(
     source, tables = context.partition_key, lightrag.tables(candidate=config.backfill)
     account = account_of(context, lightrag.settings, source)
     with stopwatch() as watch:
-        report = extract_source(source, tables, lightrag.recipes, lambda: lightrag.extraction_model(account))
+        report = extract_source(
+            source, tables, lightrag.recipes, lambda: lightrag.extraction_model(account, backfill=config.backfill)
+        )
     if isinstance(report, Waiting):
         batches = {"batches": sorted(report.batches)}
         context.log_event(dg.AssetObservation(context.asset_key, partition=source, metadata=batches))

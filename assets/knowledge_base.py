@@ -7,7 +7,7 @@ from lightrag_dagster.build.generation import check_published, publish_newest
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.publication import snapshots
+from lightrag_dagster.storage.snapshots import list_snapshots
 from resources import LightRAG
 
 
@@ -60,7 +60,7 @@ def integrity(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 def _rows(manifest: Manifest, home: Home) -> Metadata:
     """Return the rows of every table, and how many more they are than in the snapshot before."""
-    before = [one for one in snapshots(home) if one.sequence < manifest.sequence][-1:]
+    before = [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]
     metadata: Metadata = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
     for one in before:
         metadata |= {f"change/{table}": rows - one.rows.get(table, 0) for table, rows in manifest.rows.items()}

@@ -1,5 +1,6 @@
 """What every materialisation reports: rows, schema, a preview and seconds."""
 
+import html
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +14,8 @@ from pydantic import Field
 
 from lightrag_dagster.build.ingest import StageReport
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.models.providers import Account
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.account import Account
 
 COMMAND_TAG = "lightrag/command"
 """Run tag: what several runs that one command started have in common."""
@@ -144,5 +145,6 @@ def preview(table: pa.Table) -> str:
 
 
 def _cell(value: object) -> str:
-    text = " ".join(str("" if value is None else value).split()).replace("|", "\\|")
-    return text if len(text) <= _PREVIEW_CHARACTERS else text[: _PREVIEW_CHARACTERS - 1] + "…"
+    text = " ".join(str("" if value is None else value).split())
+    short = text if len(text) <= _PREVIEW_CHARACTERS else text[: _PREVIEW_CHARACTERS - 1] + "…"
+    return html.escape(short, quote=False).replace("|", "\\|")  # else the UI takes <SEP> for a tag, and hides it

@@ -1,28 +1,17 @@
-"""`retrieval_evaluation`: how well each mode finds what answers the filed questions, on the published snapshot."""
+"""`retrieval_evaluation`: how well each mode finds what answers the questions, on the published snapshot."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import dagster as dg
 import pyarrow as pa
 
 from assets.metadata import LLM_POOL, OWNERS, Metadata, account_of, stopwatch, table_metadata
-from lightrag_dagster import KnowledgeBaseResource
-from lightrag_dagster.build.versions import Versions
-from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import table_version
-from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.evaluation.filed_questions import answer_inputs
-from lightrag_dagster.evaluation.questions import GoldQuestion, read_gold
-from lightrag_dagster.evaluation.report import cells, change_cells, image, markdown
+from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
+from lightrag_dagster.evaluation.report import cells, change_cells, markdown
 from lightrag_dagster.evaluation.summary import Change, changes, summarise, with_history
-from lightrag_dagster.models.providers import Account
-from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.tables import ALL_SOURCES
-from resources import ChatModelResource, TablesResource
-
-if TYPE_CHECKING:
-    from lightrag_dagster import KnowledgeBase
+from resources import LightRAG
 
 QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
 
@@ -33,98 +22,66 @@ QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
     pool=LLM_POOL,
     kinds={"parquet"},
     owners=OWNERS,
-    description="Recall, precision, rank, context and time of every mode on the questions of the file that the setting "
-    "`evaluation.questions` names, with intervals, one row a mode and metric; and quality of answers where a language "
-    "model is configured.",
+    description="Recall, precision, rank, context and time of every mode on the questions of the setting `questions` "
+    "that name where their answer is, with intervals, one row a mode and metric; and quality of answers where a "
+    "language model is configured.",
     check_specs=[
         dg.AssetCheckSpec(
             "no_mode_dropped",
             asset="retrieval_evaluation",
-            description="No mode finds less than in the snapshot evaluated before: fails when the mean of recall or "
-            "nDCG fell, over the same questions, by more than its 95% bootstrap interval.",
+            description="No mode finds less than in the previously evaluated snapshot: fails when the mean of recall "
+            "or nDCG fell, over the same questions, by more than its 95% bootstrap interval.",
         )
     ],
 )
 def retrieval_evaluation(
-    context: dg.AssetExecutionContext,
-    settings: dg.ResourceParam[Settings],
-    tables: TablesResource,
-    knowledge_base: KnowledgeBaseResource,
-    chat_model: ChatModelResource,
+    context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.MaterializeResult:
-    """Ask, measure, and keep it with what was measured before."""
+    """Ask, measure, and add the rows to those of earlier snapshots."""
     from lightrag_dagster.evaluation.evaluation import evaluate
     from lightrag_dagster.evaluation.retrieving import missing_gold
+    from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
-    stored, versions = tables.open(), Versions.of(settings)
+    settings = lightrag.settings
+    stored, fingerprint = lightrag.tables(), lightrag.recipes.retrieval_evaluation
     before = {name: stored.read(name, ALL_SOURCES) for name in (QUESTIONS, MODES) if stored.current(name, ALL_SOURCES)}
+    questions = with_gold(read_question_file(settings.questions))
     account = account_of(context, settings)
-    with stopwatch() as watch, knowledge_base.open(account) as opened:
-        questions = read_gold(settings.evaluation.questions)
-        judged = _judged(account, settings, versions, opened, chat_model, questions)
-        count = load_tokenizer(settings.chunking.encoding).count
-        rows = evaluate(opened, questions, settings, count, judged)
-        summary = summarise(rows)
-        history = with_history(before.get(QUESTIONS), rows)
-        inputs = answer_inputs(opened.snapshot_id, questions)
-        for name, table in ((QUESTIONS, history), (MODES, with_history(before.get(MODES), summary))):
-            stored.write(name, ALL_SOURCES, table, inputs=inputs, fingerprint=versions.retrieval_evaluation)
-        missing = missing_gold(opened, questions)
-    k = settings.evaluation.k
+    with stopwatch() as watch, KnowledgeBase.open(settings=settings, account=account) as opened:
+        rows = evaluate(opened, questions)
+        snapshot_id, missing = opened.snapshot_id, missing_gold(opened, questions)
+    summary, history = summarise(rows), with_history(before.get(QUESTIONS), rows)
+    inputs = answer_inputs(snapshot_id, questions)
+    for name, table in ((QUESTIONS, history), (MODES, with_history(before.get(MODES), summary))):
+        stored.write(name, ALL_SOURCES, table, inputs=inputs, fingerprint=fingerprint)
     return dg.MaterializeResult(
-        # What was measured, but for how long it took, which is never the same.
+        # Everything measured, except the time it took, which is never the same.
         data_version=dg.DataVersion(table_version(rows.drop_columns("milliseconds"))),
         metadata=table_metadata(summary, seconds=watch.seconds, questions=len(questions), missing_gold=missing)
-        | _shown(summary, k),
-        check_results=[_check(changes(history, inputs["knowledge_base"]), k)],
+        | _shown(summary),
+        check_results=[_check(changes(history, snapshot_id))],
     )
 
 
-def _check(changed: Sequence[Change], k: int) -> dg.AssetCheckResult:
+def _check(changed: Sequence[Change]) -> dg.AssetCheckResult:
     dropped = [one for one in changed if one.dropped]
     metadata: Metadata = {"dropped": [f"{one.mode} {one.metric}" for one in dropped]}
     if changed:
-        metadata["changes"] = dg.MetadataValue.md(markdown(change_cells(changed, k)))
+        metadata["changes"] = dg.MetadataValue.md(markdown(change_cells(changed)))
     return dg.AssetCheckResult(
         check_name="no_mode_dropped",
         passed=not dropped,
-        # What is published is sound, and what fell may have been meant to, as by a deleted document.
+        # The published snapshot is sound, and the drop may be intended, as by a deleted document.
         severity=dg.AssetCheckSeverity.WARN,
         metadata=metadata,
     )
 
 
-def _judged(
-    account: Account,
-    settings: Settings,
-    versions: Versions,
-    knowledge: "KnowledgeBase",
-    chat_model: ChatModelResource,
-    questions: Sequence[GoldQuestion],
-) -> pa.Table | None:
-    """Return what a language model answers, and how good that is; None without one."""
-    if settings.llm.provider == "offline" or not questions:
-        return None
-    from lightrag_dagster.evaluation.answering import judge_all
-    from lightrag_dagster.evaluation.evaluation import prepare_answers
-
-    prepared = prepare_answers(knowledge, questions, settings)
-
-    async def run() -> pa.Table:
-        async with chat_model.open("answer", account) as answering, chat_model.open("judge", account) as judging:
-            limit = settings.llm.of("judge").max_concurrency
-            return await judge_all(prepared, answering, judging, versions.prompts, limit)
-
-    return run_sync(run())
-
-
-def _shown(summary: pa.Table, k: int) -> Metadata:
+def _shown(summary: pa.Table) -> Metadata:
     if not summary.num_rows:
         return {}
     recalls = (row for row in summary.to_pylist() if row["metric"] == "recall")
-    return {
-        "modes": dg.MetadataValue.md(markdown(cells(summary, k))),
-        "chart": dg.MetadataValue.md(image(summary, "recall", k)),
-        # Numbers, which Dagster draws over time.
-        **{f"recall/{row['mode']}": row["mean"] for row in recalls},
+    # Dagster draws numbers over time.
+    return {"modes": dg.MetadataValue.md(markdown(cells(summary)))} | {
+        f"recall/{row['mode']}": row["mean"] for row in recalls
     }

@@ -19,7 +19,7 @@ from assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from assets.partitions import SOURCES
 from assets.runs import building_under_way, end_orphans
 from lightrag_dagster.build.generation import next_publication
-from lightrag_dagster.build.pending import accept_pending, pending
+from lightrag_dagster.build.pending import accept_pending
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import Settings
@@ -64,8 +64,7 @@ _log = logging.getLogger(__name__)
 
 def conditions(settings: Settings) -> dict[str, dg.AutomationCondition[Any]]:
     """Return asset → when to make it by itself. Without questions there is nothing to ask."""
-    files = {"answers": settings.questions, "retrieval_evaluation": settings.evaluation.questions}
-    return {asset: FOLLOWS_DATA for asset, questions in files.items() if questions}
+    return dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA) if settings.questions else {}
 
 
 downstream = dg.AutomationConditionSensorDefinition(
@@ -112,24 +111,23 @@ def batches(
     settings, home = lightrag.settings, lightrag.home
     if not (settings.llm.by_batch and home.batches.exists()):
         return dg.SkipReason("nothing was submitted by batch")
-    from lightrag_dagster.models.batch.waiting import look_at_batches
+    from lightrag_dagster.models.batch.waiting import poll_batches
 
-    _, due = run_sync(look_at_batches(settings.llm, home))
-    states, partitions = pending(settings).sources, set(context.instance.get_dynamic_partitions("source"))
-    # One run for the same batches; if they keep a source waiting, another after a while, since a run may have failed.
+    due = run_sync(poll_batches(settings.llm, home))
+    partitions = set(context.instance.get_dynamic_partitions("source"))
+    # One run for the same batches in the same states; another after a while, since a run may have failed.
     bucket = int(time.time() // RETRY_SECONDS)
     requests = [
         dg.RunRequest(
-            job_name=(BACKFILL if backfill else INGEST).name,
-            partition_key=source,
-            run_key=f"{source} {digest(names)} {bucket}",
-            tags={COMMAND_TAG: run},
+            job_name=(BACKFILL if waiting.backfill else INGEST).name,
+            partition_key=waiting.source,
+            run_key=f"{waiting.source} {digest(waiting.backfill, states)} {bucket}",
+            tags={COMMAND_TAG: waiting.run},
         )
-        for source, names in due.items()
-        if source in partitions and source in states
-        for backfill, run in states[source].waiting.items()
+        for waiting, states in due.items()
+        if waiting.source in partitions
     ]
-    return requests or dg.SkipReason("no source has batches that are done")
+    return requests or dg.SkipReason("every extraction that waits has batches under way")
 
 
 @dg.sensor(

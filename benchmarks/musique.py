@@ -29,7 +29,8 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.evaluation.bootstrap import Values, estimates
 from lightrag_dagster.evaluation.evaluation import evaluate
-from lightrag_dagster.evaluation.questions import GoldQuestion
+from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.models.offline import OfflineChatModel
 from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
@@ -45,7 +46,6 @@ ABLATIONS: Mapping[str, dict[str, Any]] = {
     "no specificity": {"specificity": False},
     "longer walks": {"damping": 0.7},
 }
-K = 5
 SOURCE = "musique"
 
 
@@ -93,7 +93,7 @@ def main() -> None:
         bring_up_to_date(settings, [], Meter())
         asking = settings.model_copy(update={"llm": load_settings().llm})
         gold = [
-            GoldQuestion(question=one["question"], documents=[f"{SOURCE}/{name}.txt" for name in one["supporting"]])
+            Question(question=one["question"], documents=[f"{SOURCE}/{name}.txt" for name in one["supporting"]])
             for one in questions
         ]
         console = Console(highlight=False)
@@ -137,14 +137,14 @@ def _rows(triples: Sequence[Sequence[str]]) -> str:
 
 
 def _recall(
-    settings: Settings, questions: Sequence[GoldQuestion], modes: Sequence[str], options: dict[str, Any]
+    settings: Settings, questions: Sequence[Question], modes: Sequence[str], options: dict[str, Any]
 ) -> dict[str, Values]:
     """Return, for each mode, the share of its supporting passages that each question's first chunks hold."""
     query = settings.query.model_copy(update={"ppr": settings.query.ppr.model_copy(update=options)})
-    evaluation = EvaluationSettings(modes=tuple(modes), k=K)  # type: ignore[arg-type]  # pydantic checks the names
+    evaluation = EvaluationSettings(modes=tuple(modes))
     chosen = settings.model_copy(update={"query": query, "evaluation": evaluation})
     with KnowledgeBase.open(settings=chosen) as knowledge:
-        rows = evaluate(knowledge, questions, chosen, len, None).to_pylist()
+        rows = evaluate(knowledge, questions).to_pylist()
     recall = {(row["mode"], row["question"]): row["recall"] for row in rows}
     return {mode: np.array([recall[mode, one.question] for one in questions]) for mode in modes}
 

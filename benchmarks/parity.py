@@ -91,12 +91,9 @@ async def extracted(texts: list[str]) -> dict[str, str]:
 async def asked() -> list[dict[str, Any]]:
     """Return the sample questions with their keywords, and some that have keywords of one kind alone."""
     model, prompts = OfflineChatModel(), load_prompts(None)
-    examples = REPOSITORY / "examples"
-    filed = [
-        one for name in ("questions", "evaluation") for one in yaml.safe_load((examples / f"{name}.yaml").read_text())
-    ]
+    examples = yaml.safe_load((REPOSITORY / "examples" / "questions.yaml").read_text())
     questions = []
-    for text in dict.fromkeys(" ".join(one["question"].split()) for one in filed):
+    for text in dict.fromkeys(" ".join(one["question"].split()) for one in examples):
         answer = await model.complete(keyword_request(prompts, text, "English"))
         keywords = parse_keywords(answer.text)
         questions.append({"question": text, "high": [*keywords.high_level], "low": [*keywords.low_level]})

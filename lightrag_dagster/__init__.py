@@ -4,20 +4,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lightrag_dagster.component import KnowledgeBaseComponent
     from lightrag_dagster.core.protocols import Message
     from lightrag_dagster.knowledge_base_resource import KnowledgeBaseResource
-    from lightrag_dagster.query.filters import Filters
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
+    from lightrag_dagster.query.question import Filters
     from lightrag_dagster.query.types import Answer, Keywords, Retrieval
 
-__all__ = ["Answer", "Filters", "Keywords", "KnowledgeBase", "KnowledgeBaseResource", "Message", "Retrieval"]
+__all__ = [
+    "Answer",
+    "Filters",
+    "Keywords",
+    "KnowledgeBase",
+    "KnowledgeBaseComponent",
+    "KnowledgeBaseResource",
+    "Message",
+    "Retrieval",
+]
 
-# Imported at first use: settings must not cost the import of the stores, nor a question that of Dagster.
+# Imported at first use, so that settings do not import the stores, nor a question Dagster.
 _MODULES = {
     "Answer": "lightrag_dagster.query.types",
-    "Filters": "lightrag_dagster.query.filters",
+    "Filters": "lightrag_dagster.query.question",
     "Keywords": "lightrag_dagster.query.types",
     "KnowledgeBase": "lightrag_dagster.query.knowledge_base",
+    "KnowledgeBaseComponent": "lightrag_dagster.component",
     "KnowledgeBaseResource": "lightrag_dagster.knowledge_base_resource",
     "Message": "lightrag_dagster.core.protocols",
     "Retrieval": "lightrag_dagster.query.types",
@@ -28,3 +39,8 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names; `dg` finds the component by them."""
+    return [*globals(), *__all__]

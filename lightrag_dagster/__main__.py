@@ -1,5 +1,5 @@
 """`python -m lightrag_dagster` is `lightrag-dagster`."""
 
-from lightrag_dagster.cli import main
+from lightrag_dagster.cli import console
 
-main()
+console()

@@ -13,7 +13,7 @@ LightRAGError                    catch this one; the command line turns it into 
 ├── EmbeddingError               vectors of the wrong number, size or value
 ├── StoreError                   a file or store in the home that is missing, locked or unreadable
 │   └── BuilderLockedError       another process is building in this home
-├── IntegrityError               a generation that must not be published (invariant I5)
+├── IntegrityError               a generation whose stores disagree, so that it must not be published
 └── QueryError                   a question that cannot be asked
     └── NoSnapshotError          nothing has been published in this home yet
 """
@@ -77,7 +77,7 @@ class BuilderLockedError(StoreError):
 
 
 class IntegrityError(LightRAGError):
-    """A generation breaks invariant I5 and must not be published."""
+    """The tables, vectors and graph of a generation disagree, so that it must not be published."""
 
 
 class QueryError(LightRAGError):

@@ -12,9 +12,9 @@ from lightrag_dagster.query.types import Answer, Retrieval
 from lightrag_dagster.settings import load_settings
 
 if TYPE_CHECKING:
-    from lightrag_dagster.models.providers import Account
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
-    from lightrag_dagster.query.options import QueryOptions
+    from lightrag_dagster.query.question import QueryOptions
+    from lightrag_dagster.spending.account import Account
 
 
 class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]

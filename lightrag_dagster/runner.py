@@ -13,8 +13,7 @@ from lightrag_dagster.build.pending import Pending, accept_pending, pending, why
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
-from lightrag_dagster.evaluation.filed_questions import answer_inputs, read_questions
-from lightrag_dagster.evaluation.questions import read_gold
+from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources
@@ -22,7 +21,8 @@ from lightrag_dagster.storage.acceptance import accept
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building, ingesting
 from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.repair import find_current_damage, repair_current
+from lightrag_dagster.storage.snapshots import current_snapshot
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Outcome:
     `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with the
     reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
     source; `outdated_parts` names what of the knowledge base is outdated: summaries, vectors. `notes` are further lines
-    for people.
+    for people; `damaged` are files of the snapshot that were missing or damaged, and were built again.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -49,6 +49,7 @@ class Outcome:
     outdated: dict[str, int] = field(default_factory=dict)
     outdated_parts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
     published: Manifest | None = None
     manifest: Manifest | None = None
     cost_usd: float = 0.0
@@ -62,6 +63,7 @@ def bring_up_to_date(
     backfill: bool = False,
     knowledge_base: bool = False,
     command: str | None = None,
+    verify: bool = False,
 ) -> Outcome:
     """Ingest the sources that changed, then merge and publish when the result would differ.
 
@@ -72,6 +74,7 @@ def bring_up_to_date(
         backfill: Make rows of these sources again that another recipe made.
         knowledge_base: And summaries and vectors of the knowledge base, unless a source waits for batches.
         command: What the runs have in common that it starts; given to continue what another call began.
+        verify: Read all files of the current snapshot; else only their existence and size are checked.
 
     Raises:
         SourceError: no source is configured, or a name is not one.
@@ -80,8 +83,8 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     sources = chosen_sources(settings, names) if names is not None else []
-    states, command = pending(settings), command or str(uuid4())
-    outcome = Outcome()
+    command, outcome = command or str(uuid4()), Outcome(damaged=_repair(Home(settings.home), verify=verify))
+    states = pending(settings)
     busy = states.publish is not None or any(states.sources[source.name].busy for source in sources)
     if busy or backfill or knowledge_base or questions_pending(settings):
         from lightrag_dagster.jobs import open_jobs
@@ -92,19 +95,27 @@ def bring_up_to_date(
     return _complete(outcome, settings, states, [source.name for source in sources], command)
 
 
+def _repair(home: Home, *, verify: bool) -> list[str]:
+    """Discard what is damaged of the current snapshot, so that this run builds it again, and say what it was."""
+    if not find_current_damage(home, verify=verify):
+        return []
+    with building(home, LOCK_SECONDS):
+        return [str(one) for one in repair_current(home, verify=verify)]
+
+
 def questions_pending(settings: Settings) -> list[str]:
     """Return the jobs that ask questions of the published snapshot and have not asked these yet."""
     home, recipes = Home(settings.home), Recipes.of(settings)
-    manifest, jobs = current_manifest(home), []
-    filed = read_questions(settings.questions), read_gold(settings.evaluation.questions)
-    for job, table, questions, recipe in (
-        ("ask", "answers", filed[0], recipes.answers),
-        ("evaluate", "retrieval_evaluation", filed[1], recipes.retrieval_evaluation),
+    manifest, jobs = current_snapshot(home), []
+    questions = read_question_file(settings.questions)
+    for job, table, asked, recipe in (
+        ("ask", "answers", questions, recipes.answers),
+        ("evaluate", "retrieval_evaluation", with_gold(questions), recipes.retrieval_evaluation),
     ):
-        if manifest is None or not questions:
+        if manifest is None or not asked:
             continue
         current = SourceTables(home).current(table, ALL_SOURCES)
-        inputs = answer_inputs(manifest.snapshot_id, questions)
+        inputs = answer_inputs(manifest.snapshot_id, asked)
         if current is None or current.inputs != inputs or current.fingerprint != recipe:
             jobs.append(job)
     return jobs
@@ -120,7 +131,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     from lightrag_dagster.jobs import open_jobs
 
     home = Home(settings.home)
-    if (manifest := current_manifest(home)) is None:
+    if (manifest := current_snapshot(home)) is None:
         raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
     with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
         jobs.execute("evaluate")
@@ -179,7 +190,7 @@ class _Run:
     def _publish(self, *, backfill: bool) -> None:
         if next_publication(self._recipes, backfill=backfill) is not None:
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
-            self._outcome.published = current_manifest(self._home)
+            self._outcome.published = current_snapshot(self._home)
 
 
 def _complete(outcome: Outcome, settings: Settings, states: Pending, names: Sequence[str], command: str) -> Outcome:

@@ -28,9 +28,8 @@ RAW_DOCUMENTS = pa.schema(
         _field("content_hash", pa.string(), "Hash of the sanitised text; the document's version."),
         _field("content_length", pa.int64(), "Length of the text. Characters."),
         _field("summary", pa.string(), "The first 250 characters."),
-        _field(
-            "media_type", pa.string(), "text/plain, text/markdown, text/html; application/octet-stream if unsupported."
-        ),
+        _field("media_type", pa.string(), "Of the file's format; application/octet-stream if it has none of ours."),
+        _field("pages", pa.list_(pa.int64()), "First character of each page, where pages exist.", nullable=True),
         _field("status", pa.string(), "processed, duplicate, failed, skipped, empty or stale."),
         _field("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
         _field("error", pa.string(), "Why the document failed, was skipped or is stale.", nullable=True),

@@ -4,8 +4,9 @@ Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environ
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -20,11 +21,12 @@ from lightrag_dagster.errors import SettingsError, one_line
 
 CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
 CONFIG_FILE = "lightrag.yaml"
+MOST_OUTPUT_TOKENS = 32_768
+"""No answer is asked for with a higher limit because an earlier one was cut off."""
 
 Provider = Literal["offline", "openai"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
-RetrievalMode = Literal["naive", "local", "global", "hybrid", "mix", "ppr"]
 
 
 class Section(BaseModel):
@@ -76,9 +78,9 @@ class ChunkingSettings(Section):
 class PriceSettings(Section):
     """Price of one model. US dollars per million tokens."""
 
-    input: float = Field(ge=0)
-    cached_input: float | None = Field(default=None, ge=0, description="As input where the provider has no discount.")
-    output: float = Field(default=0.0, ge=0)
+    input: float = Field(ge=0, description="Input tokens.")
+    cached_input: float | None = Field(default=None, ge=0, description="Cached input tokens; as `input` where unset.")
+    output: float = Field(default=0.0, ge=0, description="Output tokens.")
 
 
 class EndpointSettings(Section):
@@ -91,57 +93,50 @@ class EndpointSettings(Section):
     )
     timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
     max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
-    longest_wait: float = Field(
-        default=600.0, gt=0, description="A server that asks to wait longer ends the run. Seconds."
-    )
-    prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the package's list.")
+    prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the published price.")
 
 
 class BatchSettings(Section):
     """Extraction by the provider's Batch API."""
 
-    max_requests: int = Field(default=50_000, gt=0, description="In one batch.")
-    max_bytes: int = Field(default=200_000_000, gt=0, description="In one batch. Bytes.")
     enqueued_tokens: int | None = Field(
         default=None,
         gt=0,
-        description="Input under way in all batches at once; unset, it is found by trying. Tokens, 3 bytes for one.",
+        description="Input under way in all batches at once, and in one. Tokens, 3 bytes for one.",
     )
-    max_attempts: int = Field(default=3, gt=0, description="A request is submitted so often, then its chunk fails.")
-    longest_poll: float = Field(default=300.0, gt=0, description="Pause between two looks at the batches. Seconds.")
     endpoint: str = Field(default="/v1/chat/completions", description="What the provider calls it in a batch.")
 
 
 class RoleSettings(Section):
-    """What one role of the language model has of its own; None is the general setting."""
+    """Settings of one role of the language model; None means the general setting."""
 
-    model: str | None = None
-    max_concurrency: int | None = Field(default=None, gt=0)
-    temperature: float | None = Field(default=None, ge=0)
-    max_output_tokens: int | None = Field(default=None, gt=0)
-    extra_body: dict[str, Any] | None = None
+    model: str | None = Field(default=None, description="As `llm.model`.")
+    max_concurrency: int | None = Field(default=None, gt=0, description="As `llm.max_concurrency`.")
+    temperature: float | None = Field(default=None, ge=0, description="As `llm.temperature`.")
+    max_output_tokens: int | None = Field(default=None, gt=0, description="As `llm.max_output_tokens`.")
+    extra_body: dict[str, Any] | None = Field(default=None, description="As `llm.extra_body`.")
 
 
 class LLMSettings(EndpointSettings):
     """The language model that extracts, summarises, finds keywords, answers and judges."""
 
-    provider: Provider = "offline"
+    provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
-    temperature: float = Field(default=0.0, ge=0)
-    max_output_tokens: int = Field(default=8192, gt=0, description="Per response. Tokens.")
-    most_output_tokens: int = Field(
-        default=32_768,
+    temperature: float = Field(default=0.0, ge=0, description="Sampling temperature.")
+    max_output_tokens: int = Field(
+        default=8192,
         gt=0,
-        description="An extraction cut off at max_output_tokens is asked for again with 2, then 4 times as many, "
-        "up to this. Tokens.",
+        description="Per response; an extraction that was cut off is asked for again with 2, then 4 times as many. "
+        "Tokens.",
     )
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
     max_cost_usd: float | None = Field(
-        default=None, ge=0, description="What one run may spend, embeddings included. US dollars."
+        default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )
     retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
     mode: Literal["realtime", "batch"] = Field(
-        default="realtime", description="How extraction is asked for: at once, or at half the price within a day."
+        default="realtime",
+        description="realtime: extraction is answered at once. batch: within a day, at half the price.",
     )
     batch: BatchSettings = BatchSettings()
     roles: dict[Role, RoleSettings] = Field(
@@ -160,8 +155,8 @@ class LLMSettings(EndpointSettings):
 
     @property
     def longer_outputs(self) -> tuple[int, ...]:
-        """Limits for asking again what was cut off: 2 and 4 times the usual one, up to the cap. Tokens."""
-        usual, most = self.max_output_tokens, self.most_output_tokens
+        """Limits for asking again what was cut off: 2 and 4 times the usual one, up to MOST_OUTPUT_TOKENS. Tokens."""
+        usual, most = self.max_output_tokens, MOST_OUTPUT_TOKENS
         return tuple(sorted({min(usual * factor, most) for factor in (2, 4) if most > usual}))
 
     def of(self, role: Role) -> "LLMSettings":
@@ -173,13 +168,12 @@ class LLMSettings(EndpointSettings):
 class EmbeddingSettings(EndpointSettings):
     """The embedding model."""
 
-    provider: Provider = "offline"
+    provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="text-embedding-3-small", description="Ignored by the offline provider.")
     dimensions: int = Field(default=1024, gt=0, description="Length of every vector.")
     batch_size: int = Field(default=64, gt=0, description="Texts in one request.")
     max_concurrency: int = Field(default=8, gt=0, description="Requests in flight at once.")
     timeout: float = Field(default=60.0, gt=0, description="Per request. Seconds.")
-    batch_tokens: int = Field(default=100_000, gt=0, description="Texts in one request. Tokens.")
     max_input_tokens: int = Field(
         default=8191, gt=0, description="A longer text is cut to this, in tokens of o200k_base."
     )
@@ -188,7 +182,7 @@ class EmbeddingSettings(EndpointSettings):
 class ExtractionSettings(Section):
     """What is asked of the model for each chunk."""
 
-    language: str = Field(default="English", description="Language of descriptions and keywords.")
+    language: str = Field(default="English", description="Filled from the setting `language`.")
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )
@@ -216,38 +210,38 @@ class MergingSettings(Section):
     summary_min_tokens: int = Field(default=1200, gt=0, description="This many tokens in all: summarise.")
     summary_max_tokens: int = Field(default=600, gt=0, description="Length asked of a summary. Tokens.")
     summary_context_tokens: int = Field(default=12_000, gt=0, description="Descriptions in one call. Tokens.")
-    language: str = Field(default="English", description="Language of summaries.")
+    language: str = Field(default="English", description="Filled from the setting `language`.")
 
 
-class AssociativeSettings(Section):
-    """Mode `ppr`: a random walk from what resembles the question."""
+class PPRSettings(Section):
+    """Mode `ppr`: a random walk that starts at what resembles the question."""
 
     damping: float = Field(default=0.5, gt=0, lt=1, description="Probability of a further step.")
-    facts: int = Field(default=5, ge=0, description="Relations at whose ends the walk begins, or else entities.")
-    start_chunks: int = Field(default=200, gt=0, description="Chunks at which it begins.")
-    chunk_share: float = Field(default=0.05, ge=0, le=1, description="Share of walks that begin at a chunk.")
+    facts: int = Field(default=5, ge=0, description="Relations at whose ends the walk starts, or else entities.")
+    start_chunks: int = Field(default=200, gt=0, description="Chunks at which it starts.")
+    chunk_share: float = Field(default=0.05, ge=0, le=1, description="Share of walks that start at a chunk.")
     specificity: bool = Field(default=True, description="Divide an entity's share by the number of its chunks.")
 
 
 class QuerySettings(Section):
     """Defaults of a question; each can be given per call."""
 
-    mode: str = "mix"
+    mode: str = Field(default="mix", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
     top_k: int = Field(default=40, gt=0, description="Entities, and relations, found by vector search.")
     chunk_top_k: int = Field(default=20, gt=0, description="Chunks in the context.")
     cosine_threshold: float = Field(default=0.2, ge=-1, le=1, description="Less similar hits are dropped.")
-    max_entity_tokens: int = Field(default=6000, gt=0)
-    max_relation_tokens: int = Field(default=8000, gt=0)
-    max_total_tokens: int = Field(default=30_000, gt=0)
+    max_entity_tokens: int = Field(default=6000, gt=0, description="Entities in the context. Tokens.")
+    max_relation_tokens: int = Field(default=8000, gt=0, description="Relations in the context. Tokens.")
+    max_total_tokens: int = Field(default=30_000, gt=0, description="The whole prompt, without history. Tokens.")
     related_chunk_number: int = Field(default=5, gt=0, description="Chunks considered for each entity or relation.")
     related_chunk_method: Literal["VECTOR", "WEIGHT"] = Field(
         default="VECTOR",
-        description="Choose them by similarity to the question, or by the rank of what they stand behind.",
+        description="Choose them by similarity to the question, or by the rank of their entity or relation.",
     )
-    ppr: AssociativeSettings = AssociativeSettings()
+    ppr: PPRSettings = PPRSettings()
     response_type: str = Field(default="Multiple Paragraphs", description="Form and length asked of an answer.")
     user_prompt: str = Field(default="", description="Further instructions to the model that answers.")
-    system_prompt: str = Field(default="", description="Takes the place of the package's instructions to that model.")
+    system_prompt: str = Field(default="", description="Replaces the package's instructions to that model.")
     rerank: bool = Field(default=True, description="Rerank chunks, where a reranker is configured.")
     min_rerank_score: float = Field(default=0.0, description="Chunks that the reranker scores lower are dropped.")
 
@@ -257,51 +251,66 @@ class RerankSettings(Section):
 
     provider: Literal["none", "cohere", "jina", "http", "local"] = Field(
         default="none",
-        description="http: any endpoint that Cohere and Jina would recognise. local: a cross-encoder, extra `rerank`.",
+        description="http: any endpoint with the API of Cohere and Jina. local: a cross-encoder, extra `rerank`.",
     )
     model: str = Field(default="", description="Name at the endpoint; for local a name or folder.")
-    url: str = Field(default="", description="Of the endpoint, in place of the provider's own.")
+    url: str = Field(default="", description="URL of the endpoint, instead of the provider's own.")
     timeout: float = Field(default=30.0, gt=0, description="Per request. Seconds.")
     max_retries: int = Field(default=2, ge=0, description="Further attempts after a transient failure.")
 
 
 class EvaluationSettings(Section):
-    """What the `retrieval_evaluation` asset measures."""
+    """Settings of the `retrieval_evaluation` asset, which asks the questions that name where their answer is."""
 
-    questions: Path | None = Field(
-        default=None, description="YAML or JSONL file: question, documents or chunks that hold its answer, answer."
-    )
-    modes: tuple[RetrievalMode | Literal["bm25"], ...] = Field(
-        default=("bm25", "naive", "local", "global", "hybrid", "mix", "ppr"),
-        description="What is compared; bm25 and naive are the controls.",
-    )
-    k: int = Field(default=5, gt=0, description="How many chunks count for recall@k, precision@k and nDCG@k.")
-    answer_modes: tuple[RetrievalMode, ...] = Field(
-        default=("mix",),
-        description="Modes whose answers are judged as well, unless llm.provider is offline; each costs two calls a "
-        "question.",
-    )
-    response_type: str = Field(
-        default="A short phrase: a name, a number or a date where one will do",
-        description="Form and length of the answers that are judged; short ones can be compared with the known answer.",
+    modes: tuple[str, ...] = Field(
+        default=(), description="Modes that are compared, and the control bm25; empty: all that retrieve, and bm25."
     )
 
 
 class RetentionSettings(Section):
-    """What `gc` keeps, and whether it runs by itself."""
+    """Snapshots that `gc` keeps, and when it runs."""
 
-    snapshots: int = Field(default=2, gt=0, description="The newest so many, beside those that somebody uses.")
-    automatic: bool = Field(default=False, description="Whether each publication is followed by `gc`.")
+    snapshots: int = Field(default=2, gt=0, description="How many of the newest snapshots are kept.")
+    grace_days: float = Field(
+        default=7,
+        ge=0,
+        description="How long a snapshot is kept after another replaced it; longer than any reader keeps one open.",
+    )
+    automatic: bool = Field(default=False, description="Run `gc` after every publication.")
+
+
+class DagsterSettings(Section):
+    """How the assets appear in Dagster."""
+
+    owners: tuple[str, ...] = Field(
+        default=("team:data-platform",), description="Owners of every asset: email addresses, or names like team:data."
+    )
+    fresh_hours: float | None = Field(
+        default=None,
+        gt=0,
+        description="`raw_documents` and `knowledge_base` are overdue when nothing new arrived for longer; unset, "
+        "they never are. Hours.",
+    )
 
 
 class Settings(BaseSettings):
-    """Everything that can be configured; see `docs/` for what each setting does."""
+    """Everything that can be configured; docs/settings.md is made from this class."""
 
-    model_config = SettingsConfigDict(env_prefix="LIGHTRAG_", env_nested_delimiter="__", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="LIGHTRAG_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
+    )
 
     home: Path = Field(default=Path("data"), description="Where everything is kept.")
     sources: Path = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
-    named_sources: dict[str, SourceSettings] = Field(default_factory=dict)
+    named_sources: dict[str, SourceSettings] = Field(default={}, description="More sources, by name.")
+    namespace: str = Field(
+        default="",
+        pattern=r"^([a-z][a-z0-9_]*)?$",
+        description="Prefix of asset keys, partitions, pools, jobs, schedules and sensors, so that several knowledge "
+        "bases can live in one Dagster deployment.",
+    )
+    dagster: DagsterSettings = DagsterSettings()
+    language: str = Field(default="English", description="Language of descriptions, keywords and summaries.")
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     llm: LLMSettings = LLMSettings()
@@ -324,8 +333,40 @@ class Settings(BaseSettings):
         default=False, description="Dagster ingests a new source as soon as it appears, not at the next `nightly`."
     )
     questions: Path | None = Field(
-        default=None, description="YAML file with the questions that the `answers` asset asks."
+        default=None,
+        description="YAML or JSONL file with the questions that the asset `answers` asks; those that name `documents` "
+        "or `chunks` are evaluated as well.",
     )
+
+    @model_validator(mode="after")
+    def _fill_language(self) -> Self:
+        for name in ("extraction", "merging"):
+            section = getattr(self, name)
+            if "language" in section.model_fields_set and section.language != self.language:
+                raise ValueError(f"{name}.language is no setting of its own; set language")
+            self.__dict__[name] = section.model_copy(update={"language": self.language})
+        return self
+
+    def changed(self, **changes: object) -> "Settings":
+        """Return a copy with other values; a mapping changes only the named values of a section.
+
+            settings.changed(home=folder, llm={"max_cost_usd": 5})
+
+        Raises:
+            SettingsError: there is no such setting, or a value is not allowed.
+        """
+        values: dict[str, object] = {}
+        try:
+            for name, value in changes.items():
+                section = getattr(self, name)
+                if isinstance(section, Section) and isinstance(value, Mapping):
+                    value = type(section).model_validate(section.model_dump() | dict(value))
+                values[name] = value
+        except ValidationError as error:
+            raise SettingsError(_first_mistake(error, name)) from error
+        except AttributeError as error:
+            raise SettingsError(f"there is no setting {name}") from error
+        return self.model_copy(update=values)
 
     @classmethod
     def settings_customise_sources(
@@ -337,7 +378,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the YAML file below the environment."""
-        file = Path(os.environ.get(CONFIG_VARIABLE, CONFIG_FILE))
+        file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
         return (init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file=file))
 
 
@@ -347,8 +388,8 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         SettingsError: the file cannot be read or a value is not allowed; the message names the setting.
     """
-    file = Path(os.environ.get(CONFIG_VARIABLE, CONFIG_FILE))
-    if CONFIG_VARIABLE in os.environ and not file.is_file():
+    file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+    if os.environ.get(CONFIG_VARIABLE) and not file.is_file():
         raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
     try:
         return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
@@ -357,8 +398,12 @@ def load_settings(**overrides: object) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"]) or "settings"
-        raise SettingsError(f"setting {name}: {first['msg']}; see {file} and LIGHTRAG_… variables") from error
+        raise SettingsError(f"{_first_mistake(error)}; see {file} and LIGHTRAG_… variables") from error
     except ValueError as error:
         raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
+
+
+def _first_mistake(error: ValidationError, *section: str) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in (*section, *first["loc"])) or "settings"
+    return f"setting {name}: {first['msg']}"

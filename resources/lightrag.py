@@ -7,9 +7,10 @@ from functools import cached_property
 from lightrag_dagster.build.ingest import ExtractionModel
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
-from lightrag_dagster.models.providers import Account, open_chat_model, open_embedder
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import Role, Settings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
@@ -48,8 +49,10 @@ class LightRAG:
         """Open the language model for one block, for calls of one role."""
         return open_chat_model(self.settings.llm, self.home, role, account)
 
-    def extraction_model(self, account: Account) -> AbstractAsyncContextManager[ExtractionModel]:
-        """Open the language model for extraction, in the mode of `llm.mode`.
+    def extraction_model(
+        self, account: Account, *, backfill: bool = False
+    ) -> AbstractAsyncContextManager[ExtractionModel]:
+        """Open the language model for extraction, in the mode of `llm.mode`; batches remember if it is a backfill.
 
         Raises:
             SettingsError: in real time, while the account's source waits for batches.
@@ -61,7 +64,7 @@ class LightRAG:
             return self.chat_model("extract", account)
         from lightrag_dagster.models.batch.model import open_batched_chat_model
 
-        return open_batched_chat_model(llm, self.home, account)
+        return open_batched_chat_model(llm, self.home, account, backfill=backfill)
 
     def embedder(self, account: Account, embedder: Embedder) -> AbstractAsyncContextManager[StoredEmbedder]:
         """Open an embedder, which need not be the one of the settings, for one block."""

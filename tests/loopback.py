@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import uvicorn
@@ -134,6 +134,7 @@ class Loopback:
         self.chat: Callable[[dict[str, Any]], str | Answer] = _complete
         self.embed: Callable[[str, int], list[float]] = _embed
         self.dimensions = 8
+        self.base64: Literal["spoken", "ignored", "refused"] = "spoken"
         self.delay = 0.0
         self.script: deque[Reply] = deque()
         self.fault: Callable[[Received], Reply | None] = lambda received: None
@@ -179,11 +180,14 @@ class Loopback:
         return _head(body) | {"object": "chat.completion", "choices": [choice], "usage": answer.usage}
 
     def _embeddings(self, body: dict[str, Any]) -> Response:
+        packed = body.get("encoding_format") == "base64"
+        if packed and self.base64 == "refused":
+            return Reply.error(400, message="encoding_format must be float").response()
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         data = []
         for index, text in enumerate(texts):
             vector: object = self.embed(text, body.get("dimensions", self.dimensions))
-            if body.get("encoding_format") == "base64":
+            if packed and self.base64 == "spoken":
                 vector = base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
             data.append({"object": "embedding", "index": index, "embedding": vector})
         usage = {"prompt_tokens": sum(len(text.split()) for text in texts), "total_tokens": 0}

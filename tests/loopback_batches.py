@@ -1,7 +1,7 @@
-"""Files and batches of the OpenAI API, for the loopback server: answered by its `chat`, spoilt by script.
+"""Files and batches of the OpenAI API, for the loopback server: answered by its `chat`, with faults by script.
 
-A batch goes one step with each look at it: validating, then in progress `looks` times, then ended. `spoil` may change
-how: what it leaves unanswered, which lines it writes twice, in which order.
+A batch advances by one step with each poll: validating, then in progress `looks` times, then ended. `spoil` returns the
+fate of a batch. Result files have their lines in random order, and some twice.
 """
 
 import json
@@ -20,12 +20,12 @@ Answering = Callable[[dict[str, Any]], dict[str, Any]]
 
 @dataclass
 class Fate:
-    """What becomes of one batch.
+    """How one batch ends.
 
-    `status` is how it ends, `answered` the share of its requests that are answered then, `failed` the status and error
-    code of those lines that go to the error file instead (by number), `refusal` the code with which a failed batch
-    fails, `looks` how often it is still in progress. `lost`: it is created, but nobody hears of that. `garbage`: lines
-    that say nothing come first.
+    `status` is its last one, `answered` the share of its requests that are answered, `failed` the status and error code
+    of those lines that go to the error file instead (by number), `refusal` the error code of a failed batch, `looks`
+    the number of polls that find it in progress. `lost`: it is created, but the reply is an error. `garbage`: its
+    output begins with unusable lines.
     """
 
     status: str = "completed"
@@ -63,7 +63,7 @@ class SubmittedBatch:
 
 
 class BatchServer:
-    """What was uploaded and submitted, and how each batch fares."""
+    """The files and batches of the server."""
 
     def __init__(self, answer: Answering) -> None:
         self._answer = answer
@@ -146,7 +146,7 @@ class BatchServer:
         return self._shown(batch)
 
     def retrieved(self, batch: SubmittedBatch) -> None:
-        """Go on by one step."""
+        """Advance by one step."""
         if batch.status == "cancelling" or batch.looks >= batch.fate.looks:
             if not batch.ended:
                 self._end(batch)
@@ -156,7 +156,7 @@ class BatchServer:
         batch.finished = len(batch.lines) * batch.looks // (batch.fate.looks + 1)
 
     def _end(self, batch: SubmittedBatch) -> None:
-        """Write the files: in any order, with some lines twice, and with some that say nothing."""
+        """Write the result files: in random order, with some lines twice, and with some unusable ones."""
         fate, chance = batch.fate, random.Random(batch.batch_id)
         batch.status = fate.status
         if fate.status == "failed":

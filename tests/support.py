@@ -15,7 +15,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
 
 RIVER = (
     "Marta Lindqvist maintains the gauge at Halden Weir. Orrin Instruments built the gauge in 2019. "
@@ -54,7 +54,7 @@ def run(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
 
 def published(settings: Settings) -> Manifest:
     """Return the manifest of the current snapshot."""
-    manifest = current_manifest(Home(settings.home))
+    manifest = current_snapshot(Home(settings.home))
     assert manifest is not None
     return manifest
 

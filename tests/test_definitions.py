@@ -55,6 +55,34 @@ def test_a_prompt_setting_changes_the_code_version_of_what_it_shapes(settings: S
     assert not changed & {"raw_documents", "chunks", "entity_mentions"}
 
 
+def test_owners_kinds_and_freshness_follow_the_settings(settings: Settings) -> None:
+    changed = settings.changed(llm={"provider": "openai"}, dagster={"owners": ("team:finance",), "fresh_hours": 30})
+    offline, online = (
+        {spec.key.to_user_string(): spec for spec in build_definitions(one).resolve_all_asset_specs()}
+        for one in (settings, changed)
+    )
+    assert not [name for name, spec in offline.items() if "openai" in spec.kinds]
+    assert [name for name, spec in online.items() if "openai" in spec.kinds] == ["extractions"]
+    assert {tuple(spec.owners) for spec in online.values()} == {("team:finance",)}
+    due = {name for name in online if online[name].freshness_policy and not offline[name].freshness_policy}
+    assert due == {"raw_documents", "knowledge_base"}
+
+
+def test_a_namespace_prefixes_what_a_deployment_shares(settings: Settings) -> None:
+    definitions = build_definitions(settings.changed(namespace="finance"))
+    specs = {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
+    assert set(specs) == {f"finance/{name}" for name in PARTITIONED | UNPARTITIONED}
+    partitions = specs["finance/chunks"].partitions_def
+    assert isinstance(partitions, dg.DynamicPartitionsDefinition)
+    assert partitions.name == "finance_source"
+    repository = definitions.get_repository_def()
+    assert {job.name for job in repository.get_all_jobs()} >= {"finance_ingest", "finance_publish", "finance_report"}
+    named = [one.name for one in repository.schedule_defs] + [one.name for one in repository.sensor_defs]
+    assert len(named) > 2
+    assert not [name for name in named if not name.startswith("finance_")]
+    assert {key.asset_key.path[0] for key in definitions.resolve_asset_graph().asset_check_keys} == {"finance"}
+
+
 def test_resources_hold_no_key(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-SECRET")
     definitions = build_definitions(settings)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import ChunkingSettings, load_settings
 
 
 def write(text: str) -> None:
@@ -27,6 +27,17 @@ def test_the_environment_wins_over_the_file_over_the_defaults(monkeypatch: pytes
     assert settings.llm.max_concurrency == 3
     assert settings.llm.timeout == 120.0
     assert load_settings(home=Path("given")).home == Path("given")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["CONFIG", "HOME", "NIGHTLY", "LLM__MODEL", "LLM__REQUESTS_PER_MINUTE", "LLM__MAX_RETRIES", "EMBEDDING__PROVIDER"],
+)
+def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    write("home: from-file\nllm: {model: from-file, requests_per_minute: 9}\n")
+    expected = load_settings()
+    monkeypatch.setenv(f"LIGHTRAG_{name}", "")
+    assert load_settings() == expected
 
 
 def test_another_file_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -102,3 +113,36 @@ def test_a_named_file_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_CONFIG", "/nowhere/lightrag.yaml")
     with pytest.raises(SettingsError, match=r"LIGHTRAG_CONFIG names /nowhere/lightrag\.yaml, which is not a file"):
         load_settings()
+
+
+def test_one_language_serves_extraction_and_merging(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_LANGUAGE", "German")
+    settings = load_settings(extraction={"gleaning": 0})
+    assert (settings.language, settings.extraction.language, settings.merging.language) == ("German",) * 3
+    assert settings.extraction.gleaning == 0
+    assert load_settings(language="Latin").merging.language == "Latin"
+    with pytest.raises(SettingsError, match=r"extraction\.language is no setting of its own; set language"):
+        load_settings(extraction={"language": "French"})
+
+
+def test_settings_can_be_changed_inside_a_section() -> None:
+    before = load_settings()
+    after = before.changed(home=Path("elsewhere"), llm={"max_cost_usd": 5})
+    assert (after.home, after.llm.max_cost_usd, after.llm.model) == (Path("elsewhere"), 5, before.llm.model)
+    assert before.llm.max_cost_usd is None
+    assert before.changed(chunking=ChunkingSettings(size=7, overlap=1)).chunking.size == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [({"llm": {"max_cost_usd": -1}}, r"setting llm\.max_cost_usd"), ({"nothing": 1}, "no setting nothing")],
+)
+def test_a_change_is_checked(change: dict[str, object], named: str) -> None:
+    with pytest.raises(SettingsError, match=named):
+        load_settings().changed(**change)
+
+
+@pytest.mark.parametrize("name", ["Finance", "2024", "a-b", "a/b", " "])
+def test_a_namespace_is_a_name(name: str) -> None:
+    with pytest.raises(SettingsError, match="setting namespace"):
+        load_settings(namespace=name)

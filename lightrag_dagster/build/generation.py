@@ -28,11 +28,10 @@ from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage import generations
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.generations import Generation
-from lightrag_dagster.storage.history import newest_snapshot, published_or_error
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import Embedder, GenerationInputs, Graph, Manifest, VectorTable
-from lightrag_dagster.storage.publication import publish
+from lightrag_dagster.storage.snapshots import latest_snapshot, publish, require_current
 
 LOCK_SECONDS = 3600.0
 """How long a step waits for another builder: longer than any merge, shorter than a night."""
@@ -100,7 +99,7 @@ def next_inputs(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs
         {source: record.tables for source, record in records.items() if record},
         {source: "no version of it was accepted yet" for source, record in records.items() if not record},
     )
-    newest = newest_snapshot(home)
+    newest = latest_snapshot(home)
     if newest is None:
         return inputs
     kept = newest.inputs.embedder
@@ -116,7 +115,7 @@ def next_publication(recipes: Recipes, *, backfill: bool = False) -> GenerationI
 
     A backfill also merges when the snapshot has outdated or failed summaries.
     """
-    newest = newest_snapshot(Home(recipes.settings.home))
+    newest = latest_snapshot(Home(recipes.settings.home))
     inputs = next_inputs(recipes, backfill=backfill)
     if newest is None:
         return inputs if inputs.sources else None
@@ -128,7 +127,7 @@ def next_publication(recipes: Recipes, *, backfill: bool = False) -> GenerationI
 def outdated(recipes: Recipes) -> Outdated:
     """Return what of the newest snapshot another recipe than today's made; raises StoreError."""
     home = Home(recipes.settings.home)
-    newest = newest_snapshot(home)
+    newest = latest_snapshot(home)
     if newest is None:
         return Outdated()
     made_by = Generation(home, newest.snapshot_id).record().summaries
@@ -229,7 +228,7 @@ def publish_newest(recipes: Recipes) -> Manifest:
         build_views(generation)
         manifest = publish(home, generation, findings(generation))
         if retention.automatic:
-            collect_garbage(home, retention.snapshots, dry_run=False)
+            collect_garbage(home, retention, dry_run=False)
     return manifest
 
 
@@ -242,7 +241,7 @@ def check_published(home: Home) -> list[str]:
     """
     from lightrag_dagster.indexes.integrity import findings
 
-    return findings(Generation(home, published_or_error(home).snapshot_id))
+    return findings(Generation(home, require_current(home).snapshot_id))
 
 
 def _last_merged(home: Home) -> Generation | None:
@@ -251,7 +250,7 @@ def _last_merged(home: Home) -> Generation | None:
         generation = generations.newest(home)
         generation.record()
     except StoreError:
-        snapshot = newest_snapshot(home)
+        snapshot = latest_snapshot(home)
         return Generation(home, snapshot.snapshot_id) if snapshot else None
     return generation
 

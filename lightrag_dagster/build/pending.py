@@ -18,7 +18,7 @@ from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage.acceptance import accept, accepted, judge
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 PUBLISHED = "published"
@@ -100,7 +100,7 @@ def pending(settings: Settings) -> Pending:
         StoreError: the home is damaged.
     """
     home, recipes = Home(settings.home), Recipes.of(settings)
-    manifest, waiting = current_manifest(home), _waiting(settings, home)
+    manifest, waiting = current_snapshot(home), _waiting(settings, home)
     sources = {
         name: source_state(source, recipes, manifest, waiting.get(name, {}))
         for name, source in find_sources(settings).items()
@@ -192,8 +192,9 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
 
 
 def _waiting(settings: Settings, home: Home) -> dict[str, dict[bool, str]]:
-    """Return the sources that wait for batches; until the ledger says for what, a candidate means a backfill."""
-    candidates = SourceTables(home, candidate=True)
-    return {
-        source: {candidates.has_candidate(source): run} for source, run in sources_that_wait(settings.llm, home).items()
-    }
+    """Return source → whether its backfill waits for batches, or its ordinary ingestion, → the run that pays."""
+    waiting: dict[str, dict[bool, str]] = {}
+    for backfill in (False, True):
+        for source, one in sources_that_wait(settings.llm, home, backfill=backfill).items():
+            waiting.setdefault(source, {})[backfill] = one.run
+    return waiting

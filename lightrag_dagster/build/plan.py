@@ -29,9 +29,9 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import BATCH_SHARE, Price, price_of
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources
 from lightrag_dagster.storage.generations import Generation
-from lightrag_dagster.storage.history import newest_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables import SourceTables
 from lightrag_dagster.storage.vectors import VectorStore
 
@@ -233,7 +233,7 @@ def _merge(
     outputs = calls.times(ratios.summary_length.times(limit))
     cost = _cost(_price(settings, "summarise"), inputs, outputs)
     with VectorStore(home.vectors) as vectors:
-        newest = newest_snapshot(home)
+        newest = latest_snapshot(home)
         published = Generation(home, newest.snapshot_id) if newest else None
         texts = texts_to_embed(generation, published, vectors)
     made = [text for one in texts for text in one if PLACEHOLDER not in text]

@@ -6,8 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, SOURCE_TABLES
-from lightrag_dagster.stages.chunking.chunks import text_hash
-from lightrag_dagster.stages.documents.table import with_text
+from lightrag_dagster.stages.documents.table import text_hash, with_text
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.tables import SourceTables
 
@@ -47,8 +46,8 @@ def keep_chunks(documents: pa.Table, earlier: Sequence[pa.Table]) -> tuple[pa.Ta
         A renamed or copied document is one whose text was cut before.
     """
     left = with_text(documents)
-    pairs = zip(left["content_hash"].to_pylist(), left["media_type"].to_pylist(), strict=True)
-    left = left.append_column("text_hash", pa.array([text_hash(*pair) for pair in pairs], pa.string()))
+    hashes = [text_hash(row) for row in left.select(["content_hash", "media_type", "pages"]).to_pylist()]
+    left = left.append_column("text_hash", pa.array(hashes, pa.string()))
     kept = [CHUNKS.empty_table()]
     for chunks in earlier:
         first = chunks.group_by("text_hash").aggregate([("doc_id", "min")])

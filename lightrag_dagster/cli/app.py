@@ -1,4 +1,4 @@
-"""The commands. Each imports what it needs when it runs, so that `--help` and `query` do not wait for Dagster."""
+"""The commands. Each imports what it needs when it runs, so that `--help` and `query` do not import Dagster."""
 
 import os
 from enum import StrEnum
@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from lightrag_dagster.cli.ending import Commands
+from lightrag_dagster.query.modes import MODES
+
 if TYPE_CHECKING:
-    from lightrag_dagster.query.options import QueryOptions
+    from lightrag_dagster.query.question import QueryOptions
 
 app = typer.Typer(
     name="lightrag-dagster",
+    cls=Commands,
     help="LightRAG as a batch data platform: documents in, a published knowledge base out.",
     no_args_is_help=True,
     add_completion=False,
@@ -33,14 +37,15 @@ class TableFormat(StrEnum):
 
 
 def _console(*, soft_wrap: bool = False) -> Console:
-    """Return a console that prints every text as it is: much of it is other people's, and `[note]` is no markup."""
+    """Return a console that prints every text as it is: `[note]` in a document is no markup."""
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
 
 
 @app.callback()
 def settings_from_options(
-    home: Annotated[Path | None, typer.Option(help="Where everything is kept; else LIGHTRAG_HOME.")] = None,
-    sources: Annotated[Path | None, typer.Option(help="Folder of sources; else LIGHTRAG_SOURCES.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Folder of the knowledge base; default LIGHTRAG_HOME.")] = None,
+    sources: Annotated[Path | None, typer.Option(help="Folder of sources; default LIGHTRAG_SOURCES.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
 ) -> None:
     """LightRAG as a batch data platform: documents in, a published knowledge base out."""
     for variable, value in (("LIGHTRAG_HOME", home), ("LIGHTRAG_SOURCES", sources)):
@@ -62,9 +67,10 @@ def run(
     accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
     max_cost: _MaxCost = None,
-    wait: Annotated[bool, typer.Option(help="Stay until batches under way are done, and go on with them.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
+    verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
 ) -> None:
-    """Bring the knowledge base up to date and publish it; 0 if all went well, 1 if a source failed."""
+    """Bring the knowledge base up to date and publish it; exit code 1 if a source failed."""
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides: dict[str, dict[str, object]] = {}
@@ -72,7 +78,7 @@ def run(
         overrides["documents"] = {"accept_deletes": True}
     llm = {"retry_failed": True} if retry_failed else {}
     overrides["llm"] = llm | ({"max_cost_usd": max_cost} if max_cost is not None else {})
-    raise typer.Exit(run_pipeline(_console(), source or [], overrides, wait=wait))
+    raise typer.Exit(run_pipeline(_console(), source or [], overrides, wait=wait, verify=verify))
 
 
 @app.command()
@@ -93,10 +99,10 @@ def backfill(
     knowledge_base: Annotated[
         bool, typer.Option("--knowledge-base", help="Its summaries and vectors, over all sources.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", help="All that has drifted.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Everything that is outdated.")] = False,
     max_cost: _MaxCost = None,
 ) -> None:
-    """Make anew what edited prompts, models or settings would make otherwise; without options, show the price."""
+    """Make again what older prompts, models or settings made; without options, show the price."""
     from lightrag_dagster.cli.backfill import run_backfill
 
     wanted = {"everything": everything, "knowledge_base": knowledge_base}
@@ -106,7 +112,7 @@ def backfill(
 @app.command()
 def query(
     question: Annotated[str, typer.Argument(help="What to ask.")],
-    mode: Annotated[str | None, typer.Option(help="naive, local, global, hybrid, mix, ppr or bypass.")] = None,
+    mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(MODES)}.")] = None,
     source: Annotated[list[str] | None, typer.Option(help="See this source alone; can be repeated.")] = None,
     path: Annotated[list[str] | None, typer.Option(help="See paths like 2024/* alone; can be repeated.")] = None,
     media_type: Annotated[list[str] | None, typer.Option(help="See text/html, say, alone; can be repeated.")] = None,
@@ -126,7 +132,7 @@ def query(
 ) -> None:
     """Ask the published knowledge base."""
     from lightrag_dagster.cli.query import ask, output_of
-    from lightrag_dagster.query.filters import Filters
+    from lightrag_dagster.query.question import Filters
     from lightrag_dagster.query.types import Keywords
 
     options: QueryOptions = {
@@ -145,12 +151,10 @@ def query(
 
 @app.command()
 def evaluate(
-    questions: Annotated[
-        Path | None, typer.Option(help="YAML or JSONL; else the setting evaluation.questions.")
-    ] = None,
+    questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print means, intervals and drops as JSON.")] = False,
 ) -> None:
-    """Measure how well each mode finds; 0 if none dropped since the last snapshot, 1 if one did."""
+    """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
     from lightrag_dagster.cli.evaluate import evaluate as measure
 
     raise typer.Exit(measure(_console(), questions, as_json=as_json))
@@ -158,18 +162,33 @@ def evaluate(
 
 @app.command()
 def sql(
-    statement: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
+    statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
     output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
+    allow_external: Annotated[
+        bool, typer.Option("--allow-external", help="Let the SQL read and write files, use the network and extensions.")
+    ] = False,
 ) -> None:
-    """Query the published tables with DuckDB."""
+    """Query the published tables with DuckDB, which reaches no other file."""
     from lightrag_dagster.cli.sql import run_sql
 
-    run_sql(_console(), statement, output.value)
+    run_sql(_console(), statements, output.value, allow_external=allow_external)
+
+
+@app.command()
+def cypher(
+    query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
+    output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
+    limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
+) -> None:
+    """Query the published graph with Cypher."""
+    from lightrag_dagster.cli.cypher import run_cypher
+
+    run_cypher(_console(), query, output.value, limit)
 
 
 @app.command()
 def status() -> None:
-    """Show what is published, and what of each source is pending or failed."""
+    """Show the published snapshot, and what is pending or failed in each source."""
     from lightrag_dagster.cli.status import show_status
 
     show_status(_console())
@@ -219,13 +238,13 @@ def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> N
     pin(_console(soft_wrap=True), name, None)
 
 
-cache_app = typer.Typer(help="What was paid for: answers and vectors.", no_args_is_help=True)
+cache_app = typer.Typer(help="Stored responses and vectors, which were paid for.", no_args_is_help=True)
 app.add_typer(cache_app, name="cache")
 
 
 @cache_app.command("stats")
 def cache_stats() -> None:
-    """Show how many answers and vectors are stored, and what they cost."""
+    """Show how many responses and vectors are stored, and their cost."""
     from lightrag_dagster.cli.cache import show_stats
 
     show_stats(_console())
@@ -248,9 +267,9 @@ app.add_typer(batch_app, name="batch")
 
 @batch_app.command("list")
 def batch_list(
-    every: Annotated[bool, typer.Option("--all", help="Also those whose answers are stored.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also those whose responses are stored.")] = False,
 ) -> None:
-    """Show the batches that were submitted, and how far each is."""
+    """List the batches that were submitted, with their progress."""
     from lightrag_dagster.cli.batch import list_batches
 
     list_batches(_console(), every=every)
@@ -258,10 +277,10 @@ def batch_list(
 
 @batch_app.command("cancel")
 def batch_cancel(
-    batch: Annotated[list[str] | None, typer.Argument(help="Names of batches, or how they begin.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that are under way.")] = False,
+    batch: Annotated[list[str] | None, typer.Argument(help="Names of batches, or their first characters.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are not finished.")] = False,
 ) -> None:
-    """Cancel batches; what they have answered is stored, and no source waits for them any more."""
+    """Cancel batches; the responses they have are stored, and no source waits for them."""
     from lightrag_dagster.cli.batch import cancel_batches
 
     cancel_batches(_console(soft_wrap=True), batch or [], every=every)
@@ -285,9 +304,9 @@ def release() -> None:
 
 @app.command()
 def gc(
-    dry_run: Annotated[bool, typer.Option(help="Only say what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option(help="Only show what would be removed.")] = False,
 ) -> None:
-    """Remove what no retained snapshot and no open reader needs."""
+    """Remove what no retained snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
 
     collect(_console(soft_wrap=True), dry_run=dry_run)

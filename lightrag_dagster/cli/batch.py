@@ -1,4 +1,4 @@
-"""`batch list` and `batch cancel`: what is under way at the language model's provider."""
+"""`batch list` and `batch cancel`: the batches at the language model's provider."""
 
 import asyncio
 import time
@@ -9,16 +9,16 @@ from rich.table import Table
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.batch.ledger import OPEN, Batch, BatchLedger
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import LLMSettings, load_settings
 from lightrag_dagster.storage.home import Home
 
 _HOUR = 3600.0
 _SHOWN = 8
-"""Characters of a name that are shown, and that are enough to mean it."""
+"""How many characters of a name are shown; they are enough to choose it."""
 
 
 def list_batches(console: Console, *, every: bool) -> None:
-    """Ask the provider how far each batch is, and print a row for each.
+    """Poll the provider, and print a row for each open batch, or for every batch.
 
     Raises:
         ProviderError: the provider cannot be asked.
@@ -26,11 +26,14 @@ def list_batches(console: Console, *, every: bool) -> None:
     """
     settings = load_settings()
     home = Home(settings.home)
-    if home.batches.exists() and settings.llm.provider != "offline":
-        from lightrag_dagster.models.batch.waiting import look_at_batches
+    batches: list[Batch] = []
+    if home.batches.exists():
+        if settings.llm.provider != "offline":
+            from lightrag_dagster.models.batch.waiting import poll_batches
 
-        asyncio.run(look_at_batches(settings.llm, home))
-    batches = _batches(home) if every else _batches(home, *OPEN)
+            asyncio.run(poll_batches(settings.llm, home))
+        with BatchLedger(home.batches) as ledger:
+            batches = ledger.batches(*([] if every else OPEN))
     if not batches:
         console.print("No batches." if every else "No batches are under way.")
         return
@@ -49,43 +52,33 @@ def list_batches(console: Console, *, every: bool) -> None:
 
 
 def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> None:
-    """Cancel open batches by what their names begin with, or all of them, and say what becomes of each.
+    """Cancel the open batches whose names begin with one of `names`, or all open batches, and print the results.
 
     Raises:
-        SettingsError: none is named, or there is no open batch of a name.
+        SettingsError: no name is given, or no open batch has such a name.
         ProviderError: the provider cannot be asked.
     """
+    if not every and not names:
+        raise SettingsError("name the batches to cancel, or give --all; `lightrag-dagster batch list` shows them")
     settings = load_settings()
-    chosen = _chosen(_batches(Home(settings.home), *OPEN), names, every=every)
-    for batch, known in asyncio.run(_cancel(settings, chosen)):
-        if known:
-            console.print(f"{batch.name[:_SHOWN]} is being cancelled; the next run stores what it has answered.")
-        else:
-            console.print(f"{batch.name[:_SHOWN]} was given up; {batch.host} has no such batch under way.")
-    if not chosen:
+    if not asyncio.run(_cancel(console, settings.llm, Home(settings.home), names, every=every)):
         console.print("No batches are under way.")
 
 
-async def _cancel(settings: Settings, chosen: Sequence[Batch]) -> list[tuple[Batch, bool]]:
+async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequence[str], *, every: bool) -> bool:
+    """Cancel the chosen batches; return whether there are any."""
     from lightrag_dagster.models.batch.batches import open_batches
 
-    async with open_batches(settings.llm, Home(settings.home)) as batches:
-        return [(batch, await batches.cancel(batch)) for batch in chosen]
-
-
-def _chosen(batches: Sequence[Batch], names: Sequence[str], *, every: bool) -> list[Batch]:
-    if every:
-        return list(batches)
-    if not names:
-        raise SettingsError("name the batches to cancel, or give --all; `lightrag-dagster batch list` shows them")
-    for name in names:
-        if not any(batch.name.startswith(name) for batch in batches):
-            raise SettingsError(f"no batch {name} is under way; `lightrag-dagster batch list` shows those that are")
-    return [batch for batch in batches if batch.name.startswith(tuple(names))]
-
-
-def _batches(home: Home, *states: str) -> list[Batch]:
-    if not home.batches.exists():
-        return []
-    with BatchLedger(home.batches) as ledger:
-        return ledger.batches(*states)
+    async with open_batches(llm, home) as batches:
+        opened = batches.ledger.batches(*OPEN)
+        for name in names:
+            if not any(batch.name.startswith(name) for batch in opened):
+                raise SettingsError(f"no batch {name} is under way; `lightrag-dagster batch list` shows those that are")
+        chosen = [batch for batch in opened if every or batch.name.startswith(tuple(names))]
+        for batch in chosen:
+            if await batches.cancel(batch):
+                message = "is being cancelled; the next run stores the answers that it has"
+            else:
+                message = f"was given up; {batch.host} has no such batch under way"
+            console.print(f"{batch.name[:_SHOWN]} {message}.")
+    return bool(chosen)

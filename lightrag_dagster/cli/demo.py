@@ -4,13 +4,13 @@ import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 import lightrag_dagster
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.runner import bring_up_to_date
+from lightrag_dagster.runner import bring_up_to_date, make_report
 from lightrag_dagster.settings import (
     EmbeddingSettings,
     EvaluationSettings,
@@ -38,9 +38,10 @@ def run_demo(console: Console) -> None:
     started = time.perf_counter()
     with display(console) as shown:
         outcome = bring_up_to_date(settings, [], shown)
+        make_report(settings, shown)  # so that the UI shows no asset that is missing
     assert outcome.manifest is not None
     seconds = time.perf_counter() - started
-    console.print(_built(outcome.manifest, seconds))
+    _print_built(console, outcome.manifest, seconds)
     with KnowledgeBase.open(settings=settings) as knowledge_base:
         answer = knowledge_base.query(QUESTION)
     console.print(f"\n{QUESTION}\n", style="bold")
@@ -49,36 +50,25 @@ def run_demo(console: Console) -> None:
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:
-    """Return `settings` with the sample sources, both question files and the offline provider."""
-    return settings.model_copy(
-        update={
-            "sources": examples / "sources",
-            "named_sources": {},
-            "questions": examples / "questions.yaml",
-            # Four of the modes tell enough, and the demo stays short.
-            "evaluation": EvaluationSettings(
-                questions=examples / "evaluation.yaml", modes=("bm25", "naive", "mix", "ppr")
-            ),
-            "llm": LLMSettings(),
-            "embedding": EmbeddingSettings(),
-            "rerank": RerankSettings(),
-        }
+    """Return `settings` with the sample sources, the sample questions and the offline provider."""
+    return settings.changed(
+        sources=examples / "sources",
+        named_sources={},
+        questions=examples / "questions.yaml",
+        # Four of the modes tell enough, and the demo stays short.
+        evaluation=EvaluationSettings(modes=("bm25", "naive", "mix", "ppr")),
+        llm=LLMSettings(),
+        embedding=EmbeddingSettings(),
+        rerank=RerankSettings(),
     )
 
 
-def _built(manifest: Manifest, seconds: float) -> Table:
-    table = Table(title="Built and published", show_header=False, title_justify="left")
+def _print_built(console: Console, manifest: Manifest, seconds: float) -> None:
     rows = manifest.rows
-    for label, value in (
-        ("documents", rows["raw_documents"]),
-        ("chunks", rows["chunks"]),
-        ("entities", rows["entities"]),
-        ("relations", rows["relations"]),
-        ("snapshot", manifest.snapshot_id),
-        ("seconds", f"{seconds:.1f}"),
-    ):
-        table.add_row(label, str(value))
-    return table
+    counted = ("documents", "chunks", "entities", "relations")
+    values = (rows["raw_documents"], *(rows[name] for name in counted[1:]), f"{seconds:.1f}")
+    console.print(f"Built and published {manifest.snapshot_id}")
+    print_table(console, [*counted, "seconds"], [values])
 
 
 def _next_commands(home: Path) -> str:
@@ -89,7 +79,7 @@ def _next_commands(home: Path) -> str:
             "Try next:",
             f'  {command} query "What happened at Station 14?" --mode local',
             f'  {command} sql "select name, type, degree from entities order by degree desc, name limit 10"',
-            f"  {command} evaluate --questions {_EXAMPLES / 'evaluation.yaml'}",
+            f"  {command} evaluate --questions {_EXAMPLES / 'questions.yaml'}",
             "  make ui      # lineage, runs and tables in the Dagster UI",
         )
     )

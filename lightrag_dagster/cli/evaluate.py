@@ -1,4 +1,4 @@
-"""`evaluate`: measure on a question file how well each mode finds."""
+"""`evaluate`: measure how well each mode finds, by a question file."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from rich.table import Table
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.evaluation.questions import read_gold
+from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.report import cells, change_cells
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.summary import changes, of_snapshot
@@ -20,22 +20,21 @@ from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
 
 def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
-    """Measure, print, and return 1 when a mode dropped since the snapshot evaluated before, else 0.
+    """Measure, print, and return 1 when a mode dropped since the previously evaluated snapshot, else 0.
 
     Raises:
         SettingsError: there is no question file, or it cannot be used.
         NoSnapshotError: nothing is published yet.
     """
-    settings = load_settings()
-    if questions is not None:
-        chosen = settings.evaluation.model_copy(update={"questions": questions})
-        settings = settings.model_copy(update={"evaluation": chosen})
-    gold = read_gold(settings.evaluation.questions)
+    settings = load_settings(**({} if questions is None else {"questions": questions}))
+    gold = with_gold(read_question_file(settings.questions))
     if not gold:
-        raise SettingsError("there are no questions to evaluate by; give --questions or set evaluation.questions")
+        raise SettingsError(
+            "there are no questions that name documents or chunks; give --questions FILE or set `questions`"
+        )
     with display(Console(stderr=True)) as shown:
         snapshot_id = evaluate_modes(settings, shown)
-    tables, k = SourceTables(Home(settings.home)), settings.evaluation.k
+    tables = SourceTables(Home(settings.home))
     summary = of_snapshot(tables.read("retrieval_evaluation", ALL_SOURCES), snapshot_id)
     changed = changes(tables.read("evaluated_questions", ALL_SOURCES), snapshot_id)
     dropped = [one for one in changed if one.dropped]
@@ -43,13 +42,13 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference._asdict()} for one in dropped]
         console.print_json(json.dumps({"snapshot_id": snapshot_id, "modes": summary.to_pylist(), "dropped": fallen}))
     else:
-        console.print(_table(f"{snapshot_id}, 95% intervals", cells(summary, k, ["recall"])))
+        console.print(_table(f"{snapshot_id}, 95% intervals", cells(summary, ["recall"])))
         with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
             missing = missing_gold(knowledge, gold)
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}", soft_wrap=True)
         if changed:
-            console.print(_table("since the snapshot evaluated before", change_cells(changed, k)))
+            console.print(_table("since the snapshot evaluated before", change_cells(changed)))
     return 1 if dropped else 0
 
 

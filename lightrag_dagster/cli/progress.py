@@ -15,7 +15,7 @@ class Display:
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
         self._step: TaskID | None = None
-        self._prefix = ""
+        self._prefix = self._title = ""
 
     def run(self, name: str) -> None:
         """Say which run the following steps belong to."""
@@ -23,7 +23,8 @@ class Display:
 
     def start(self, step: str) -> None:
         """Show a step as running."""
-        self._step = self._bars.add_task(f"{self._prefix} {step}", total=None)
+        self._title = f"{self._prefix} {step}"
+        self._step = self._bars.add_task(self._title, total=None)
 
     def finish(self) -> None:
         """Show the running step as done."""
@@ -31,7 +32,7 @@ class Display:
             return
         task = next(task for task in self._bars.tasks if task.id == self._step)
         total = task.total or 1
-        self._bars.update(self._step, total=total, completed=total)
+        self._bars.update(self._step, description=self._title, total=total, completed=total)
         self._bars.stop_task(self._step)
         self._step = None
 
@@ -39,6 +40,15 @@ class Display:
         """Show how far the running step is."""
         if self._step is not None:
             self._bars.update(self._step, completed=done, total=max(total, 1))
+
+    def note(self, text: str) -> None:
+        """Show what the running step is waiting for; an empty text ends the wait."""
+        if self._step is None:
+            return
+        title = f"{self._title}: {text}" if text else self._title
+        self._bars.update(self._step, description=title)
+        if text and not self._bars.console.is_terminal:  # Bars are only drawn in a terminal.
+            self._bars.console.print(title, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -53,5 +63,5 @@ def display(console: Console) -> Iterator[Display]:
     )
     with Progress(*columns, console=console) as bars:
         shown = Display(bars)
-        with progress.listening(shown.count):
+        with progress.listening(shown.count, shown.note):
             yield shown

@@ -14,11 +14,17 @@ from lightrag_dagster.storage.home import Home
 
 
 def run_pipeline(
-    console: Console, sources: Sequence[str], overrides: Mapping[str, Mapping[str, object]], *, wait: bool
+    console: Console,
+    sources: Sequence[str],
+    overrides: Mapping[str, Mapping[str, object]],
+    *,
+    wait: bool,
+    verify: bool,
 ) -> int:
     """Run the pipeline, say what happened, and return the exit code: 0, or 1 when a source failed or is not accepted.
 
-    `overrides` are settings for this run alone, by section; `wait` is whether to stay until batches are done.
+    `overrides` are settings for this run alone, by section; `wait` stays until batches are done; `verify` reads all
+    files of the current snapshot.
     """
     settings = load_settings()
     for section, values in overrides.items():
@@ -26,12 +32,13 @@ def run_pipeline(
         settings = settings.model_copy(update={section: changed})
     with display(console) as shown:
         command = str(uuid4())
-        outcome = bring_up_to_date(settings, sources, shown, command=command)
+        outcome = bring_up_to_date(settings, sources, shown, command=command, verify=verify)
         while wait and (due := _wait(settings, outcome, shown)):
             further = bring_up_to_date(settings, due, shown, command=command)
             still = [source for source in outcome.waiting if source not in due]
             further.waiting += still
             further.failed |= outcome.failed
+            further.damaged = outcome.damaged + further.damaged
             further.published = further.published or outcome.published
             outcome = further
     return print_outcome(console, outcome)
@@ -39,6 +46,8 @@ def run_pipeline(
 
 def print_outcome(console: Console, outcome: Outcome) -> int:
     """Say what happened and return the exit code: 0, or 1 when a source failed or is not accepted."""
+    for damage in outcome.damaged:
+        console.print(f"damaged, and built again: {damage}", soft_wrap=True)
     for state, reasons in (("failed", outcome.failed), ("is not accepted", outcome.rejected)):
         for source, reason in reasons.items():
             console.print(f"{source} {state}", style="red", end="")

@@ -1,4 +1,4 @@
-"""`snapshots`, `rollback`, `release` and `gc`."""
+"""Commands `snapshots`, `rollback`, `release` and `gc`."""
 
 import json
 from collections.abc import Iterator
@@ -8,11 +8,10 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage import history
+from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
-from lightrag_dagster.storage.publication import current_manifest, snapshots
 
 _LOCK_SECONDS = 5.0
 _SHOWN = 10
@@ -21,33 +20,35 @@ _MEGABYTE = 1_000_000
 
 
 def list_snapshots(console: Console) -> None:
-    """Print every snapshot, the newest last."""
+    """Print every snapshot, the latest last."""
     home = Home(load_settings().home)
-    current, holding = current_manifest(home), history.held(home)
+    current, held = snapshots.current_snapshot(home), snapshots.held_snapshot(home)
     names: dict[str, list[str]] = {}
-    for name, snapshot_id in history.pins(home).items():
+    for name, snapshot_id in snapshots.snapshot_names(home).items():
         names.setdefault(snapshot_id, []).append(name)
-    snapshot = Column("snapshot", no_wrap=True, min_width=_ID_LENGTH)
-    table = Table("number", snapshot, "published", "documents", "entities", "relations", "")
-    for one in snapshots(home):
+    columns = [Column("snapshot", min_width=_ID_LENGTH), Column("published", min_width=10)]
+    columns += [Column(name, justify="right", no_wrap=True) for name in ("documents", "entities", "relations")]
+    table = Table(*columns, box=None, padding=(0, 1, 0, 0))
+    for one in snapshots.list_snapshots(home):
         marks = list(names.get(one.snapshot_id, []))
         if current and one.snapshot_id == current.snapshot_id:
-            marks.append("held" if holding else "published")
+            marks.insert(0, "held" if held else "published")
         rows = (str(one.rows[name]) for name in ("raw_documents", "entities", "relations"))
-        table.add_row(str(one.sequence), one.snapshot_id, one.published_at[:16], *rows, ", ".join(marks))
+        described = "\n  ".join([one.snapshot_id, *([", ".join(marks)] if marks else [])])
+        table.add_row(described, one.published_at[:16].replace("T", "\n"), *rows)
     console.print(table)
 
 
 def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> None:
-    """Print what changed between two snapshots, up to the published one unless named."""
+    """Print what changed from one snapshot to another, by default the published one."""
     home = Home(load_settings().home)
-    found = history.difference(home, before, after or history.published_or_error(home).snapshot_id)
+    found = snapshots.diff(home, before, after or snapshots.require_current(home).snapshot_id)
     if as_json:
-        console.print_json(json.dumps({what: each._asdict() for what, each in found.items()}))
+        console.print_json(json.dumps({kind: each._asdict() for kind, each in found.items()}))
         return
-    for what, each in found.items():
-        counts = ", ".join(f"{len(names)} {kind}" for kind, names in each._asdict().items())
-        console.print(what, style="bold", end="")
+    for kind, each in found.items():
+        counts = ", ".join(f"{len(names)} {change}" for change, names in each._asdict().items())
+        console.print(kind, style="bold", end="")
         console.print(f": {counts}")
         for sign, names in zip("+~-", each, strict=True):
             for name in names[:_SHOWN]:
@@ -57,40 +58,41 @@ def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> 
 
 
 def pin(console: Console, name: str, snapshot: str | None) -> None:
-    """Give a snapshot a name, or take the name away."""
+    """Give a snapshot a name, or remove the name."""
     with _locked() as home:
-        history.pin(home, name, snapshot)
+        snapshots.pin(home, name, snapshot)
     console.print(f"{snapshot} is named {name}." if snapshot else f"No snapshot is named {name} any more.")
 
 
 def roll_back(console: Console, name: str) -> None:
     """Publish an older snapshot and hold it."""
     with _locked() as home:
-        manifest = history.rollback(home, name)
+        manifest = snapshots.rollback(home, name)
     console.print(f"{manifest.snapshot_id} is published, and stays so until `lightrag-dagster release`.")
 
 
 def release(console: Console) -> None:
-    """Publish the newest snapshot again."""
+    """Publish the latest snapshot again."""
     with _locked() as home:
-        manifest = history.release(home)
-    console.print(f"{manifest.snapshot_id} is published; newer ones will follow.")
+        manifest = snapshots.release(home)
+    console.print(f"{manifest.snapshot_id} is published; later ones will follow.")
 
 
 def collect(console: Console, *, dry_run: bool) -> None:
-    """Remove what no retained snapshot needs, and say what that was."""
+    """Remove what no retained snapshot uses, and print what was kept and removed."""
+    retention = load_settings().retention
     with _locked() as home:
-        garbage = collect_garbage(home, load_settings().retention.snapshots, dry_run=dry_run)
+        garbage = collect_garbage(home, retention, dry_run=dry_run)
     for snapshot, reason in sorted(garbage.retained.items()):
         console.print(f"kept: {snapshot} ({reason})")
     verb = "would be removed" if dry_run else "removed"
     console.print(
         f"{verb}: {len(garbage.generations)} snapshots, {garbage.table_versions} table versions, "
-        f"{len(garbage.vector_tables)} vector tables, and what older versions hold"
+        f"{len(garbage.vector_tables)} vector tables, and older versions of the others"
     )
     before, after = garbage.bytes_before / _MEGABYTE, garbage.bytes_after / _MEGABYTE
     if not dry_run:
-        console.print(f"{before:.1f} MB before, {after:.1f} MB after; responses and vectors bought are not counted")
+        console.print(f"{before:.1f} MB before, {after:.1f} MB after; without the response and vector stores")
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from lightrag_dagster.build.pending import Pending, pending
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.storage.history import held
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import held_snapshot
 
 
 def show_status(console: Console) -> None:
@@ -28,7 +28,7 @@ def show_status(console: Console) -> None:
     else:
         rows = manifest.rows
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
-        if held(home):
+        if held_snapshot(home):
             console.print("A rollback holds it published; `lightrag-dagster release` publishes the newest again.")
         console.print(
             f"{rows['raw_documents']} documents, {rows['chunks']} chunks, {rows['entities']} entities, "

@@ -1,4 +1,4 @@
-"""Async helpers: run several coroutines at once, and run one from code that is not asynchronous."""
+"""Async helpers: run several coroutines at once, and run one from synchronous code."""
 
 import asyncio
 import contextvars

@@ -2,7 +2,6 @@
 
 import hashlib
 import lzma
-from binascii import b2a_base64
 from importlib.resources import files
 from itertools import accumulate, pairwise
 
@@ -12,7 +11,7 @@ from lightrag_dagster.errors import TokenizerError
 
 _PACKAGED = "o200k_base"
 _SPECIAL_TOKENS = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
-_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+_UNPACKED_SHA256 = "ba55b38e477b631966c2496061ecd7d10108501c7c47358222d9dc27c22f9422"
 _CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 
 
@@ -20,7 +19,7 @@ def load_encoding(name: str) -> tiktoken.Encoding:
     """Return an encoding by its tiktoken name.
 
     Raises:
-        TokenizerError: there is no such encoding, or its vocabulary is neither cached nor to be had.
+        TokenizerError: there is no such encoding, or its vocabulary is neither cached nor can be downloaded.
     """
     return _packaged_encoding() if name == _PACKAGED else _other_encoding(name)
 
@@ -44,11 +43,9 @@ def _unpack(packed: bytes) -> list[bytes]:
         raise TokenizerError(f"the vocabulary of {_PACKAGED} in this package is damaged; reinstall it") from error
     count = int.from_bytes(data[:4], "little")
     bounds = accumulate(data[4 : 4 + count], initial=4 + count)
-    tokens = [data[start:end] for start, end in pairwise(bounds)]
-    lines = [b"%b %d\n" % (b2a_base64(token, newline=False), rank) for rank, token in enumerate(tokens)]
-    if hashlib.sha256(b"".join(lines)).hexdigest() != _SHA256:
+    if hashlib.sha256(data).hexdigest() != _UNPACKED_SHA256:
         raise TokenizerError(f"the vocabulary of {_PACKAGED} in this package is not the published one; reinstall it")
-    return tokens
+    return [data[start:end] for start, end in pairwise(bounds)]
 
 
 def _other_encoding(name: str) -> tiktoken.Encoding:

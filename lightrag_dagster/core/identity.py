@@ -26,24 +26,24 @@ def text_digest(text: str) -> str:
 
 
 def document_id(source: str, path: str) -> str:
-    """Return the id of the document at `path`, relative to its source and whole."""
+    """Return the id of the document at `path`, the full path relative to its source."""
     return "doc-" + digest(source, path)
 
 
 def chunk_id(content: str, heading: str | None) -> str:
-    """Return the id of a chunk: its text and whatever else of it reaches the prompt."""
+    """Return the id of a chunk: a hash of its text and heading, which both reach the prompt."""
     return "chunk-" + digest(content, heading or "")
 
 
 def name_key(name: str) -> str:
-    """Return what makes two spellings one entity: case, spacing, quotes and compatibility forms folded away."""
+    """Return a name with case, spacing, quotes and compatibility forms folded: equal for spellings of one entity."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     stripped = folded.translate({ord(quote): None for quote in _QUOTES})
     return " ".join(stripped.split()) or " ".join(folded.split())
 
 
 def entity_id(name: str) -> str:
-    """Return the id of the entity with this name, whatever its display spelling."""
+    """Return the id of the entity with this name, in any spelling."""
     return "ent-" + text_digest(name_key(name))
 
 
@@ -67,7 +67,7 @@ def embedding_fingerprint(embedder_identity: str, text: str) -> str:
 
 
 def table_version(table: pa.Table) -> str:
-    """Return a hash of a table's schema and rows, in order; how its chunks lie in memory does not matter."""
+    """Return a hash of a table's schema and rows, in order; its layout in memory does not matter."""
     plain = table.replace_schema_metadata(None).combine_chunks()
     sink = _HashingSink()
     with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), plain.schema) as writer:

@@ -1,8 +1,4 @@
-"""Progress of long stages, for a listener that shows it.
-
-A stage calls `report`; the command line listens by `listening`. Without a listener it costs nothing, and no stage
-needs a parameter for it.
-"""
+"""Progress of long stages, reported without a parameter: a stage reports, and the command line listens."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,8 +6,10 @@ from contextvars import ContextVar
 from typing import Protocol
 
 Listener = Callable[[str, int, int], None]
+NoteListener = Callable[[str], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("progress_listener", default=None)
+_note_listener: ContextVar[NoteListener | None] = ContextVar("progress_note_listener", default=None)
 
 
 class Display(Protocol):
@@ -37,11 +35,19 @@ def report(stage: str, done: int, total: int) -> None:
         listener(stage, done, total)
 
 
+def note(text: str) -> None:
+    """Tell the listener, if any, what the running step is waiting for; an empty text ends the wait."""
+    listener = _note_listener.get()
+    if listener is not None:
+        listener(text)
+
+
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Send reports made inside the block, in this thread and its asyncio tasks, to `listener`."""
-    token = _listener.set(listener)
+def listening(listener: Listener, on_note: NoteListener | None = None) -> Iterator[None]:
+    """Send reports and notes made inside the block, in this thread and its asyncio tasks, to the listeners."""
+    token, note_token = _listener.set(listener), _note_listener.set(on_note)
     try:
         yield
     finally:
         _listener.reset(token)
+        _note_listener.reset(note_token)

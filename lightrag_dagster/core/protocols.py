@@ -1,7 +1,7 @@
-"""What the pipeline needs of a language model and of an embedding model.
+"""The protocols of a language model and of an embedding model.
 
-Every provider implements these two protocols: offline rules, an OpenAI-compatible endpoint, and the wrappers that put
-the response store and the vector store in front of either.
+Every provider implements them: offline rules, an OpenAI-compatible endpoint, and the wrappers that put the response
+store and the vector store in front of either.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,11 +26,11 @@ class Message:
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """One call: what it is for, and the whole conversation.
+    """One call: its role and the whole conversation.
 
-    `max_output_tokens` overrides the provider's own setting when given. `attempt` counts up when an unusable answer
-    makes the pipeline put the same question again: each attempt has a stored answer of its own. `json_answer` asks the
-    provider for a JSON object, `answer_schema` for one of this JSON schema.
+    `max_output_tokens` overrides the provider's own setting when given. `attempt` counts up when the same question is
+    asked again after an unusable answer: each attempt has a stored answer of its own. `json_answer` asks the provider
+    for a JSON object, `answer_schema` for one of this JSON schema.
     """
 
     role: Role
@@ -42,13 +42,13 @@ class ChatRequest:
 
 
 def rough_tokens(request: ChatRequest) -> int:
-    """Return about how many tokens a request takes, rather too many than too few: one for 3 bytes, 8 a message."""
+    """Estimate the tokens of a request, too high rather than too low: one for 3 bytes, and 8 a message."""
     return sum(len(message.content.encode()) // 3 + 8 for message in request.messages)
 
 
 @dataclass(frozen=True)
 class ChatResponse:
-    """An answer, and what it took: tokens and US dollars when it was bought."""
+    """An answer, with the tokens and US dollars that it took when it was bought."""
 
     text: str
     finish_reason: str = "stop"
@@ -63,7 +63,7 @@ class ChatModel(Protocol):
 
     @property
     def identity(self) -> str:
-        """Names provider, model and parameters that shape an answer; part of every response key."""
+        """Name of the provider, the model and the parameters that shape an answer; part of every response key."""
         ...
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
@@ -82,7 +82,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Names provider, model and dimensions; part of every vector key."""
+        """Name of the provider, the model and the dimensions; part of every vector key."""
         ...
 
     @property
@@ -100,9 +100,9 @@ class Embedder(Protocol):
         ...
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
-        """Return what `embed_queries` must know of the corpus, a 1-dimensional array, or None when nothing.
+        """Return the 1-dimensional array that `embed_queries` needs of the corpus, or None if it needs nothing.
 
-        It does not depend on the order of the texts.
+        The order of the texts does not matter.
         """
         ...
 
@@ -113,7 +113,7 @@ class Embedder(Protocol):
 
 @dataclass
 class Usage:
-    """What a run did: calls that were made, answers that were already stored, and what the calls took."""
+    """Counts of one step: calls made, answers found in the store, and tokens and US dollars of the calls."""
 
     calls: int = 0
     stored: int = 0

@@ -1,6 +1,6 @@
 """Counting tokens, and cutting text at token boundaries without ever cutting a character."""
 
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +41,6 @@ class Tokenizer:
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
-        self._byte_lengths = _token_byte_lengths(encoding)
 
     def encode(self, text: str) -> npt.NDArray[np.uint32]:
         """Return the tokens of a text. Releases the GIL."""
@@ -62,7 +61,7 @@ class Tokenizer:
         return [self.count(text) for text in texts]
 
     def truncate(self, text: str, max_tokens: int) -> str:
-        """Return the start of the text, in whole tokens and characters, that by itself has at most `max_tokens`."""
+        """Return the longest start of the text, cut between characters, that has at most `max_tokens` when encoded."""
         tokens = self.encode(text)
         kept = max_tokens
         while kept > 0 and len(tokens) > max_tokens:
@@ -96,10 +95,15 @@ class Tokenizer:
             spans.append(Span(start, end, count))
         return spans
 
+    @cached_property
+    def _byte_lengths(self) -> npt.NDArray[np.uint16]:
+        """The length of each token; counting needs none, so a query does not make them."""
+        return _token_byte_lengths(self._encoding)
+
     def _char_offsets(
         self, text: str, tokens: npt.NDArray[np.uint32], positions: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Return where in the text (characters) each token position lies; the first position must be 0.
+        """Return the character offset of each token position; the first position must be 0.
 
         Token boundaries are byte offsets. They are floored to the first byte of a character, and characters counted
         between them: exact, and a hundred times faster than decoding token by token.

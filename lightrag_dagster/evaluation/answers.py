@@ -1,6 +1,7 @@
-"""The answers table: filed questions, asked of a snapshot. A question whose messages are as before keeps its answer.
+"""The answers table: the questions of a file, asked of a snapshot.
 
-One that gets no answer is a row with the reason; the others are answered all the same.
+A question whose messages have not changed keeps its answer. A question that gets no answer is a row with the reason,
+and does not stop the others.
 """
 
 from collections.abc import Sequence
@@ -10,13 +11,13 @@ import pyarrow as pa
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
-from lightrag_dagster.evaluation.filed_questions import FiledQuestion
+from lightrag_dagster.evaluation.questions import Question
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.schemas import ANSWERS
 
 
 class Answers(NamedTuple):
-    """The table, and of its rows how many were asked rather than kept, failed, and may succeed when asked again."""
+    """The table, and how many of its rows were asked rather than kept, failed, and may succeed when asked again."""
 
     rows: pa.Table
     asked: int
@@ -24,14 +25,13 @@ class Answers(NamedTuple):
     asked_again: int
 
 
-def answer_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], previous: pa.Table | None) -> Answers:
+def answer_all(knowledge: KnowledgeBase, questions: Sequence[Question], previous: pa.Table | None) -> Answers:
     """Answer every question, `llm.max_concurrency` at a time.
 
     Args:
         knowledge: the snapshot to ask.
-        questions: what to ask; twice the same in one mode is one row.
-        previous: ANSWERS as they stood before. A row stays as it is, snapshot id too, where model and messages would be
-            the same: the id of a snapshot says nothing, its context all.
+        questions: the questions; one that is repeated in the same mode is one row.
+        previous: ANSWERS before. A row is kept, with its snapshot id, when model and messages would be the same.
 
     Raises:
         QueryError: a question cannot be asked.
@@ -39,43 +39,7 @@ def answer_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], pre
         EmbeddingError: the embedder is not the one of the snapshot.
     """
     before = {(row["question"], row["mode"]): row for row in previous.to_pylist()} if previous else {}
-
-    def answered(question: FiledQuestion) -> tuple[dict[str, Any], bool]:
-        prepared = knowledge.prepare(question.question, mode=question.mode)
-        messages = [(one.role, one.content) for one in prepared.request.messages] if prepared.request else []
-        key = digest(knowledge.chat_identity, messages)
-        old = before.get((prepared.retrieval.query, prepared.retrieval.mode))
-        if old and old.get("request_key") == key:
-            return old, False
-        answer = knowledge.answer(prepared)
-        row = {
-            "question": prepared.retrieval.query,
-            "mode": prepared.retrieval.mode,
-            "answer": answer.text,
-            "references": [reference.file for reference in answer.references],
-            "cited": [reference.file for reference in answer.cited],
-            "snapshot_id": answer.snapshot_id,
-            "request_key": key,
-        }
-        return row, True
-
-    def row_of(question: FiledQuestion) -> _Made:
-        try:
-            return _Made(*answered(question))
-        except (TransientProviderError, PermanentProviderError) as error:
-            row = {
-                "question": question.question.strip(),
-                "mode": question.mode or knowledge.mode,
-                "answer": "",
-                "references": [],
-                "cited": [],
-                "snapshot_id": knowledge.snapshot_id,
-                "request_key": "",
-                "error": str(error),
-            }
-            return _Made(row, True, failed=True, again=isinstance(error, TransientProviderError))
-
-    made = knowledge.map(row_of, questions)
+    made = knowledge.map(lambda one: _answered(knowledge, one, before), questions)
     rows = {(one.row["question"], one.row["mode"]): one.row for one in made}
     return Answers(
         pa.Table.from_pylist(list(rows.values()), ANSWERS),
@@ -87,6 +51,37 @@ def answer_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], pre
 
 class _Made(NamedTuple):
     row: dict[str, Any]
-    asked: bool
+    asked: bool = True
     failed: bool = False
     again: bool = False
+
+
+def _answered(knowledge: KnowledgeBase, question: Question, before: dict[tuple[str, str], dict[str, Any]]) -> _Made:
+    row: dict[str, Any] = {
+        "question": question.question.strip(),
+        "mode": question.mode or knowledge.settings.query.mode,
+        "answer": "",
+        "references": [],
+        "cited": [],
+        "snapshot_id": knowledge.snapshot_id,
+        "request_key": "",
+    }
+    try:
+        prepared = knowledge.prepare(question.question, mode=question.mode)
+        messages = [(one.role, one.content) for one in prepared.request.messages] if prepared.request else []
+        key = digest(knowledge.chat_identity, messages)
+        old = before.get((row["question"], row["mode"]))
+        if old and old.get("request_key") == key:
+            return _Made(old, asked=False)
+        answer = knowledge.answer(prepared)
+    except (TransientProviderError, PermanentProviderError) as error:
+        return _Made(row | {"error": str(error)}, failed=True, again=isinstance(error, TransientProviderError))
+    return _Made(
+        row
+        | {
+            "answer": answer.text,
+            "references": [reference.file for reference in answer.references],
+            "cited": [reference.file for reference in answer.cited],
+            "request_key": key,
+        }
+    )

@@ -1,4 +1,4 @@
-"""Percentile bootstrap (Efron, 1979): how far a mean over questions could lie elsewhere with other such questions."""
+"""Percentile bootstrap (Efron, 1979): how much a mean over questions would vary with other such questions."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ _INTERVAL = (2.5, 97.5)
 
 
 class Estimate(NamedTuple):
-    """A mean with its 95% interval, and over how many questions it was taken. NaN where there were none."""
+    """A mean with its 95% interval, and the number of questions; NaN where there were none."""
 
     mean: float
     low: float
@@ -22,45 +22,36 @@ class Estimate(NamedTuple):
 
 
 def estimates(values: Values) -> list[Estimate]:
-    """Return the mean of each column; rows are questions, NaN is a question that has no value there.
+    """Estimate the mean of each column; rows are questions, NaN is a question without a value.
 
     All columns are resampled alike, and the same values give the same interval in every run.
     """
-    return _estimates(_means(values), values)
+    columns = zip(values.T, _resampled_means(values).T, strict=True)
+    return [_estimate(_mean(column), means, column) for column, means in columns]
 
 
 def differences(before: Values, after: Values) -> list[Estimate]:
-    """Return, for each column, the mean of `after` less that of `before`, where the questions are others."""
-    resampled = _means(after, seed=1) - _means(before)
-    found = _estimates(resampled, after)
-    return [
-        Estimate(_mean(after[:, column]) - _mean(before[:, column]), one.low, one.high, one.questions)
-        for column, one in enumerate(found)
-    ]
+    """Estimate, for each column, the mean of `after` less that of `before`, which are different questions."""
+    resampled = _resampled_means(after, seed=1) - _resampled_means(before)
+    columns = zip(before.T, after.T, resampled.T, strict=True)
+    return [_estimate(_mean(new) - _mean(old), means, new) for old, new, means in columns]
 
 
-def _estimates(resampled: Values, values: Values) -> list[Estimate]:
-    found = []
-    for column in range(values.shape[1]):
-        means = resampled[:, column]
-        known = means[~np.isnan(means)]
-        low, high = np.percentile(known, _INTERVAL) if len(known) else (np.nan, np.nan)
-        questions = int(np.count_nonzero(~np.isnan(values[:, column])))
-        found.append(Estimate(_mean(values[:, column]), float(low), float(high), questions))
-    return found
+def _estimate(mean: float, resampled: Values, values: Values) -> Estimate:
+    known = resampled[~np.isnan(resampled)]
+    low, high = np.percentile(known, _INTERVAL).tolist() if len(known) else (np.nan, np.nan)
+    return Estimate(mean, low, high, int(np.count_nonzero(~np.isnan(values))))
 
 
-def _means(values: Values, seed: int = 0) -> Values:
+def _resampled_means(values: Values, seed: int = 0) -> Values:
     """Return the column means of each resample, shape (resamples, columns)."""
-    questions, chance = len(values), np.random.default_rng(seed)
-    known = ~np.isnan(values)
-    filled = np.where(known, values, 0.0)
-    blocks = []
+    questions, chance, known = len(values), np.random.default_rng(seed), ~np.isnan(values)
+    means = [np.full((1, values.shape[1]), np.nan)]
     for _ in range(_RESAMPLES // _BLOCK if questions else 0):
         drawn = chance.multinomial(questions, np.full(questions, 1 / questions), size=_BLOCK).astype(np.float64)
         with np.errstate(invalid="ignore"):
-            blocks.append((drawn @ filled) / (drawn @ known))
-    return np.concatenate(blocks) if blocks else np.full((1, values.shape[1]), np.nan)
+            means.append((drawn @ np.where(known, values, 0.0)) / (drawn @ known))
+    return np.concatenate(means)
 
 
 def _mean(column: Values) -> float:

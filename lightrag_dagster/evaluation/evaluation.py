@@ -1,52 +1,51 @@
 """One evaluation: every question in every mode, measured; the rows of one snapshot."""
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Sequence
 
 import pyarrow as pa
 
-from lightrag_dagster.evaluation.answering import JUDGED
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.evaluation.judging import JUDGED, JUDGED_MODE, judge_answers
 from lightrag_dagster.evaluation.metrics import measure
-from lightrag_dagster.evaluation.questions import GoldQuestion
-from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
-from lightrag_dagster.query.knowledge_base import KnowledgeBase, Prepared
+from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.retrieving import BM25, gold_of, retrieve_all
+from lightrag_dagster.evaluation.summary import K
+from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.schemas import EVALUATED_QUESTIONS
-from lightrag_dagster.settings import Settings
 
 _KEYS = ["mode", "question"]
 
 
-def evaluate(
-    knowledge: KnowledgeBase,
-    questions: Sequence[GoldQuestion],
-    settings: Settings,
-    count: Callable[[str], int],
-    judged: pa.Table | None,
-) -> pa.Table:
-    """Return EVALUATED_QUESTIONS for the snapshot, by mode and question; no question, no row.
+def evaluate(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa.Table:
+    """Return EVALUATED_QUESTIONS for the snapshot, by mode and question; without questions, no rows.
+
+    The modes are those of the setting `evaluation.modes`. Where a language model is configured, the answers of one of
+    them are judged.
 
     Args:
         knowledge: the snapshot to ask.
-        questions: what to ask, and what should be found.
-        settings: modes and k, and how many chunks a question finds.
-        count: gives the length of a text. Tokens.
-        judged: as answering.JUDGED, of those modes whose answers were judged.
+        questions: questions with gold.
 
     Raises:
-        QueryError: a question cannot be asked.
+        QueryError: a question cannot be asked, or a mode does not exist.
         ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
     """
     if not questions:
         return EVALUATED_QUESTIONS.empty_table()
-    chosen = settings.evaluation
-    asked, hits = retrieve_all(knowledge, questions, chosen.modes, settings.query.chunk_top_k, count)
-    measured = measure(asked.select(_KEYS), hits, gold_of(questions), chosen.k)
-    keyed = {one.question: one.key(chosen.k) for one in questions}
-    rows = asked.join(measured, _KEYS).join(JUDGED.empty_table() if judged is None else judged, _KEYS)
+    settings = knowledge.settings
+    modes = settings.evaluation.modes or (BM25, *(name for name, mode in MODES.items() if mode.retrieves))
+    asked, hits = retrieve_all(knowledge, questions, modes)
+    measured = measure(asked.select(_KEYS), hits, gold_of(questions), K)
+    judged = JUDGED.empty_table()
+    if settings.llm.provider != "offline" and JUDGED_MODE in modes:
+        judged = judge_answers(knowledge, questions)
+    rows = asked.join(measured, _KEYS).join(judged, _KEYS)
+    keys = {one.question: digest(one.question, one.gold, K) for one in questions}
     constants = {
         "sequence": pa.repeat(knowledge.manifest.sequence, rows.num_rows),
         "snapshot_id": pa.repeat(knowledge.snapshot_id, rows.num_rows),
-        "question_key": pa.array([keyed[question] for question in rows["question"].to_pylist()], pa.string()),
+        "question_key": pa.array([keys[question] for question in rows["question"].to_pylist()], pa.string()),
     }
     for name, column in constants.items():
         rows = rows.append_column(name, column)
@@ -54,16 +53,3 @@ def evaluate(
     return (
         rows.select(EVALUATED_QUESTIONS.names).cast(EVALUATED_QUESTIONS).sort_by([(key, "ascending") for key in _KEYS])
     )
-
-
-def prepare_answers(
-    knowledge: KnowledgeBase, questions: Sequence[GoldQuestion], settings: Settings
-) -> list[tuple[GoldQuestion, Prepared]]:
-    """Return what to ask a model in the modes whose answers are judged."""
-    chosen = settings.evaluation
-
-    def prepared(asked: tuple[str, GoldQuestion]) -> tuple[GoldQuestion, Prepared]:
-        mode, one = asked
-        return one, knowledge.prepare(one.question, mode=mode, response_type=chosen.response_type)
-
-    return knowledge.map(prepared, list(product(chosen.answer_modes, questions)))

@@ -6,10 +6,10 @@ import duckdb
 import pyarrow as pa
 
 HITS = pa.schema([("mode", pa.string()), ("question", pa.string()), ("rank", pa.int32()), ("item", pa.string())])
-"""What was found: the chunk at `rank` (from 1) by its id, and again for each document (source/path) it stands in."""
+"""The items found: the chunk at `rank` (from 1) by its id, and again for each document (source/path) it occurs in."""
 
 GOLD = pa.schema([("question", pa.string()), ("item", pa.string())])
-"""What should have been found."""
+"""The items that should be found."""
 
 
 def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table:
@@ -23,7 +23,7 @@ def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table
         asked: mode, question.
         hits: as HITS.
         gold: as GOLD, without repetition.
-        k: how many chunks count.
+        k: number of chunks that count.
     """
     statement = (files("lightrag_dagster.evaluation") / "metrics.sql").read_text("utf-8")
     # One thread, so that sums are the same to the last bit.

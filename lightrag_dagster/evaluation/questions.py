@@ -1,51 +1,77 @@
-"""The evaluation's question file: each question with the documents or chunks that hold its answer."""
+"""Question files: a YAML list, or one JSON object a line."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.evaluation.filed_questions import read_filed
+from lightrag_dagster.errors import SettingsError, one_line
 
 
-class GoldQuestion(BaseModel):
-    """A question and what should be found for it: documents as source/path, or chunks by id; and its answer."""
+class Question(BaseModel):
+    """A question, and what is known about it.
+
+    `mode` is the mode in which `answers` asks it; `documents` (source/path) or `chunks` (ids) hold its answer, and make
+    it part of the evaluation; `answer` is the known answer, short, to be compared with a model's.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     question: str = Field(min_length=1)
+    mode: str | None = None
     documents: list[str] = []
     chunks: list[str] = []
     answer: str | None = None
 
-    @model_validator(mode="after")
-    def _has_gold(self) -> Self:
-        if not self.gold:
-            raise ValueError("name the documents (source/path) or chunks that hold the answer")
-        return self
-
     @property
     def gold(self) -> list[str]:
-        """What should be found, sorted."""
+        """The documents and chunks that should be found, sorted."""
         return sorted({*self.documents, *self.chunks})
 
-    def key(self, k: int) -> str:
-        """Return a hash of the question, what should be found and how many chunks count: equal keys can be compared."""
-        return digest(self.question, self.gold, k)
 
-
-def read_gold(path: Path | None) -> list[GoldQuestion]:
-    """Return the questions of a file, none when no file is configured; raises SettingsError as `read_filed`.
+def read_question_file(path: Path | None) -> list[Question]:
+    """Return the questions of a file (`.jsonl`, else YAML), in its order; none when no file is configured.
 
     Raises:
-        SettingsError: a question stands in the file twice.
+        SettingsError: the file cannot be read, is not a list of questions, or asks one with gold twice.
     """
-    questions = read_filed(path, GoldQuestion)
-    seen: set[str] = set()
-    for one in questions:
-        if one.question in seen:
-            raise SettingsError(f"question file {path} asks {one.question!r} twice; leave one out")
-        seen.add(one.question)
+    if path is None:
+        return []
+    try:
+        questions = TypeAdapter(list[Question]).validate_python(_content(path) or [])
+    except OSError as error:
+        raise SettingsError(f"question file {path} cannot be read: {error.strerror}; correct the setting") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"question file {path} is not UTF-8; save it as UTF-8") from error
+    except (yaml.YAMLError, json.JSONDecodeError) as error:
+        form = "JSON lines" if path.suffix == ".jsonl" else "YAML"
+        raise SettingsError(f"question file {path} is not valid {form}: {one_line(error)}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "top level"
+        raise SettingsError(f"question file {path}, {where}: {first['msg']}") from error
+    asked = [one.question for one in with_gold(questions)]
+    if twice := next((one for one in asked if asked.count(one) > 1), None):
+        raise SettingsError(f"question file {path} names what {twice!r} should find twice; leave one out")
     return questions
+
+
+def with_gold(questions: Sequence[Question]) -> list[Question]:
+    """Return the questions that can be evaluated: those that name documents or chunks."""
+    return [one for one in questions if one.gold]
+
+
+def answer_inputs(snapshot_id: str, questions: Sequence[Question]) -> dict[str, str]:
+    """Return the inputs of a table of answers: the snapshot, and a hash of the questions."""
+    return {"knowledge_base": snapshot_id, "questions": digest([one.model_dump() for one in questions])}
+
+
+def _content(path: Path) -> Any:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return yaml.safe_load(text)

@@ -1,27 +1,25 @@
-"""An evaluation as people read it: a table a mode, what changed, and a chart."""
+"""An evaluation as people read it: a row a mode, and what changed."""
 
-import base64
 from collections.abc import Collection, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lightrag_dagster.evaluation.bootstrap import Estimate
-from lightrag_dagster.evaluation.chart import chart
-from lightrag_dagster.evaluation.summary import METRICS, Change
+from lightrag_dagster.evaluation.summary import METRICS, Change, K
 
-_SHARES = {"recall", "precision", "mrr", "ndcg", "exact_match", "f1", "faithfulness", "relevance"}
+_HEADINGS = {
+    "recall": f"recall@{K}",
+    "precision": f"precision@{K}",
+    "mrr": "MRR",
+    "ndcg": f"nDCG@{K}",
+    "milliseconds": "ms",
+    "context_tokens": "tokens",
+    "f1": "F1",
+    "exact_match": "exact match",
+}
+_WHOLE_NUMBERS = {"milliseconds", "context_tokens"}
 
-_SHORT = {"milliseconds": "ms", "context_tokens": "tokens", "f1": "F1"}
 
-
-def title(metric: str, k: int) -> str:
-    """Return how a metric is headed."""
-    headings = {"recall": f"recall@{k}", "precision": f"precision@{k}", "mrr": "MRR", "ndcg": f"nDCG@{k}"}
-    return headings.get(metric) or _SHORT.get(metric, metric.replace("_", " "))
-
-
-def cells(summary: pa.Table, k: int, intervals: Collection[str] = METRICS) -> list[list[str]]:
+def cells(summary: pa.Table, intervals: Collection[str] = METRICS) -> list[list[str]]:
     """Return a heading and a row for each mode, best recall first: every metric, some with their intervals."""
     means = {(row["mode"], row["metric"]): row for row in summary.to_pylist()}
     modes = sorted({mode for mode, _ in means}, key=lambda mode: (-means[mode, "recall"]["mean"], mode))
@@ -30,15 +28,15 @@ def cells(summary: pa.Table, k: int, intervals: Collection[str] = METRICS) -> li
         [mode, *(_shown(metric, means.get((mode, metric)), metric in intervals) for metric in metrics)]
         for mode in modes
     ]
-    return [["mode", *(title(metric, k) for metric in metrics)], *rows]
+    return [["mode", *(_HEADINGS.get(metric, metric) for metric in metrics)], *rows]
 
 
-def change_cells(changes: Sequence[Change], k: int) -> list[list[str]]:
+def change_cells(changes: Sequence[Change]) -> list[list[str]]:
     """Return a heading and a row for each change."""
     rows = [
         [
             one.mode,
-            title(one.metric, k),
+            _HEADINGS[one.metric],
             f"{one.before:.3f}",
             f"{one.after:.3f}",
             f"{one.difference.mean:+.3f} [{one.difference.low:+.3f}, {one.difference.high:+.3f}]",
@@ -55,19 +53,9 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
 
 
-def image(summary: pa.Table, metric: str, k: int) -> str:
-    """Return a Markdown image, with the SVG in it: the mean of a metric in each mode, best first, and its interval."""
-    measured = summary.filter(pc.equal(summary["metric"], metric)).to_pylist()
-    rows = [(row["mode"], Estimate(*(row[name] for name in Estimate._fields))) for row in measured]
-    rows.sort(key=lambda row: (-row[1].mean, row[0]))
-    heading = f"{title(metric, k)}, {rows[0][1].questions} questions, 95% intervals"
-    data = base64.b64encode(chart(heading, rows).encode()).decode()
-    return f"![{heading}](data:image/svg+xml;base64,{data})"
-
-
 def _shown(metric: str, row: dict[str, float] | None, with_interval: bool) -> str:
     if row is None:
         return ""
-    digits = 3 if metric in _SHARES else 0
+    digits = 0 if metric in _WHOLE_NUMBERS else 3
     interval = f" [{row['low']:.{digits}f}, {row['high']:.{digits}f}]" if with_interval else ""
     return f"{row['mean']:.{digits}f}{interval}"

@@ -1,4 +1,4 @@
-"""From questions to modes: means with intervals, and what changed since the snapshot before."""
+"""From questions to modes: means with intervals, and changes since the previous snapshot."""
 
 from typing import NamedTuple
 
@@ -10,16 +10,19 @@ from lightrag_dagster.evaluation.bootstrap import Estimate, Values, differences,
 from lightrag_dagster.schemas import EVALUATED_QUESTIONS, RETRIEVAL_EVALUATION
 
 METRICS = [field.name for field in EVALUATED_QUESTIONS if pa.types.is_floating(field.type)] + ["context_tokens"]
-"""Columns of EVALUATED_QUESTIONS that a mean is taken of."""
+"""Columns of EVALUATED_QUESTIONS with a mean."""
 
 COMPARED = ["recall", "ndcg"]
-"""Those by which a mode gets better or worse: what is found, and whether it comes first."""
+"""Metrics that decide if a mode got better or worse: what is found, and if it comes first."""
+
+K = 5
+"""Number of chunks that count for recall, precision and nDCG."""
 
 _KEPT_SNAPSHOTS = 10
 
 
 class Change(NamedTuple):
-    """How a metric of a mode changed since the snapshot before; `paired` where the questions are the same."""
+    """The change of a mode's metric since the previous snapshot; `paired` if the questions are the same."""
 
     mode: str
     metric: str
@@ -30,7 +33,7 @@ class Change(NamedTuple):
 
     @property
     def dropped(self) -> bool:
-        """Whether it fell by more than chance among the questions explains."""
+        """True if it fell by more than chance among the questions explains."""
         return self.difference.high < 0
 
 
@@ -52,7 +55,7 @@ def of_snapshot(rows: pa.Table, snapshot_id: str) -> pa.Table:
 
 
 def with_history(previous: pa.Table | None, new: pa.Table) -> pa.Table:
-    """Return new rows, if any, with those of the snapshots before; of other snapshots, the latest few."""
+    """Return new rows, if any, with those of the latest few other snapshots."""
     if previous is None:
         return new
     if not new.num_rows:
@@ -64,7 +67,7 @@ def with_history(previous: pa.Table | None, new: pa.Table) -> pa.Table:
 
 
 def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
-    """Compare a snapshot with the last one before it that was evaluated; nothing when there is none.
+    """Compare a snapshot with the last one evaluated before it; return nothing when there is none.
 
     Questions are paired where both have them. Where fewer than half of the present ones were asked before, all of both
     are compared as two samples.

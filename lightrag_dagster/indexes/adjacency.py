@@ -1,10 +1,10 @@
-"""The graph as sorted arrays, memory-mapped: the hot path of retrieval.
+"""The graph as sorted, memory-mapped arrays, which retrieval reads.
 
-`build_adjacency` writes a folder once; `Adjacency.open` maps it, reads next to nothing and may be shared by threads.
+`build_adjacency` writes a folder once; `Adjacency.open` maps it, and threads may share it.
 
-entities.arrow, relations.arrow   what a question needs of each row, sorted by id
+entities.arrow, relations.arrow   the columns that retrieval reads, sorted by id
 chunks.arrow                      one row a distinct chunk, sorted by id: chunk_id, content, tokens
-citations.arrow                   where each chunk stands, in canonical order within a chunk
+citations.arrow                   positions of each chunk in documents, in canonical order within a chunk
 <table>_ids.npy                   the ids of a table as fixed-width bytes, for binary search
 endpoints.npy                     int32[relations, 2]: the entity rows a relation joins
 priority.npy                      int32[relations]: 0 for those of highest (rank, weight), equal for equal ones
@@ -16,12 +16,10 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -85,13 +83,13 @@ class Lists:
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
     def of_any(self, rows: Rows) -> Rows:
-        """Return what is in the list of at least one of the rows, ascending."""
+        """Return the union of the lists of some rows, ascending."""
         return np.unique(np.concatenate([self.values[:0], *(self.of(row) for row in rows.tolist())]))
 
 
 @dataclass(frozen=True)
 class Adjacency:
-    """The graph of one generation, with its chunks and where they stand."""
+    """The graph of one generation, with its chunks and their positions."""
 
     entities: KeyedTable
     relations: KeyedTable
@@ -106,7 +104,7 @@ class Adjacency:
 
     @classmethod
     def open(cls, folder: Path) -> "Adjacency":
-        """Map what `build_adjacency` wrote.
+        """Map a folder that `build_adjacency` wrote.
 
         Raises:
             StoreError: a file is missing or damaged.
@@ -127,25 +125,14 @@ class Adjacency:
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
 
-    @cached_property
-    def transitions(self) -> Any:
-        """The walk over entities and chunks, entities first; see `transitions.walk`. Made when first asked for."""
-        from lightrag_dagster.query.transitions import walk
-
-        entities = len(self.entities.ids)
-        owners = np.repeat(np.arange(entities), np.diff(self.entity_chunks.offsets))
-        mentioned = self.entity_chunks.values.astype(np.int64) + entities
-        relations = np.unique(self.entity_relations.values)
-        return walk(self.endpoints[relations], owners, mentioned, entities + len(self.chunks.ids))
-
     def citations_of(self, chunk: int) -> list[dict[str, Any]]:
-        """Return where a chunk stands: source, path, doc_id, chunk_index, page, char_start, char_end, heading."""
+        """Return the positions of a chunk: source, path, doc_id, chunk_index, page, char_start, char_end, heading."""
         first, end = self.citation_offsets[chunk : chunk + 2].tolist()
         return self.citations.slice(first, end - first).to_pylist()  # type: ignore[no-any-return]
 
 
 def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
-    """Return the place of every relation by rank, then weight, descending; equal ones have the same place."""
+    """Return the dense rank of every relation by (rank, weight), descending; equal ones share it."""
     best_first = np.lexsort((-weight, -rank))
     ranks, weights = rank[best_first], weight[best_first]
     changes = (ranks[1:] != ranks[:-1]) | (weights[1:] != weights[:-1])
@@ -155,7 +142,7 @@ def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
 
 
 def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunks: Sequence[Path]) -> None:
-    """Write the arrays of one generation, so that `folder` holds all of them or does not exist.
+    """Write the arrays of one generation; `folder` then holds all of them, or does not exist.
 
     Args:
         folder: replaced when it exists.
@@ -164,9 +151,11 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
         chunks: CHUNKS as Parquet files, one a source.
 
     Raises:
-        IntegrityError: a relation ends at, or a row cites, what does not exist.
+        IntegrityError: a relation ends at an entity, or a row cites a chunk, that does not exist.
         StoreError: a chunk file is missing or damaged, or the disk refuses.
     """
+    import duckdb  # here, since questions only read
+
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
@@ -187,11 +176,13 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
             files.sync(folder.parent)
     except (OSError, duckdb.Error) as error:
         reason = " ".join(str(error).split())
-        raise StoreError(f"{folder} cannot be built: {reason}; mend that and run again") from error
+        raise StoreError(f"{folder} cannot be built: {reason}; run again") from error
 
 
 def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:
     """Write chunks and citations, streaming; return the distinct chunk ids, sorted."""
+    import duckdb
+
     with duckdb.connect(config={"temp_directory": str(arrays.parent / "spill")}) as connection:
         if chunks:
             connection.read_parquet([str(path) for path in chunks]).create_view("chunks")
@@ -208,7 +199,7 @@ def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:
 
 
 def _write_relations(arrays: Path, relations: pa.Table, entity_ids: pa.Array) -> None:
-    """Write which entities each relation joins, and the other way round."""
+    """Write the entities of each relation and the relations of each entity."""
     sides = [_rows_in(entity_ids, relations.column(side), "relations") for side in ("src_id", "tgt_id")]
     endpoints = np.stack(sides, axis=1).astype(np.int32)
     _write_array(arrays, "endpoints", endpoints)

@@ -1,4 +1,4 @@
--- Where every chunk stands, in canonical order within a chunk.
+-- Positions of every chunk in documents, in canonical order within a chunk.
 SELECT chunk_id, source, path, doc_id, chunk_index, page, char_start, char_end, heading
 FROM chunks
 ORDER BY chunk_id, source, path, chunk_index

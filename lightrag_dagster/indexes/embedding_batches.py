@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator
 from lightrag_dagster.core.tokens import rough_tokens
 from lightrag_dagster.settings import EmbeddingSettings
 
+BATCH_TOKENS = 100_000
+
 
 def batches(texts: Iterable[str], settings: EmbeddingSettings) -> Iterator[list[str]]:
-    """Yield the texts in their order, bounded by `batch_size` and, one token taken for 3 bytes, by `batch_tokens`.
+    """Yield the texts in their order, bounded by `batch_size` and, one token taken for 3 bytes, by BATCH_TOKENS.
 
     A text that is too long by itself is a batch of its own; the embedder cuts it.
     """
@@ -15,7 +17,7 @@ def batches(texts: Iterable[str], settings: EmbeddingSettings) -> Iterator[list[
     total = 0
     for text in texts:
         tokens = min(rough_tokens(text), settings.max_input_tokens)
-        if batch and (len(batch) == settings.batch_size or total + tokens > settings.batch_tokens):
+        if batch and (len(batch) == settings.batch_size or total + tokens > BATCH_TOKENS):
             yield batch
             batch, total = [], 0
         batch.append(text)

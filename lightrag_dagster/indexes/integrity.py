@@ -1,12 +1,11 @@
-"""Invariant I5: whether the tables, the vectors and the graph of a generation say the same, and are whole."""
+"""Integrity of a generation: its tables, vectors and graph hold the same rows, and every reference leads somewhere."""
 
-from collections.abc import Iterator
 from importlib.resources import files as package_files
 
 import duckdb
 
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, graph_tables, open_graph
+from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, discard_graph, graph_tables, open_graph
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
@@ -25,10 +24,11 @@ _STEPS = (
 
 
 def findings(generation: Generation) -> list[str]:
-    """Return what is wrong with a generation, one line a kind of problem; nothing when it may be published.
+    """Return what is wrong with a generation, one line a kind of problem; an empty list when it may be published.
 
     Endpoints and cited chunks and documents exist, ids are unique, vectors and graph hold exactly the rows of the
-    tables, the graph in both directions, and vectors are finite and of the right size.
+    tables, the graph in both directions, and vectors are finite and of the right size. A graph that does not is
+    removed, unless it was published, so that the next run builds it again.
 
     Raises:
         StoreError: a table or store is damaged.
@@ -41,34 +41,43 @@ def findings(generation: Generation) -> list[str]:
     with duckdb.connect() as connection:
         create_views(connection, generation)
         graph_tables(connection)
-        problems = _stored_vectors(connection, generation, vectors)
-        with open_graph(generation.path(generations.GRAPH)) as graph:
-            for table in NODES:
-                connection.register(f"stored_{table}", graph.nodes(table))
-            for table in RELATIONSHIPS:
-                connection.register(f"forward_{table}", graph.edges(table, forward=True))
-                connection.register(f"backward_{table}", graph.edges(table, forward=False))
+        problems = _vector_problems(connection, generation, vectors)
+        _register_graph(connection, generation)
         connection.execute("SET VARIABLE identity = $1", [vectors.identity])
         try:
-            rows = [row for question in _questions(connection) for row in connection.execute(question).fetchall()]
+            problems += _run_checks(connection, "integrity.sql")
+            graph_problems = _run_checks(connection, "integrity_graph.sql")
         except duckdb.Error as error:
             raise StoreError(f"{generation.id} cannot be checked: {one_line(error)}; run again") from error
-    return problems + [f"{problem} ({times} times, first {first})" for problem, times, first in sorted(rows)]
+    if graph_problems and not generation.has(generations.MANIFEST):
+        discard_graph(generation)
+        graph_problems.append(f"{generations.GRAPH} was removed, and the next run builds it again")
+    return problems + graph_problems
 
 
-def _questions(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """Create the views that the questions are about, then yield each: problem, how many times, the first of them."""
-    script = package_files(__package__).joinpath("integrity.sql").read_text(encoding="utf-8")
-    for statement in duckdb.extract_statements(script):
+def _run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]:
+    """Run a script of checks; return each problem with its number of rows and the first id."""
+    rows = []
+    for statement in duckdb.extract_statements(package_files(__package__).joinpath(script).read_text("utf-8")):
         if statement.type == duckdb.StatementType.SELECT:
-            found = statement.query.rstrip().removesuffix(";")
-            yield f"SELECT problem, count(*), min(id) FROM ({found}) GROUP BY problem"
+            check = statement.query.rstrip().removesuffix(";")
+            rows += connection.execute(f"SELECT problem, count(*), min(id) FROM ({check}) GROUP BY problem").fetchall()
         else:
             connection.execute(statement)
+    return [f"{problem} ({times} times, first {first})" for problem, times, first in sorted(rows)]
 
 
-def _stored_vectors(connection: duckdb.DuckDBPyConnection, generation: Generation, vectors: Vectors) -> list[str]:
-    """Register the ids of every vector table, and return what is wrong with the vectors themselves."""
+def _register_graph(connection: duckdb.DuckDBPyConnection, generation: Generation) -> None:
+    with open_graph(generation.path(generations.GRAPH)) as graph:
+        for table in NODES:
+            connection.register(f"stored_{table}", graph.nodes(table))
+        for table in RELATIONSHIPS:
+            connection.register(f"forward_{table}", graph.edges(table, forward=True))
+            connection.register(f"backward_{table}", graph.edges(table, forward=False))
+
+
+def _vector_problems(connection: duckdb.DuckDBPyConnection, generation: Generation, vectors: Vectors) -> list[str]:
+    """Register the ids of every vector table, and return the problems of the vectors themselves."""
     problems = []
     for table, entry in vectors.tables.items():
         reader = open_vectors(generation.home, entry)

@@ -1,7 +1,6 @@
--- Invariant I5: a row of each question is something wrong, and the id of what it is wrong with.
--- Beside the views of a generation and of its graph it reads what the stores hold: stored_<vector table> (id,
--- embedding_fingerprint), stored_<node table> (id), forward_<relationship> and backward_<relationship> (src, tgt).
--- The questions are statements of their own, so that the memory of one is free before the next is asked.
+-- Check tables and vectors: each SELECT returns the rows that break a rule, as problem and id.
+-- It reads the views of a generation and stored_<vector table> (id, embedding_fingerprint).
+-- Each SELECT is a statement of its own, so that its memory is free before the next one runs.
 
 CREATE TEMP VIEW distinct_chunks AS SELECT DISTINCT chunk_id FROM chunks;
 
@@ -36,33 +35,8 @@ CREATE TEMP VIEW stored_vectors AS
     UNION ALL SELECT 'entity_vectors', id, embedding_fingerprint FROM stored_entity_vectors
     UNION ALL SELECT 'relation_vectors', id, embedding_fingerprint FROM stored_relation_vectors;
 
-CREATE TEMP VIEW wanted_nodes AS
-    SELECT 'Document' AS store, doc_id AS id FROM "Document"
-    UNION ALL SELECT 'Chunk', chunk_id FROM "Chunk"
-    UNION ALL SELECT 'Entity', entity_id FROM "Entity";
-
-CREATE TEMP VIEW stored_nodes AS
-    SELECT 'Document' AS store, id FROM "stored_Document"
-    UNION ALL SELECT 'Chunk', id FROM "stored_Chunk"
-    UNION ALL SELECT 'Entity', id FROM "stored_Entity";
-
-CREATE TEMP VIEW wanted_edges AS
-    SELECT 'HAS_CHUNK' AS store, doc_id AS src, chunk_id AS tgt FROM "HAS_CHUNK"
-    UNION ALL SELECT 'MENTIONS', chunk_id, entity_id FROM "MENTIONS"
-    UNION ALL SELECT 'RELATED', src_id, tgt_id FROM "RELATED";
-
-CREATE TEMP VIEW forward_edges AS
-    SELECT 'HAS_CHUNK' AS store, src, tgt FROM "forward_HAS_CHUNK"
-    UNION ALL SELECT 'MENTIONS', src, tgt FROM "forward_MENTIONS"
-    UNION ALL SELECT 'RELATED', src, tgt FROM "forward_RELATED";
-
-CREATE TEMP VIEW backward_edges AS
-    SELECT 'HAS_CHUNK' AS store, src, tgt FROM "backward_HAS_CHUNK"
-    UNION ALL SELECT 'MENTIONS', src, tgt FROM "backward_MENTIONS"
-    UNION ALL SELECT 'RELATED', src, tgt FROM "backward_RELATED";
-
--- What one of two tables of the same columns holds and the other does not: `missing` is 1 for each copy that only the
--- first holds, -1 for each that only the second does. Both directions of EXCEPT ALL, at a sixth of its cost.
+-- Rows that only one of two tables with the same columns holds: `missing` is 1 for each copy that only the first
+-- holds, -1 for each that only the second does. Both directions of EXCEPT ALL, at a sixth of its cost.
 CREATE TEMP MACRO differences(wanted, stored) AS TABLE
 WITH counted AS (
     SELECT * EXCLUDE (copies), sum(copies)::BIGINT AS surplus
@@ -100,17 +74,3 @@ FROM chunks GROUP BY chunk_id HAVING count(DISTINCT content) > 1;
 
 SELECT if(missing > 0, 'a row has no vector of its text in ', 'a vector belongs to no row, in ') || store AS problem, id
 FROM differences('wanted_vectors', 'stored_vectors');
-
-SELECT if(missing > 0, 'a row is missing from the graph, of ', 'a node of the graph belongs to no row, of ') || store
-           AS problem, id
-FROM differences('wanted_nodes', 'stored_nodes');
-
-SELECT if(missing > 0, 'an edge is missing from the graph read forwards, of ',
-          'an edge of the graph read forwards belongs to no row, of ') || store AS problem,
-       src || ' to ' || tgt AS id
-FROM differences('wanted_edges', 'forward_edges');
-
-SELECT if(missing > 0, 'an edge is missing from the graph read backwards, of ',
-          'an edge of the graph read backwards belongs to no row, of ') || store AS problem,
-       src || ' to ' || tgt AS id
-FROM differences('wanted_edges', 'backward_edges');

@@ -1,11 +1,10 @@
-"""DuckDB over a generation: one view a table, under the table's own name, over its Parquet files."""
+"""DuckDB views over the Parquet files of a generation, one a table, named as the table."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
@@ -23,7 +22,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, generation: Generation) 
         for table, schema in (SOURCE_TABLES | MERGED_TABLES).items():
             paths = [str(path) for path in generation.table_files(table)]
             empty = connection.from_arrow(schema.empty_table())
-            # Without a source there is no file to take the columns from, so the schema gives them.
+            # A table without sources has no file; then the schema gives the columns.
             columns = ", ".join(
                 f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True)
             )
@@ -49,7 +48,7 @@ def build_views(generation: Generation) -> None:
 
 @contextmanager
 def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a file of views read-only; what goes wrong with the SQL inside the block is a QueryError of one line.
+    """Open a file of views read-only; errors of the SQL inside the block become a QueryError.
 
     Raises:
         StoreError: the file is missing or damaged.
@@ -65,13 +64,6 @@ def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
         except duckdb.Error as error:
             raise QueryError(f"the SQL cannot be run: {one_line(error)}") from error
-
-
-def query_views(path: Path, statement: str) -> pa.Table:
-    """Return the rows of one statement over a file of views; raises as `open_views`."""
-    with open_views(path) as connection:
-        rows = connection.sql(statement)
-        return pa.table({}) if rows is None else rows.to_arrow_table()
 
 
 def _literal(paths: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Identities of the OpenAI-compatible models, without the import of the SDK, which takes a second.
+"""Identities of the OpenAI-compatible models, apart from the models so that no plan or status imports the SDK.
 
 The address of the endpoint is no part of them: the same model through another gateway is not paid for again.
 """
@@ -14,7 +14,7 @@ def openai_chat_identity(settings: LLMSettings) -> str:
 
 
 def openai_embedder_identity(settings: EmbeddingSettings) -> str:
-    """Name the model, the length of its vectors, and where texts are cut, unless that is the usual place."""
+    """Name the model, the length of its vectors, and the length at which texts are cut unless it is the default."""
     name = f"openai/{settings.model}?dimensions={settings.dimensions}"
     usual = EmbeddingSettings.model_fields["max_input_tokens"].default
     limit = settings.max_input_tokens

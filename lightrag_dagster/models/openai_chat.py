@@ -1,6 +1,6 @@
 """Language models behind an OpenAI-compatible endpoint: OpenAI itself, Azure, vLLM, Ollama and many others.
 
-`OPENAI_API_KEY` and `OPENAI_BASE_URL` are read from the environment and kept nowhere.
+`OPENAI_API_KEY` and `OPENAI_BASE_URL` are read from the environment and never stored.
 """
 
 import re
@@ -21,7 +21,7 @@ from lightrag_dagster.settings import LLMSettings
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
 # The SDK does not check the shape of what arrives; reading another shape ends in one of these.
 MALFORMED = (AttributeError, IndexError, TypeError, ValueError)
-# Posted as it is: walking through a body to apply annotations takes `completions.create` a third of a call's CPU.
+# Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
 
 
@@ -34,7 +34,7 @@ class OpenAIChatModel:
 
     @property
     def identity(self) -> str:
-        """Names model and parameters; see `ChatModel.identity`."""
+        """Name of the model, with its parameters; see `ChatModel.identity`."""
         return openai_chat_identity(self._settings)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
@@ -42,7 +42,7 @@ class OpenAIChatModel:
         return await self._endpoint.call(lambda client: self._ask(client, request), rough_tokens(request))
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
-        """Yield an answer piece by piece; raises as `complete`. It is tried again only before its first piece."""
+        """Yield an answer piece by piece; raises as `complete`. It is only tried again before its first piece."""
         body = request_body(self._settings, request) | {"stream": True}
 
         async def begin(client: AsyncOpenAI) -> AsyncStream[ChatCompletionChunk]:
@@ -72,7 +72,7 @@ class OpenAIChatModel:
 
 
 def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:
-    """Return what is sent to `/chat/completions`, in real time and in a batch alike."""
+    """Return the body of a request to `/chat/completions`, for a call and for a line of a batch."""
     limit = request.max_output_tokens or settings.max_output_tokens
     reasoning = _REASONING.search(settings.model) is not None
     body: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""One OpenAI-compatible endpoint: a shared client, its pace, retries."""
+"""One OpenAI-compatible endpoint: a shared client, its limits, and retries."""
 
 import asyncio
 import os
@@ -16,6 +16,7 @@ from tenacity import (
     wait_random,
 )
 
+from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, timed_out
 from lightrag_dagster.models.pace import Pace
@@ -25,6 +26,7 @@ _OPENAI = "https://api.openai.com/v1"
 _JITTER = wait_random(0, 0.5)
 _BACKOFF = wait_exponential(multiplier=0.5, max=30) + _JITTER
 _NO_KEY = "none"  # Servers that need no key still get a header, because the SDK insists on one.
+_SILENCE_SECONDS = 10.0
 
 Answer = TypeVar("Answer")
 
@@ -47,13 +49,13 @@ class Endpoint:
             model=settings.model,
             host=_host(self._base_url),
             timeout=settings.timeout,
-            longest_wait=settings.longest_wait,
         )
+        self._silence = _Silence(self.target.host, 1 + settings.max_retries)
 
     async def call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], tokens: int) -> Answer:
         """Make one call by `send`, which may raise FailedCallError itself; try again where that may help.
 
-        `tokens` is about what the call takes, for the limit of tokens a minute. Who waits to try again holds up nobody.
+        `tokens` is about what the call takes, for the limit of tokens a minute.
 
         Raises:
             ProviderError: the last attempt failed; the error has no cause or context, which might hold the key.
@@ -63,12 +65,18 @@ class Endpoint:
             stop=stop_after_attempt(1 + self._settings.max_retries),
             wait=_wait,
             retry=retry_if_exception(lambda error: isinstance(error, FailedCallError) and error.retry),
+            before_sleep=lambda state: self._silence.say(state.attempt_number + 1),
             reraise=True,
         )
-        try:
-            return await retrying(self._attempt, send, client, tokens)
-        except FailedCallError as failed:
-            error = failed.error
+        # A call keeps its place while it waits to try again, so an overloaded server is asked less.
+        async with self._pace.places:
+            self._silence.count(1)
+            try:
+                return await retrying(self._attempt, send, client, tokens)
+            except FailedCallError as failed:
+                error = failed.error
+            finally:
+                self._silence.count(-1)
         raise error
 
     async def close(self) -> None:
@@ -79,20 +87,15 @@ class Endpoint:
     async def _attempt(
         self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], client: AsyncOpenAI, tokens: int
     ) -> Answer:
-        async with self._pace.turn(tokens) as sent:
-            try:
-                # The SDK's own timeout begins anew with every byte that arrives.
-                async with asyncio.timeout(self._settings.timeout):
-                    answer = await send(client)
-            except TimeoutError:
-                failed = timed_out(self.target)
-            except SDK_ERRORS as error:
-                failed = explain(error, self.target)
-            else:
-                self._pace.speed_up()
-                return answer
-        if failed.overload:
-            self._pace.slow_down(sent, failed.wait)
+        await self._pace.wait(tokens)
+        try:
+            # The SDK's own timeout starts again with every byte that arrives.
+            async with asyncio.timeout(self._settings.timeout):
+                return await send(client)
+        except TimeoutError:
+            failed = timed_out(self.target)
+        except SDK_ERRORS as error:
+            failed = explain(error, self.target)
         raise failed
 
     def _connected(self) -> AsyncOpenAI:
@@ -103,7 +106,36 @@ class Endpoint:
                 timeout=self._settings.timeout,
                 max_retries=0,
             )
+            # The SDK sends a header for a variable that is set and empty.
+            self._client.organization = self._client.organization or None
+            self._client.project = self._client.project or None
         return self._client
+
+
+class _Silence:
+    """Notes in the progress that calls are tried again, or that none has been answered for a while."""
+
+    def __init__(self, host: str, attempts: int) -> None:
+        self._text = f"waiting for {host}, attempt {{}} of {attempts}"
+        self._open = self._said = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def count(self, change: int) -> None:
+        """Count a call that begins (1) or is over (-1), and listen from now on."""
+        self._open += change
+        if self._timer is not None:
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(_SILENCE_SECONDS, self.say, 1) if self._open else None
+        if self._said:
+            self._said = 0
+            note("")
+
+    def say(self, attempt: int) -> None:
+        """Say which attempt is under way, unless a later one was said."""
+        if attempt > self._said:
+            self._said = attempt
+            note(self._text.format(attempt))
 
 
 def _key(base_url: str, target: Target) -> str:
@@ -116,7 +148,7 @@ def _key(base_url: str, target: Target) -> str:
             )
         return _NO_KEY
     if not (key.isascii() and key.isprintable()):
-        raise ProviderAccessError("OPENAI_API_KEY holds characters that no key has; copy it anew")
+        raise ProviderAccessError("OPENAI_API_KEY holds characters that no key has; copy it again")
     return key
 
 

@@ -1,11 +1,12 @@
-"""What the openai SDK's errors mean here: which of ours to raise, in our words, and whether to try again first.
+"""Translation of the openai SDK's errors into ours, and the decision to try again.
 
-No text of the server's goes into a message: it may quote the key or a request id.
+Messages never quote the server: its text may hold the key or a request id.
 """
 
 import json
 import re
 import time
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
@@ -17,63 +18,86 @@ from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError,
 SDK_ERRORS = (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError)
 """Everything that a call of the SDK may raise for a reason outside this process."""
 
-_NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"}
-_MISCONFIGURED = {"unsupported_parameter", "unsupported_value", "model_not_found", "invalid_api_key"}
-_CHAT = "LIGHTRAG_LLM__"
+LONGEST_WAIT_SECONDS = 600.0
+"""A server that asks to wait longer than this ends the run."""
+
 _PLAIN = re.compile(r"[a-z][a-z_.]{1,60}")
 
 
 @dataclass(frozen=True)
 class Target:
-    """Whom a call went to; `settings` is the prefix of the settings that shape it (`LIGHTRAG_LLM__`)."""
+    """The model that a call goes to; `settings` is the prefix of its settings (`LIGHTRAG_LLM__`)."""
 
     settings: str
     model: str
     host: str
     timeout: float
-    longest_wait: float
 
 
 class FailedCallError(Exception):
-    """One attempt failed: what to raise if it was the last, and whether and when (seconds) to try again.
+    """One attempt failed: the error to raise if it was the last, and if and when (seconds) to try again."""
 
-    `overload` says that the server has too much to do, from this caller or from all.
-    """
-
-    def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None, overload: bool = False) -> None:
+    def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None) -> None:
         super().__init__(str(error))
         self.error = error
         self.retry = retry
         self.wait = wait
-        self.overload = overload
 
 
-def unusable(target: Target, what: str) -> FailedCallError:
-    """Return the failure of an answer that arrived but holds nothing to use; `what` says what is wrong with it."""
-    message = f"{target.host} gave an unusable answer for model {target.model}: {what}"
-    return FailedCallError(TransientProviderError(f"{message}; check OPENAI_BASE_URL, then run again"), retry=True)
+# Status, error codes or error types that mean it; our error; its message. The first that fits counts.
+_RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
+    (
+        {402, "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"},
+        ProviderAccessError,
+        "the quota at {who} is used up; add credit, then run again: what has arrived is kept",
+    ),
+    ({401, 403}, ProviderAccessError, "access refused by {who}; check OPENAI_API_KEY and its permissions"),
+    (
+        {404, "unsupported_parameter", "unsupported_value", "model_not_found", "invalid_api_key"},
+        ProviderAccessError,
+        "model or parameters unknown to {who}{details}; check {settings}MODEL and OPENAI_BASE_URL",
+    ),
+    (
+        {429},
+        TransientProviderError,
+        "too many requests for {who}; run again later, or lower {settings}MAX_CONCURRENCY",
+    ),
+    ({408, 409, 425, *range(500, 600)}, TransientProviderError, "temporary failure of {who}; run again later"),
+    (
+        {413, "context_length_exceeded"},
+        PermanentProviderError,
+        "text too long for {who}; lower {length_setting} or choose another {settings}MODEL",
+    ),
+    (
+        {"content_filter", "content_policy_violation"},
+        PermanentProviderError,
+        "text rejected by the content filter of {who}; change or remove the text",
+    ),
+)
+_REFUSED = (PermanentProviderError, "request refused by {who}{details}; check {settings}MODEL and the text")
+
+
+def unusable(target: Target, problem: str) -> FailedCallError:
+    """Return the failure of an answer that arrived and cannot be used for this problem."""
+    message = f"{target.host} gave an unusable answer for model {target.model}: {problem}"
+    return _transient(f"{message}; check OPENAI_BASE_URL, then run again")
 
 
 def timed_out(target: Target) -> FailedCallError:
     """Return the failure of a call that took too long."""
     message = f"model {target.model} at {target.host} did not answer within {target.timeout:g} s"
-    return FailedCallError(
-        TransientProviderError(f"{message}; run again, or raise {target.settings}TIMEOUT"), retry=True
-    )
+    return _transient(f"{message}; run again, or raise {target.settings}TIMEOUT")
+
+
+def _transient(message: str) -> FailedCallError:
+    return FailedCallError(TransientProviderError(message), retry=True)
 
 
 def explain(error: Exception, target: Target) -> FailedCallError:
-    """Return what one of `SDK_ERRORS` means for calls to `target`."""
+    """Translate one of `SDK_ERRORS`, raised by a call to `target`."""
     if isinstance(error, openai.APIStatusError):
         return _explain_status(error, target)
-    if isinstance(error, openai.APIConnectionError):
-        return _explain_connection(error, target)
-    return unusable(target, "it is not JSON")
-
-
-def _explain_connection(error: openai.APIConnectionError, target: Target) -> FailedCallError:
-    cause = error.__cause__
-    if isinstance(cause, (httpx2.ConnectError, httpx2.ConnectTimeout)):
+    if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         message = (
             f"{target.host} cannot be reached (model {target.model}); "
             "check OPENAI_BASE_URL, and that the server runs, then run again"
@@ -81,50 +105,30 @@ def _explain_connection(error: openai.APIConnectionError, target: Target) -> Fai
         return FailedCallError(ProviderAccessError(message), retry=True)
     if isinstance(error, openai.APITimeoutError):
         return timed_out(target)
-    message = f"the connection to {target.host} broke before model {target.model} had answered; run again"
-    return FailedCallError(TransientProviderError(message), retry=True)
+    if isinstance(error, openai.APIConnectionError):
+        return _transient(f"the connection to {target.host} broke before model {target.model} had answered; run again")
+    return unusable(target, "it is not JSON")
 
 
 def _explain_status(error: openai.APIStatusError, target: Target) -> FailedCallError:
-    status = error.status_code
-    codes = {str(error.code), str(error.type)}
-    who = f"{target.host} (HTTP {status}, model {target.model})"
-    if status == 402 or codes & _NO_CREDIT:
-        message = f"the quota at {who} is used up; add credit, then run again: what has arrived is kept"
+    signs: set[int | str] = {error.status_code, str(error.code), str(error.type)}
+    if "context length" in error.message.lower():
+        signs.add("context_length_exceeded")
+    kind, message = next(((kind, message) for known, kind, message in _RULES if known & signs), _REFUSED)
+    who = f"{target.host} (HTTP {error.status_code}, model {target.model})"
+    transient = issubclass(kind, TransientProviderError)
+    wait = _retry_after(error.response.headers) if transient else None
+    if wait is not None and wait > LONGEST_WAIT_SECONDS:
+        message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
         return FailedCallError(ProviderAccessError(message), retry=False)
-    if status in (401, 403):
-        message = f"access refused by {who}; check OPENAI_API_KEY and what it may use"
-        return FailedCallError(ProviderAccessError(message), retry=False)
-    if status == 404 or codes & _MISCONFIGURED:
-        message = f"model or parameters unknown to {who}{_details(error)}; "
-        message += f"check {target.settings}MODEL and OPENAI_BASE_URL"
-        return FailedCallError(ProviderAccessError(message), retry=False)
-    if status == 429 or status >= 500 or status in (408, 409, 425):
-        return _explain_overload(error, target, who)
-    return FailedCallError(PermanentProviderError(_refusal(error, target, who)), retry=False)
-
-
-def _explain_overload(error: openai.APIStatusError, target: Target, who: str) -> FailedCallError:
-    wait = _retry_after(error.response.headers)
-    if wait is not None and wait > target.longest_wait:
-        message = f"{who} asks to wait {wait:.0f} s; run again then, or raise {target.settings}LONGEST_WAIT: "
-        return FailedCallError(ProviderAccessError(f"{message}what has arrived is kept"), retry=False)
-    if error.status_code == 429:
-        message = f"too many requests for {who}; run again later, or lower {target.settings}MAX_CONCURRENCY"
-    else:
-        message = f"temporary failure of {who}; run again later"
-    overload = error.status_code in (429, 503, 529)
-    return FailedCallError(TransientProviderError(message), retry=True, wait=wait, overload=overload)
-
-
-def _refusal(error: openai.APIStatusError, target: Target, who: str) -> str:
-    text = error.message.lower()
-    if error.code == "context_length_exceeded" or "context length" in text or error.status_code == 413:
-        lower = "LIGHTRAG_CHUNKING__SIZE" if target.settings == _CHAT else f"{target.settings}MAX_INPUT_TOKENS"
-        return f"text too long for {who}; lower {lower} or choose another {target.settings}MODEL"
-    if "content_filter" in (error.code, error.type) or error.code == "content_policy_violation":
-        return f"text rejected by the content filter of {who}; change or remove the text"
-    return f"request refused by {who}{_details(error)}; check {target.settings}MODEL and the text"
+    chat = target.settings == "LIGHTRAG_LLM__"
+    told = message.format(
+        who=who,
+        details=_details(error),
+        settings=target.settings,
+        length_setting="LIGHTRAG_CHUNKING__SIZE" if chat else f"{target.settings}MAX_INPUT_TOKENS",
+    )
+    return FailedCallError(kind(told), retry=transient, wait=wait)
 
 
 def _details(error: openai.APIStatusError) -> str:

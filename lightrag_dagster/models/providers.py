@@ -1,51 +1,18 @@
-"""Which model the settings mean, with its store in front. Providers are imported only when they are used."""
+"""Opens the models that the settings name, with their stores in front; a provider is imported when it is used."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
 from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
-from lightrag_dagster.spending.budget import Budget
-from lightrag_dagster.spending.ledger import Entry, Ledger
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.vectors import VectorStore
-
-
-@dataclass
-class Account:
-    """On whose account calls are made: a run, which may have a budget (US dollars), and a source, if they are one's."""
-
-    run: str
-    source: str = ""
-    max_cost_usd: float | None = None
-    _budget: Budget | None = field(default=None, init=False, repr=False, compare=False)
-
-    def budget(self, ledger: Ledger) -> Budget:
-        """Return what the run may still spend, one budget for all models that are opened on this account."""
-        if self._budget is None:
-            limit = self.max_cost_usd
-            self._budget = Budget(limit, ledger.spent(self.run) if limit is not None else 0.0)
-        return self._budget
-
-    def entry(self, purpose: str, model: str, usage: Usage) -> Entry:
-        """Return what goes into the ledger."""
-        return Entry(
-            self.run,
-            purpose,
-            self.source,
-            model,
-            usage.calls,
-            usage.stored,
-            usage.input_tokens,
-            usage.cached_input_tokens,
-            usage.output_tokens,
-            usage.cost_usd,
-        )
 
 
 @asynccontextmanager
@@ -66,15 +33,7 @@ async def open_chat_model(
         async with open_plain_chat_model(own) as model:
             budget = account.budget(ledger) if account else None
             limit = own.max_output_tokens
-            stored = StoredChatModel(
-                model,
-                store,
-                Usage(),
-                price=price,
-                budget=budget,
-                max_output_tokens=limit,
-                in_flight=home.in_flight,
-            )
+            stored = StoredChatModel(model, store, Usage(), price=price, budget=budget, max_output_tokens=limit)
             try:
                 yield stored
             finally:
@@ -98,7 +57,7 @@ async def open_embedder(
         async with open_plain_embedder(settings, usage) as embedder:
             budget = account.budget(ledger) if account else None
             try:
-                yield StoredEmbedder(embedder, store, usage, price=price, budget=budget, in_flight=home.in_flight)
+                yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
             finally:
                 if account:
                     ledger.add(account.entry("embed", embedder.identity, usage))
@@ -106,7 +65,11 @@ async def open_embedder(
 
 @asynccontextmanager
 async def open_plain_chat_model(settings: LLMSettings) -> AsyncIterator[ChatModel]:
-    """Open the language model without a store, for readers who may not write; raises ProviderAccessError as above."""
+    """Open the language model without a store, for readers without the right to write.
+
+    Raises:
+        ProviderAccessError: OPENAI_BASE_URL is not a URL.
+    """
     if settings.provider == "offline":
         from lightrag_dagster.models.offline import OfflineChatModel
 
@@ -123,7 +86,11 @@ async def open_plain_chat_model(settings: LLMSettings) -> AsyncIterator[ChatMode
 
 @asynccontextmanager
 async def open_plain_embedder(settings: EmbeddingSettings, usage: Usage | None = None) -> AsyncIterator[Embedder]:
-    """Open the embedding model without a store; input tokens are counted in `usage` where given."""
+    """Open the embedding model without a store, and count input tokens in `usage` if given.
+
+    Raises:
+        ProviderAccessError: OPENAI_BASE_URL is not a URL.
+    """
     if settings.provider == "offline":
         from lightrag_dagster.models.offline import LexicalEmbedder
 

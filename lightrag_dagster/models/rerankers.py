@@ -1,10 +1,11 @@
-"""Models that put chunks in a better order: an endpoint as Cohere and Jina have it, or a cross-encoder here."""
+"""Rerankers: an endpoint with the API of Cohere and Jina, or a cross-encoder in this process."""
 
 import asyncio
 import math
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import httpx2
@@ -19,7 +20,7 @@ _ENDPOINTS = {
     "jina": ("https://api.jina.ai/v1/rerank", "JINA_API_KEY"),
     "http": ("", "RERANK_API_KEY"),
 }
-"""provider → its URL, and the variable with its key."""
+"""provider → its URL, and the environment variable of its key."""
 
 _TRANSIENT = {408, 409, 425, 429}
 
@@ -96,7 +97,7 @@ class _Endpoint:
         return sorted(scores.items(), key=lambda scored: (-scored[1], scored[0]))[:limit]
 
     async def _post(self, body: dict[str, Any]) -> _Answer:
-        # No text of the server's, and no error of the client's, goes into a message: either may quote the key.
+        # No message quotes the server or the client's error: either may hold the key.
         name = f"reranker {self._settings.model or self._settings.provider}"
         try:
             response = await self._client.post(self._url, json=body)
@@ -119,7 +120,7 @@ class _Endpoint:
 
 
 class _CrossEncoder:
-    """A cross-encoder of sentence-transformers, loaded when it is first asked; one call at a time."""
+    """A cross-encoder of sentence-transformers, loaded by the first call; one call at a time."""
 
     def __init__(self, model: str) -> None:
         try:
@@ -128,7 +129,7 @@ class _CrossEncoder:
             raise SettingsError(
                 "rerank.provider is local and its packages are missing; `pip install lightrag-dagster[rerank]`"
             ) from error
-        self._load: Callable[[], Any] = lambda: CrossEncoder(model)
+        self._load = partial(CrossEncoder, model)
         self._model: Any = None
         self._turn = asyncio.Lock()
 

@@ -1,7 +1,7 @@
 """The response store and the vector store in front of a model: what was paid for once is not asked again.
 
-An answer is durable before anything uses it. Identical calls in flight together are made once, by whichever process:
-whoever waited for one finds its answer in the store.
+An answer is durable before anything uses it. Of identical calls in flight, one is made, and the others then find its
+answer in the store. This holds for calls of one opened model: two readers may pay for the same question twice.
 """
 
 import asyncio
@@ -9,23 +9,25 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from lightrag_dagster.core.identity import digest, embedding_fingerprint
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Usage, Vectors, rough_tokens
 from lightrag_dagster.errors import LightRAGError, StoreError, TransientProviderError
-from lightrag_dagster.models.in_flight import InFlight
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import FREE, Price
 from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.vectors import VectorStore
 
+_Locks = WeakValueDictionary[str, asyncio.Lock]
+"""Key of a call in flight → its lock, as long as a call holds it or waits for it."""
+
 
 class StoredChatModel:
-    """A chat model that answers from the response store where it can, and counts in `usage` what it does."""
+    """A chat model that answers from the response store where it can, and counts its calls in `usage`."""
 
     awaited: AbstractSet[str] = frozenset()
     """Batches whose answers are still to come; none here, where every question is answered at once."""
@@ -39,15 +41,11 @@ class StoredChatModel:
         price: Price = FREE,
         budget: Budget | None = None,
         max_output_tokens: int = 0,
-        in_flight: Path | None = None,
     ) -> None:
-        """Buy from `model` at `price`, within `budget`; a request that sets no limit may have `max_output_tokens`.
-
-        `in_flight` is the folder in which processes that share the store see what another one is asking.
-        """
+        """Buy from `model` at `price`, within `budget`; a request that sets no limit may have `max_output_tokens`."""
         self._model = model
         self._store = store
-        self._in_flight = InFlight(in_flight)
+        self._locks = _Locks()
         self._price = price
         self._budget = budget or Budget(None)
         self._max_output_tokens = max_output_tokens
@@ -63,7 +61,7 @@ class StoredChatModel:
         key = response_key(self.identity, request)
         if stored := self._stored(key):
             return stored
-        async with self._in_flight.claim(key):
+        async with self._locks.setdefault(key, asyncio.Lock()):
             return self._stored(key) or await self._buy(key, request)
 
     def _stored(self, key: str) -> ChatResponse | None:
@@ -82,12 +80,12 @@ class StoredChatModel:
                 _count_failure(self.usage, error)
                 raise
             tokens = (response.input_tokens, response.output_tokens, response.cached_input_tokens)
-            # A model that knows what it asks, as by batch, says so itself.
+            # A model with a price of its own, as by batch, sets the cost itself.
             reservation.cost = response.cost_usd or self._price.of(*tokens)
             response = replace(response, cost_usd=reservation.cost)
             self._store.put_many({key: response})
         self.usage.add(response, stored=False)
-        await asyncio.sleep(0)  # Whoever waited for this call's place sends before the answer is worked on.
+        await asyncio.sleep(0)  # The call that waited for this one's place is sent before the answer is worked on.
         return response
 
     def _worst_case(self, request: ChatRequest) -> float:
@@ -95,7 +93,7 @@ class StoredChatModel:
 
 
 def response_key(identity: str, request: ChatRequest) -> str:
-    """Return under what a request's answer is stored: all that shapes it, and nothing of how it was bought."""
+    """Return the key of a request's answer: a hash of all that shapes it, and of nothing about how it was bought."""
     messages = [(message.role, message.content) for message in request.messages]
     parts: list[Any] = [identity, request.role, messages, request.max_output_tokens, request.attempt]
     if request.json_answer:
@@ -117,18 +115,13 @@ class StoredEmbedder:
         *,
         price: Price = FREE,
         budget: Budget | None = None,
-        in_flight: Path | None = None,
     ) -> None:
-        """Buy from `embedder` at `price`, within `budget`.
-
-        `in_flight` is the folder in which processes that share the store see which questions another one is embedding.
-        Documents are embedded by one process at a time, the builder.
-        """
+        """Buy from `embedder` at `price`, within `budget`."""
         self._embedder = embedder
         self._price = price
         self._budget = budget or Budget(None)
         self._store = store
-        self._documents, self._questions = InFlight(), InFlight(in_flight)
+        self._locks = _Locks()
         self.usage = usage
 
     @property
@@ -143,7 +136,7 @@ class StoredEmbedder:
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors; see `Embedder.embed_documents`. Give at most a batch, which is one request."""
-        return await self._embed(texts, self.identity, self._embedder.embed_documents, self._documents)
+        return await self._embed(texts, self.identity, self._embedder.embed_documents)
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return the corpus state of the embedder behind."""
@@ -157,14 +150,10 @@ class StoredEmbedder:
         async def embed(missing: Sequence[str]) -> Vectors:
             return await self._embedder.embed_queries(missing, corpus_state)
 
-        return await self._embed(texts, identity, embed, self._questions)
+        return await self._embed(texts, identity, embed)
 
     async def _embed(
-        self,
-        texts: Sequence[str],
-        identity: str,
-        embed: Callable[[Sequence[str]], Awaitable[Vectors]],
-        in_flight: InFlight,
+        self, texts: Sequence[str], identity: str, embed: Callable[[Sequence[str]], Awaitable[Vectors]]
     ) -> Vectors:
         keys = [embedding_fingerprint(identity, text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
@@ -172,10 +161,10 @@ class StoredEmbedder:
         missing = sorted(wanted.keys() - found.keys())
         bought: dict[str, Vectors] = {}
         if missing:
-            async with AsyncExitStack() as claims:
+            async with AsyncExitStack() as held:
                 # Sorted, so that two batches that share several texts never wait for each other.
                 for key in missing:
-                    await claims.enter_async_context(in_flight.claim(key))
+                    await held.enter_async_context(self._locks.setdefault(key, asyncio.Lock()))
                 found |= self._store.get_many(missing)
                 bought = await self._buy({key: wanted[key] for key in missing if key not in found}, embed)
         self.usage.stored += len(found)

@@ -1,12 +1,17 @@
-"""Step 7: references, and the context as the model sees it."""
+"""The context that a model sees, its references, and the request that is put to the model."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval
+from lightrag_dagster.stages.prompts import NO_CONTEXT, Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
+from lightrag_dagster.stages.prompts.requests import answer_request
 
 
 def entity_line(entity: Entity) -> str:
@@ -35,7 +40,7 @@ def with_references(chunks: Sequence[Chunk]) -> tuple[tuple[Chunk, ...], tuple[R
 
 
 def render(retrieval: Retrieval) -> str:
-    """Return the context that a retrieval makes; a part that is empty is left out."""
+    """Return the context of a retrieval; empty parts are left out."""
     parts = {
         "Entities": _lines(map(entity_line, retrieval.entities)),
         "Relations": _lines(map(relation_line, retrieval.relations)),
@@ -43,6 +48,37 @@ def render(retrieval: Retrieval) -> str:
         "Documents": "\n".join(f"[{reference.reference_id}] {reference.file}" for reference in retrieval.references),
     }
     return "\n\n".join(f"## {title}\n\n{part}" for title, part in parts.items() if part)
+
+
+def context_of(retrieval: Retrieval) -> str:
+    """Return the context that a model would see, or NO_CONTEXT."""
+    return NO_CONTEXT if retrieval.empty else render(retrieval)
+
+
+def request_of(prompts: Prompts, question: Question, retrieval: Retrieval) -> ChatRequest | None:
+    """Return the request for an answer; None when nothing was found. A mode that retrieves nothing has no context."""
+    if not MODES[retrieval.mode].retrieves:
+        return ChatRequest("answer", (*question.history, Message("user", question.text)))
+    return None if retrieval.empty else request_in_context(prompts, question, render(retrieval))
+
+
+def request_in_context(prompts: Prompts, question: Question, context: str) -> ChatRequest:
+    """Return the request with the question, its instructions, history and a context."""
+    settings = question.settings
+    return answer_request(
+        prompts,
+        question.text,
+        context,
+        settings.response_type,
+        question.history,
+        user_prompt=settings.user_prompt,
+        system_prompt=settings.system_prompt,
+    )
+
+
+def prompt_of(request: ChatRequest) -> str:
+    """Return the messages of a request as one text, each under its role."""
+    return "\n\n".join(f"--- {message.role} ---\n\n{message.content}" for message in request.messages)
 
 
 def _lines(lines: Iterable[str]) -> str:

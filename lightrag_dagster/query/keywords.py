@@ -1,4 +1,4 @@
-"""Step 1: what the question is about. The caller's keywords, else the model's, else the question itself."""
+"""Keywords of a question, read from a language model's answer."""
 
 import json
 import re
@@ -14,10 +14,10 @@ _SEPARATORS = re.compile(r"[\n,;]+")
 
 
 def parse_keywords(text: str) -> Keywords:
-    """Read the model's answer, a JSON object with `high_level_keywords` and `low_level_keywords`.
+    """Read a JSON object with `high_level_keywords` and `low_level_keywords`.
 
     Thoughts and fences around it, lists written as one string, and JSON that was cut off or badly closed are accepted;
-    what holds neither list has no keywords.
+    a text with neither list has no keywords.
     """
     answer = without_thinking(text)
     start = answer.find("{")
@@ -30,13 +30,13 @@ def parse_keywords(text: str) -> Keywords:
     return Keywords(_words(found.get("high_level_keywords")), _words(found.get("low_level_keywords")))
 
 
-def cleaned(keywords: Keywords) -> Keywords:
-    """Return the keywords without blank ones."""
+def without_blanks(keywords: Keywords) -> Keywords:
+    """Return the keywords stripped, without blank ones."""
     return Keywords(_words(keywords.high_level), _words(keywords.low_level))
 
 
-def or_question(keywords: Keywords, query: str) -> Keywords:
-    """Stand in for keywords that are missing altogether: a short question is its own low-level keyword."""
+def fall_back_to_question(keywords: Keywords, query: str) -> Keywords:
+    """Use a short question as its own low-level keyword when there are no keywords at all."""
     if keywords == Keywords() and len(query) < _SHORT_QUESTION:
         return Keywords(low_level=(query,))
     return keywords

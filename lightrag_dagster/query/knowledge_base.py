@@ -1,35 +1,49 @@
-"""The published knowledge base, for whoever has a question."""
+"""The published knowledge base, opened to be asked."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
-from lightrag_dagster.core.protocols import ChatRequest
-from lightrag_dagster.models.providers import Account, chat_identity
-from lightrag_dagster.query.answer import NO_CONTEXT, context_of, prompt_of, request_of
-from lightrag_dagster.query.cited import checked
+from lightrag_dagster.core.protocols import ChatRequest, Vectors
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.query.citations import resolve_citations
+from lightrag_dagster.query.context import context_of, prompt_of, request_in_context, request_of
+from lightrag_dagster.query.keywords import fall_back_to_question, parse_keywords, without_blanks
 from lightrag_dagster.query.models import Models
-from lightrag_dagster.query.options import QueryOptions, question_of
-from lightrag_dagster.query.retriever import Retriever
+from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.question import Filters, QueryOptions, Question, question_of
+from lightrag_dagster.query.retrieval import Trace, retrieve
+from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
+from lightrag_dagster.stages.prompts.requests import keyword_request
+from lightrag_dagster.storage.generations import GRAPH
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 
-Question = TypeVar("Question")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_SPARE_TOKENS = 200
+"""Part of the total budget for the headings of the context and the list of documents (as LightRAG has it)."""
+
+_SCOPES = 8
+"""Number of filters whose view of the snapshot is kept."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A question that is ready to be put: what was retrieved, and what the model is asked, if anything."""
+    """A question ready for the model: the retrieval, and the request, if any."""
 
     retrieval: Retrieval
     request: ChatRequest | None
@@ -38,9 +52,9 @@ class Prepared:
 class KnowledgeBase:
     """One snapshot, read-only; threads and tasks may share it.
 
-    Every question takes the options of `QueryOptions`: mode, top_k, keywords, filters, and so on. Where nothing is
-    found, texts are an apology that ends in `[no-context]`, and no model is asked. Methods that begin with `a` are for
-    code that runs in an event loop, and do the same.
+    Every question takes the options of `QueryOptions`: mode, top_k, keywords, filters, and so on. When nothing is
+    found, texts are an apology that ends in `[no-context]`, and no model is called. Methods that begin with `a` are for
+    code that runs in an event loop, and do the same in a thread.
 
     Example:
         >>> with KnowledgeBase.open("data") as knowledge:
@@ -50,11 +64,13 @@ class KnowledgeBase:
     def __init__(self, snapshot: Snapshot, settings: Settings, account: Account | None = None) -> None:
         """Use `open` instead."""
         self.snapshot = snapshot
-        self._settings = settings
+        self.settings = settings
         self._prompts = load_prompts(settings.prompts)
         self._models = Models(settings, snapshot.manifest.vectors, account)
-        self._retriever = Retriever(snapshot, settings, self._prompts, self._models)
-        self._threads = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
+        self._scoped = lru_cache(_SCOPES)(self._scope)
+        self._callers = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
+        # A pool of its own: questions wait for their searches, so they must not take each other's threads.
+        self._searchers = ThreadPoolExecutor(thread_name_prefix="lightrag-search")
 
     @classmethod
     def open(
@@ -67,7 +83,7 @@ class KnowledgeBase:
     ) -> Self:
         """Open a snapshot: the current one, unless named, of the home in the settings, unless given.
 
-        What the models are asked goes on `account`, whose budget holds; without one it is not booked.
+        Model calls are billed to `account`, whose budget holds; without one they are not booked.
 
         Raises:
             NoSnapshotError: nothing has been published in the home yet.
@@ -86,105 +102,117 @@ class KnowledgeBase:
 
     @property
     def manifest(self) -> Manifest:
-        """What the snapshot is made of."""
+        """The manifest of the snapshot."""
         return self.snapshot.manifest
 
     @property
-    def mode(self) -> str:
-        """The mode of questions that name none."""
-        return self._settings.query.mode
-
-    @property
     def chat_identity(self) -> str:
-        """Names provider, model and parameters that shape an answer."""
-        return chat_identity(self._settings.llm.of("answer"))
+        """Provider, model and parameters that shape an answer."""
+        return chat_identity(self.settings.llm.of("answer"))
 
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
-        """Return what the knowledge base holds on the question, best first, without an answer.
+        """Return everything found for the question, best first, without an answer.
 
         Raises:
             QueryError: the question is empty or too short, there is no such mode or source, or a value is out of
                 bounds.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
         """
-        return self._retriever.retrieve(question_of(query, options, self._settings.query))
+        with self.snapshot.reading():
+            return self._retrieve(self._question(query, options))
 
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
-        """Return the keywords that `retrieve` would go by; raises as it does."""
-        return self._retriever.keywords(question_of(query, options, self._settings.query))
+        """Return the keywords that `retrieve` would use; raises as it does."""
+        return self._keywords(self._question(query, options))
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; raises as `retrieve`."""
         return context_of(self.retrieve(query, **options))
 
     def prompt(self, query: str, **options: Unpack[QueryOptions]) -> str:
-        """Return all that a model would see, message by message; raises as `retrieve`."""
+        """Return every message that a model would see; raises as `retrieve`."""
         request = self.prepare(query, **options).request
         return prompt_of(request) if request else NO_CONTEXT
 
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return an answer; raises as `retrieve`.
 
-        It is stored under all that the model saw: asked again in the same context, it costs nothing.
+        It is stored by everything that the model saw: asked again in the same context, it costs nothing.
         """
         return self.answer(self.prepare(query, **options))
 
     def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
-        """Return the answers to several questions, asked `llm.max_concurrency` at a time; raises as `retrieve`."""
+        """Return the answers to several questions, `llm.max_concurrency` at a time; raises as `retrieve`."""
         return self.map(lambda query: self.query(query, **options), queries)
 
     def stream(self, query: str, **options: Unpack[QueryOptions]) -> Iterator[str]:
         """Return the text of an answer piece by piece, as the model gives it; raises as `retrieve`.
 
-        References are as the model makes them, and the answer is not stored.
+        Citations are not checked, and the answer is not stored.
         """
         request = self.prepare(query, **options).request
         return self._models.stream(request) if request else iter([NO_CONTEXT])
 
     async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
-        """Do as `retrieve`."""
-        return await self._aside(lambda: self.retrieve(query, **options))
+        """Retrieve in a thread; see `retrieve`."""
+        return await asyncio.to_thread(self.retrieve, query, **options)
 
     async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
-        """Do as `query`."""
-        return await self._aside(lambda: self.query(query, **options))
+        """Query in a thread; see `query`."""
+        return await asyncio.to_thread(self.query, query, **options)
 
     async def astream(self, query: str, **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
-        """Do as `stream`."""
-        pieces = await self._aside(lambda: self.stream(query, **options))
-        while (piece := await self._aside(lambda: next(pieces, None))) is not None:
+        """Stream from a thread; see `stream`."""
+        pieces = await asyncio.to_thread(self.stream, query, **options)
+        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
             yield piece
 
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
-        """Return what `query` would put to the model, for `answer`; raises as `retrieve`."""
-        question = question_of(query, options, self._settings.query)
-        retrieval = self._retriever.retrieve(question)
+        """Return the request that `query` would put to the model, for `answer`; raises as `retrieve`."""
+        question = self._question(query, options)
+        with self.snapshot.reading():
+            retrieval = self._retrieve(question)
         return Prepared(retrieval, request_of(self._prompts, question, retrieval))
 
     def answer(self, prepared: Prepared) -> Answer:
-        """Ask what was prepared; raises ProviderError."""
+        """Answer a prepared question; raises ProviderError."""
         started = time.perf_counter()
         text = self._models.complete(prepared.request).text if prepared.request else NO_CONTEXT
         retrieval = prepared.retrieval
-        found = checked(text, retrieval.references)
-        notes = {"cited": len(found.cited), "invented": found.invented}
+        found = resolve_citations(text, retrieval.references)
+        notes = {"cited": len(found.cited), "invalid citations": found.invalid_citations}
         step = Step("answer", (time.perf_counter() - started) * 1000, notes)
         retrieval = replace(retrieval, steps=(*retrieval.steps, step))
-        return Answer(found.text, retrieval.references, retrieval, self.snapshot_id, found.cited, found.invented)
+        return Answer(
+            found.text, retrieval.references, retrieval, self.snapshot_id, found.cited, found.invalid_citations
+        )
 
-    def map(self, ask: Callable[[Question], Result], queries: Sequence[Question]) -> list[Result]:
-        """Return what `ask` makes of every question, in their order, `llm.max_concurrency` at a time."""
-        return list(self._threads.map(ask, queries))
+    def complete(self, request: ChatRequest) -> str:
+        """Answer a request of the caller's own, such as a judge's, by the model of its role; raises ProviderError."""
+        return self._models.complete(request).text
+
+    def map(self, ask: Callable[[Item], Result], questions: Sequence[Item]) -> list[Result]:
+        """Call `ask` for every question, `llm.max_concurrency` at a time, and return the results in order."""
+        return list(self._callers.map(ask, questions))
+
+    def cypher(
+        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000
+    ) -> list[dict[str, Any]]:
+        """Run one read-only Cypher query on the graph and return its first rows; raises as `query_graph`."""
+        from lightrag_dagster.indexes.graph import query_graph
+
+        with self.snapshot.reading():
+            return query_graph(self.snapshot.generation.path(GRAPH), query, parameters, limit=limit)
 
     def close(self) -> None:
-        """Close the models; the knowledge base cannot be asked any more."""
-        self._threads.shutdown(cancel_futures=True)
-        self._retriever.close()
+        """Close models, threads and snapshot; the knowledge base cannot be asked any more."""
+        self._callers.shutdown(cancel_futures=True)
+        self._searchers.shutdown(cancel_futures=True)
+        self._scoped.cache_clear()
         try:
             self._models.close()
         finally:
-            if self.snapshot.lease is not None:
-                self.snapshot.lease.release()
+            self.snapshot.close()
 
     def __enter__(self) -> Self:
         return self
@@ -194,5 +222,49 @@ class KnowledgeBase:
     ) -> None:
         self.close()
 
-    async def _aside(self, work: Callable[[], Result]) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+    def _question(self, query: str, options: QueryOptions) -> Question:
+        return question_of(query, options, self.settings.query)
+
+    def _retrieve(self, question: Question) -> Retrieval:
+        """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
+        trace, settings, mode = Trace(explain=question.explain), question.settings, MODES[question.settings.mode]
+        nothing = Retrieval(question.text, settings.mode, self.snapshot_id, Keywords())
+        keywords = Keywords()
+        if mode.keywords:
+            with trace.step("keywords") as notes:
+                keywords = self._keywords(question)
+                notes |= asdict(keywords)
+        if not mode.retrieves or (mode.keywords and keywords == Keywords()):
+            return replace(nothing, steps=trace.steps)
+        with trace.step("filter"):
+            snapshot = self._scoped(question.filters)
+        search = Search(snapshot, question.text, keywords, settings, self._embed, self._searchers)
+        rerank = self._models.rerank if self._models.reranks else None
+        found = retrieve(search, self._count, self._reserved(question), rerank, trace)
+        return replace(found, steps=trace.steps)
+
+    def _keywords(self, question: Question) -> Keywords:
+        """Return the caller's keywords, else the model's, else the question itself if it is short."""
+        given = without_blanks(question.keywords or Keywords())
+        if given != Keywords():
+            return given
+        request = keyword_request(self._prompts, question.text, self.settings.extraction.language)
+        return fall_back_to_question(parse_keywords(self.complete(request)), question.text)
+
+    def _count(self, text: str) -> int:
+        return load_tokenizer(self.settings.chunking.encoding).count(text)
+
+    def _reserved(self, question: Question) -> int:
+        """Return the part of the total budget that instructions and question take, without history. Tokens."""
+        request = request_in_context(self._prompts, replace(question, history=()), "")
+        return _SPARE_TOKENS + sum(self._count(message.content) for message in request.messages)
+
+    def _scope(self, filters: Filters) -> Snapshot:
+        if filters == Filters():
+            return self.snapshot
+        from lightrag_dagster.query.scope import scoped
+
+        return scoped(self.snapshot, filters, self.settings.merging)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        return self._models.embed(texts, self.snapshot.corpus_state)

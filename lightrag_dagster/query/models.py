@@ -1,47 +1,42 @@
-"""The models that questions are put to, called from plain code wherever it runs.
+"""The models behind questions, called from plain code.
 
-They live on an event loop in a thread of their own, so a notebook, an asset or a web service that has a loop running
-may ask just as a script may, and several threads may ask at once.
+They run on an event loop in a thread of their own, so that code with or without a running loop, in any thread, can call
+them.
 """
 
-import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from anyio.from_thread import start_blocking_portal
 
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
 from lightrag_dagster.models.providers import (
-    Account,
     open_chat_model,
     open_embedder,
     open_plain_chat_model,
     open_plain_embedder,
 )
-from lightrag_dagster.settings import LLMSettings, Settings
+from lightrag_dagster.settings import Role, Settings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage import manifest
 from lightrag_dagster.storage.home import Home
 
-if TYPE_CHECKING:
-    from lightrag_dagster.models.rerankers import Reranker
-
 _log = logging.getLogger(__name__)
 
+Model = TypeVar("Model")
 Result = TypeVar("Result")
 
 
 class Models:
-    """A language model, an embedder and a reranker, each opened when it is first asked and kept until `close`."""
+    """Language models, an embedder and a reranker, each opened at its first call and kept until `close`."""
 
     def __init__(self, settings: Settings, vectors: manifest.Vectors, account: Account | None = None) -> None:
-        """Remember what to open.
-
-        `vectors` says what made those that questions are compared with; `account` pays for it.
-        """
+        """Keep what to open; `vectors` names the embedder of the snapshot, `account` is billed."""
         self._account = account
         self._llm = settings.llm
         self._rerank = settings.rerank
@@ -49,40 +44,61 @@ class Models:
         self._embedding = vectors.settings(settings.embedding)
         self._embedder_identity = vectors.identity
         self._home = Home(settings.home)
-        self._opened = AsyncExitStack()
-        self._opening = asyncio.Lock()
-        self._chat_models: list[tuple[LLMSettings, ChatModel]] = []
-        self._plain_chat_model: ChatModel | None = None
-        self._embedder: Embedder | None = None
-        self._reranker: Reranker | None = None
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="lightrag-models", daemon=True)
-        self._thread.start()
+        self._opened: dict[str, Any] = {}
+        self._opening = threading.Lock()
+        self._closed = False
+        self._exit = ExitStack()
+        self._portal = self._exit.enter_context(start_blocking_portal(name="lightrag-models"))
 
     def complete(self, request: ChatRequest) -> ChatResponse:
-        """Answer one request, from the response store where it can; raises as `ChatModel.complete`."""
-        return self._run(self._complete(request))
+        """Answer one request, from the response store if it is there; raises as `ChatModel.complete`."""
+        return self._call(self._chat_model(request.role).complete, request)
 
     def embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
-        """Return unit vectors for questions; raises as `Embedder.embed_queries`."""
-        return self._run(self._embed(texts, corpus_state))
+        """Return unit vectors for questions.
+
+        Raises:
+            EmbeddingError: the snapshot was embedded by another embedder.
+            ProviderError: as `Embedder.embed_queries`.
+        """
+        embedder = self._open("embedder", self._open_embedder)
+        if embedder.identity != self._embedder_identity:
+            raise EmbeddingError(
+                f"the snapshot was embedded by {self._embedder_identity}, and this version has"
+                f" {embedder.identity}; run `lightrag-dagster backfill --knowledge-base` to embed again"
+            )
+        return self._call(embedder.embed_queries, texts, corpus_state)
 
     @property
     def reranks(self) -> bool:
-        """Whether a reranker is configured."""
+        """True when a reranker is configured."""
         return self._rerank.provider != "none"
 
     def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """Return positions of the best texts and their scores; raises as `Reranker.rerank` and `open_reranker`."""
-        return self._run(self._reranked(query, texts, limit))
+        from lightrag_dagster.models.rerankers import open_reranker
+
+        reranker = self._open("reranker", lambda: open_reranker(self._rerank))
+        return self._call(reranker.rerank, query, texts, limit)
 
     def stream(self, request: ChatRequest) -> Iterator[str]:
-        """Yield an answer piece by piece; raises as `ChatModel.complete`. Nothing is stored.
+        """Yield an answer piece by piece, without storing it; raises as `ChatModel.complete`.
 
-        A model that has no `stream` of its own gives the stored answer, line by line.
+        With an account, whose budget and ledger need the price of the whole, and from a model that cannot stream, the
+        pieces are the lines of a complete answer.
         """
+        model = self._open("stream", lambda: open_plain_chat_model(self._llm.of(request.role)))
+        stream = getattr(model, "stream", None)
+        if stream is None or self._account is not None:
+            yield from self.complete(request).text.splitlines(keepends=True)
+            return
         pieces: SimpleQueue[str | None] = SimpleQueue()
-        pumping = self._start(self._pump(request, pieces.put))
+
+        async def pump() -> None:
+            async for piece in stream(request):
+                pieces.put(piece)
+
+        pumping = self._portal.start_task_soon(pump)
         pumping.add_done_callback(lambda _: pieces.put(None))
         try:
             while (piece := pieces.get()) is not None:
@@ -93,81 +109,37 @@ class Models:
 
     def close(self) -> None:
         """Close the models and end the thread; closing again does nothing."""
-        if self._loop.is_closed():
-            return
+        self._closed = True
+        self._exit.close()
+
+    def _chat_model(self, role: Role) -> ChatModel:
+        # One model a role, so that each books its calls under its own purpose.
         try:
-            self._run(self._opened.aclose())
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-
-    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        future = self._start(work)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
-
-    def _start(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
-        if self._loop.is_closed():
-            work.close()
-            raise QueryError("this knowledge base is closed; open it again")
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    async def _pump(self, request: ChatRequest, put: Callable[[str], None]) -> None:
-        async with self._opening:
-            if self._plain_chat_model is None:
-                settings = self._llm.of(request.role)
-                self._plain_chat_model = await self._opened.enter_async_context(open_plain_chat_model(settings))
-        stream = getattr(self._plain_chat_model, "stream", None)
-        if stream is None:
-            for line in (await self._complete(request)).text.splitlines(keepends=True):
-                put(line)
-            return
-        async for piece in stream(request):
-            put(piece)
-
-    async def _reranked(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        from lightrag_dagster.models.rerankers import open_reranker
-
-        async with self._opening:
-            if self._reranker is None:
-                self._reranker = await self._opened.enter_async_context(open_reranker(self._rerank))
-        return await self._reranker.rerank(query, texts, limit)
-
-    async def _complete(self, request: ChatRequest) -> ChatResponse:
-        settings = self._llm.of(request.role)
-        async with self._opening:
-            # Roles with the same settings share a model, and with it a limit of requests in flight.
-            model = next((model for known, model in self._chat_models if known == settings), None)
-            if model is None:
-                model = await self._open_chat_model(settings)
-                self._chat_models.append((settings, model))
-        return await model.complete(request)
-
-    async def _open_chat_model(self, settings: LLMSettings) -> ChatModel:
-        try:
-            return await self._opened.enter_async_context(open_chat_model(settings, self._home, account=self._account))
+            return self._open(role, lambda: open_chat_model(self._llm, self._home, role, self._account))
         except StoreError as error:
-            # Readers may have no right to write in the home; they can ask all the same.
+            # Readers without the right to write in the home can still ask.
             _log.warning("answers are not stored: %s", error)
-            return await self._opened.enter_async_context(open_plain_chat_model(settings))
+            return self._open(role, lambda: open_plain_chat_model(self._llm.of(role)))
 
     def _open_embedder(self) -> AbstractAsyncContextManager[Embedder]:
         if self._account is None:
             return open_plain_embedder(self._embedding)
         return open_embedder(self._embedding, self._home, self._account)
 
-    async def _embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
-        async with self._opening:
-            if self._embedder is None:
-                embedder = await self._opened.enter_async_context(self._open_embedder())
-                if embedder.identity != self._embedder_identity:
-                    raise EmbeddingError(
-                        f"the snapshot was embedded by {self._embedder_identity}, and this version has"
-                        f" {embedder.identity}; run `lightrag-dagster backfill --knowledge-base` to embed again"
-                    )
-                self._embedder = embedder
-        return await self._embedder.embed_queries(texts, corpus_state)
+    def _open(self, name: str, open_model: Callable[[], AbstractAsyncContextManager[Model]]) -> Model:
+        if self._closed:
+            raise QueryError("this knowledge base is closed; open it again")
+        with self._opening:
+            if name not in self._opened:
+                opening = self._portal.wrap_async_context_manager(open_model())
+                self._opened[name] = self._exit.enter_context(opening)
+            model: Model = self._opened[name]
+            return model
+
+    def _call(self, function: Callable[..., Awaitable[Result]], *args: object) -> Result:
+        future = self._portal.start_task_soon(function, *args)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise

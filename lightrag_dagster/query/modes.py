@@ -1,26 +1,29 @@
-"""The ways to find: one function a mode, in one table.
+"""The retrieval modes, in one table.
 
-A mode is a function from a `Search` to what it `Found`, as rows of the adjacency arrays, best first. Everything after
-it (budgets, chunks behind entities and relations, rerank, references) is the same for all modes. To add one, write its
-function and enter it in `MODES`.
+A mode finds rows of the graph arrays for a `Search`, best first. Everything after it (budgets, chunks behind entities
+and relations, reranking, references) is the same for all modes. To add one, write its function and enter it in
+`MODES`. Imports of numpy and the stores stay inside functions: the command line reads the names for its help.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-import numpy as np
+if TYPE_CHECKING:
+    from lightrag_dagster.query.search import Search
 
-from lightrag_dagster.indexes.adjacency import Rows
-from lightrag_dagster.query.expansion import endpoints_of, relations_around
-from lightrag_dagster.query.round_robin import round_robin
-from lightrag_dagster.query.search import Hits, Search
-from lightrag_dagster.query.types import Keywords
+Item = TypeVar("Item", bound=Hashable)
+
+Hits = dict[int, float | None]
+"""row → score, best first; None where nothing was compared."""
+
+_NOTHING = object()
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a mode found, each best first."""
+    """The rows that a mode found, each best first."""
 
     entities: Hits = field(default_factory=dict)
     relations: Hits = field(default_factory=dict)
@@ -28,82 +31,78 @@ class Found:
 
 
 class Mode(NamedTuple):
-    """How a mode works: what it finds, and which of the steps around it it needs."""
+    """How a mode finds, and which of the steps around it it needs."""
 
-    find: Callable[[Search], Found]
-    keywords: bool
-    """Whether keywords are found first; without any the mode finds nothing."""
-    related_chunks: bool
-    """Whether chunks behind the entities and relations are added to the chunks found."""
-
-
-def _naive(search: Search) -> Found:
-    """Chunks near the question."""
-    _, _, chunks = search.nearest(chunks=search.query)
-    return Found(chunks=chunks)
+    find: Callable[["Search"], Found]
+    keywords: bool = False
+    """Find keywords first; without any, the mode finds nothing."""
+    related_chunks: bool = False
+    """Add the chunks behind the entities and relations to the chunks found."""
+    retrieves: bool = True
+    """False: the bare question is put to the model, without a context."""
 
 
-def _local(search: Search) -> Found:
-    """Entities near the specifics, and the relations around them; without specifics, as global."""
-    low, high = levels(search.keywords)
-    return _graph(search, low, "" if low else high)
+def round_robin(*ranked: Sequence[Item]) -> list[Item]:
+    """Return the first of each list, then the second of each, and so on, every item once at its first place."""
+    turns = chain.from_iterable(zip_longest(*ranked, fillvalue=_NOTHING))
+    return list(dict.fromkeys(cast("Item", item) for item in turns if item is not _NOTHING))
 
 
-def _global(search: Search) -> Found:
-    """Relations near the themes, and the entities they join; without themes, as local."""
-    low, high = levels(search.keywords)
-    return _graph(search, "" if high else low, high)
+def _naive(search: "Search") -> Found:
+    """Find chunks near the question."""
+    return search.nearest(chunks=search.query)
 
 
-def _hybrid(search: Search) -> Found:
-    """Both ways at once, merged by turns."""
-    return _graph(search, *levels(search.keywords))
+def _local(search: "Search") -> Found:
+    """Find entities near the specifics, and the relations around them; without specifics, as global."""
+    return _graph(search, search.specifics, "" if search.specifics else search.themes)
 
 
-def _mix(search: Search) -> Found:
-    """Both ways, and chunks near the question."""
-    return _graph(search, *levels(search.keywords), search.query)
+def _global(search: "Search") -> Found:
+    """Find relations near the themes, and the entities they join; without themes, as local."""
+    return _graph(search, "" if search.themes else search.specifics, search.themes)
 
 
-def _associative(search: Search) -> Found:
-    """Chunks that a random walk from what resembles the question comes by most often."""
-    from lightrag_dagster.query.associative import associated
-
-    return Found(*associated(search))
+def _hybrid(search: "Search") -> Found:
+    """Find as local and as global at once, merged by turns."""
+    return _graph(search, search.specifics, search.themes)
 
 
-def _nothing(search: Search) -> Found:
-    """No retrieval: the model alone is asked."""
+def _mix(search: "Search") -> Found:
+    """Find as hybrid, and chunks near the question."""
+    return _graph(search, search.specifics, search.themes, search.query)
+
+
+def _ppr(search: "Search") -> Found:
+    """Find the chunks that a random walk from similar relations and chunks visits most."""
+    from lightrag_dagster.query.ppr import find_by_pagerank
+
+    return find_by_pagerank(search)
+
+
+def _bypass(search: "Search") -> Found:
     return Found()
 
 
-def levels(keywords: Keywords) -> tuple[str, str]:
-    """Return the specifics, and the themes, as one text each."""
-    return ", ".join(keywords.low_level), ", ".join(keywords.high_level)
+def _graph(search: "Search", specifics: str, themes: str, question: str = "") -> Found:
+    from lightrag_dagster.query.search import endpoints_of, relations_around
 
-
-def _graph(search: Search, specifics: str, themes: str, question: str = "") -> Found:
-    graph = search.snapshot.graph
-    entities, relations, chunks = search.nearest(entities=specifics, relations=themes, chunks=question)
-    near, linked = _rows(entities), _rows(relations)
+    graph, near = search.snapshot.graph, search.nearest(entities=specifics, relations=themes, chunks=question)
+    entities, relations = list(near.entities), list(near.relations)
     return Found(
-        {row: entities.get(row) for row in round_robin(near.tolist(), endpoints_of(graph, linked))},
-        {row: relations.get(row) for row in round_robin(relations_around(graph, near), linked.tolist())},
-        chunks,
+        {row: near.entities.get(row) for row in round_robin(entities, endpoints_of(graph, relations))},
+        {row: near.relations.get(row) for row in round_robin(relations_around(graph, entities), relations)},
+        near.chunks,
     )
 
 
-def _rows(hits: Hits) -> Rows:
-    return np.array(list(hits), dtype=np.int32)
-
-
 MODES: dict[str, Mode] = {
-    "naive": Mode(_naive, keywords=False, related_chunks=False),
+    "naive": Mode(_naive),
     "local": Mode(_local, keywords=True, related_chunks=True),
     "global": Mode(_global, keywords=True, related_chunks=True),
     "hybrid": Mode(_hybrid, keywords=True, related_chunks=True),
     "mix": Mode(_mix, keywords=True, related_chunks=True),
-    "ppr": Mode(_associative, keywords=False, related_chunks=False),
-    "bypass": Mode(_nothing, keywords=False, related_chunks=False),
+    "ppr": Mode(_ppr),
+    "bypass": Mode(_bypass, retrieves=False),
 }
 """Every mode by name."""

@@ -1,4 +1,4 @@
-"""Step 6: chunks behind entities or relations, their owners, which are given best first."""
+"""Chunks behind entities and relations, which are given best first and called owners here."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ class Related(NamedTuple):
 
 
 def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[int]) -> Related:
-    """Choose chunks behind entities, and behind relations what the entities have not taken; rows, best first."""
+    """Choose chunks behind entities, and behind relations chunks that the entities have not taken; rows, best first."""
     graph, number = search.snapshot.graph, search.settings.related_chunk_number
     behind_entities = _owned(graph.entity_chunks, entities)
     behind_relations = _owned(graph.relation_chunks, relations)
@@ -58,7 +58,7 @@ def assign(owners: Sequence[Sequence[int]], taken: Collection[int] = ()) -> list
 
 
 def pick(owned: Sequence[Sequence[int]], number: int, similarity: Mapping[int, float]) -> list[int]:
-    """Choose chunks by their similarity to the question; where one has none, by the rank of their owners.
+    """Choose chunks by their similarity to the question; if one has none, by weighted polling of their owners.
 
     Args:
         owned: chunks of each owner, from `assign`.
@@ -69,13 +69,13 @@ def pick(owned: Sequence[Sequence[int]], number: int, similarity: Mapping[int, f
     limit = number * len(owned) // 2
     if limit and all(chunk in similarity for chunk in candidates):
         return sorted(candidates, key=lambda chunk: (-similarity[chunk], chunk))[:limit]
-    return by_quota(owned, number)
+    return weighted_polling(owned, number)
 
 
-def by_quota(owned: Sequence[Sequence[int]], number: int) -> list[int]:
+def weighted_polling(owned: Sequence[Sequence[int]], number: int) -> list[int]:
     """Choose `number` chunks of the first owner, falling linearly to 1 of the last.
 
-    What an owner cannot use goes to the first owners that have chunks left. (LightRAG's weighted polling.)
+    The unused part of an owner's quota passes to the first owners that have chunks left.
     """
     last = max(1, len(owned) - 1)
     quotas = [round(number - (number - 1) * place / last) for place in range(len(owned))]

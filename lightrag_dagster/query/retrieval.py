@@ -1,42 +1,83 @@
-"""A question's way through the snapshot: find → budgets → related chunks → rerank → references.
-
-Keywords come before it (`keywords`), the context and the answer after it (`context`, `answer`, `cited`).
-"""
+"""A question's way through a snapshot: find → budgets → related chunks → rerank → references."""
 
 import logging
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lightrag_dagster.errors import ProviderError
-from lightrag_dagster.query.budgets import fitting
 from lightrag_dagster.query.context import chunk_line, entity_line, relation_line, render, with_references
-from lightrag_dagster.query.modes import MODES, Found
-from lightrag_dagster.query.records import chunks_at, entities_at, relations_at
+from lightrag_dagster.query.modes import MODES, Found, Hits, round_robin
 from lightrag_dagster.query.related import related_chunks
-from lightrag_dagster.query.round_robin import round_robin
-from lightrag_dagster.query.search import Hits, Search
-from lightrag_dagster.query.trace import Trace
-from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval
+from lightrag_dagster.query.search import Search
+from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval, Step
+
+Item = TypeVar("Item")
+Count = Callable[[str], int]
+"""Text → its length. Tokens."""
 
 Rerank = Callable[[str, Sequence[str], int], list[tuple[int, float]]]
 """(question, texts, limit) → positions of the best texts and their scores, best first."""
 
+_MOST_ITEMS = 100
+
 _log = logging.getLogger(__name__)
 
 
-def retrieve(
-    search: Search, count: Callable[[str], int], reserved: int, rerank: Rerank | None, trace: Trace
-) -> Retrieval:
-    """Find what the model should see of the snapshot to answer the question.
+class Trace:
+    """The steps of one question: what each found, kept and cut, and how long it took."""
+
+    def __init__(self, *, explain: bool) -> None:
+        """With `explain`, steps list items with their scores; without, only numbers and times."""
+        self._explain = explain
+        self.steps: tuple[Step, ...] = ()
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[dict[str, Any]]:
+        """Time a block, which enters its notes into the dictionary, ready for JSON."""
+        notes: dict[str, Any] = {}
+        started = time.perf_counter()
+        yield notes
+        self.steps += (Step(name, (time.perf_counter() - started) * 1000, notes),)
+
+    def kept(self, hits: Hits, kept: int, names: Callable[[Hits], Iterable[str]]) -> dict[str, Any]:
+        """Return notes on hits of which the first `kept` stay; `names` looks up how people call them."""
+        notes: dict[str, Any] = {"kept": kept, "cut": len(hits) - kept}
+        if self._explain:
+            first = dict(list(hits.items())[:_MOST_ITEMS])
+            notes["items"] = [
+                {"name": name, "score": score, "kept": place < kept}
+                for place, (name, score) in enumerate(zip(names(first), first.values(), strict=True))
+            ]
+        return notes
+
+
+def fitting(items: Iterable[Item], line_of: Callable[[Item], str], count: Count, budget: int) -> Iterator[Item]:
+    """Yield items from the front while their lines fit the budget, and read none after the first that does not.
+
+    A line counts with the newline that ends it in the context.
+    """
+    left = budget
+    for item in items:
+        left -= count(line_of(item) + "\n")
+        if left < 0:
+            return
+        yield item
+
+
+def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None, trace: Trace) -> Retrieval:
+    """Find the part of the snapshot that the model should see to answer the question.
 
     Args:
-        search: the question, and where to look.
-        count: gives the length of a text. Tokens.
-        reserved: what of the total budget instructions and question take. Tokens.
+        search: the question and its snapshot.
+        count: counts the tokens of a text.
+        reserved: the part of the total budget that instructions and question take. Tokens.
         rerank: puts chunks in a better order; without it they keep theirs.
-        trace: notes what each step does.
+        trace: receives the steps.
     """
     settings, mode = search.settings, MODES[search.settings.mode]
     with trace.step("find") as notes:
@@ -63,26 +104,24 @@ def retrieve(
     return replace(retrieval, chunks=chunks, references=references)
 
 
-def _entities(search: Search, hits: Hits, count: Callable[[str], int], trace: Trace) -> tuple[Entity, ...]:
-    graph, budget = search.snapshot.graph, search.settings.max_entity_tokens
+def _entities(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[Entity, ...]:
+    read, budget = search.snapshot.entities, search.settings.max_entity_tokens
     with trace.step("entities") as notes:
-        kept = tuple(fitting(entities_at(graph, hits), entity_line, count, budget))
-        notes |= trace.kept(hits, len(kept), lambda some: [one.name for one in entities_at(graph, some)])
+        kept = tuple(fitting(read(hits), entity_line, count, budget))
+        notes |= trace.kept(hits, len(kept), lambda some: [one.name for one in read(some)])
     return kept
 
 
-def _relations(search: Search, hits: Hits, count: Callable[[str], int], trace: Trace) -> tuple[Relation, ...]:
-    graph, budget = search.snapshot.graph, search.settings.max_relation_tokens
+def _relations(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[Relation, ...]:
+    read, budget = search.snapshot.relations, search.settings.max_relation_tokens
     with trace.step("relations") as notes:
-        kept = tuple(fitting(relations_at(graph, hits), relation_line, count, budget))
-        notes |= trace.kept(
-            hits, len(kept), lambda some: [f"{one.src} — {one.tgt}" for one in relations_at(graph, some)]
-        )
+        kept = tuple(fitting(read(hits), relation_line, count, budget))
+        notes |= trace.kept(hits, len(kept), lambda some: [f"{one.src} — {one.tgt}" for one in read(some)])
     return kept
 
 
 def _with_related(search: Search, found: Found, entities: int, relations: int, trace: Trace) -> Hits:
-    """Return the chunks found, merged with those behind the entities and relations that fit, which are the first."""
+    """Return the chunks found, merged with those behind the first entities and relations, which fit the budget."""
     with trace.step("related chunks") as notes:
         behind = related_chunks(search, [*found.entities][:entities], [*found.relations][:relations])
         notes |= {"behind entities": len(behind.entities), "behind relations": len(behind.relations)}
@@ -92,7 +131,7 @@ def _with_related(search: Search, found: Found, entities: int, relations: int, t
 
 
 def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple[Hits, dict[int, float]]:
-    """Return the chunks as the reranker has them, with its scores; where it fails they keep their order."""
+    """Return the chunks in the reranker's order, and its scores; if it fails they keep their order."""
     settings, rows = search.settings, list(hits)
     with trace.step("rerank") as notes:
         texts = [row["content"] for row in search.snapshot.graph.chunks.take(np.array(rows, dtype=np.int32))]
@@ -108,15 +147,13 @@ def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple
 
 
 def _chunks(
-    search: Search, hits: Hits, scores: dict[int, float], count: Callable[[str], int], budget: int, trace: Trace
+    search: Search, hits: Hits, scores: dict[int, float], count: Count, budget: int, trace: Trace
 ) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
-    graph = search.snapshot.graph
+    read = search.snapshot.chunks
     with trace.step("chunks") as notes:
         best = dict(list(hits.items())[: search.settings.chunk_top_k])
-        kept = tuple(fitting(chunks_at(graph, best, scores), chunk_line, count, budget))
-        notes |= trace.kept(
-            {**hits, **scores}, len(kept), lambda some: [_place(one) for one in chunks_at(graph, some, {})]
-        )
+        kept = tuple(fitting(read(best, scores), chunk_line, count, budget))
+        notes |= trace.kept({**hits, **scores}, len(kept), lambda some: [_place(one) for one in read(some, {})])
         return with_references(kept)
 
 

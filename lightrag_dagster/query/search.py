@@ -1,22 +1,20 @@
-"""Vector search for one question: its texts are embedded in one call, its hits are rows of the adjacency arrays."""
+"""Vector search and graph neighbourhood for one question; hits are rows of the graph arrays."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 
 import numpy as np
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.indexes.adjacency import Rows
+from lightrag_dagster.indexes.adjacency import Adjacency, Rows
+from lightrag_dagster.query.modes import Found, Hits
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
 
-Hits = dict[int, float | None]
-"""row → score, best first; None where nothing was compared."""
-
 
 class Search:
-    """One question in one snapshot: what a mode needs to find by."""
+    """One question in one snapshot: everything that a mode needs to find by."""
 
     def __init__(
         self,
@@ -25,43 +23,39 @@ class Search:
         keywords: Keywords,
         settings: QuerySettings,
         embed: Callable[[Sequence[str]], Vectors],
+        threads: Executor | None = None,
     ) -> None:
-        """Remember the question; `embed` gives unit vectors for questions."""
+        """Keep the question; `embed` returns unit vectors for texts, `threads` search several tables at once."""
         self.snapshot = snapshot
         self.query = query
         self.keywords = keywords
         self.settings = settings
         self._embed = embed
+        self._threads = threads
         self._vectors: dict[str, Vectors] = {}
 
-    def embed(self, *texts: str) -> None:
-        """Embed the question and the texts that are not empty, in one call; raises what the embedder raises."""
-        missing = [text for text in dict.fromkeys((self.query, *texts)) if text and text not in self._vectors]
-        if missing:
-            self._vectors |= zip(missing, self._embed(missing), strict=True)
+    @property
+    def specifics(self) -> str:
+        """The low-level keywords as one text."""
+        return ", ".join(self.keywords.low_level)
 
-    def vector(self, text: str) -> Vectors:
-        """Return the unit vector of a text; raises what the embedder raises."""
-        if text not in self._vectors:
-            self.embed(text)
-        return self._vectors[text]
+    @property
+    def themes(self) -> str:
+        """The high-level keywords as one text."""
+        return ", ".join(self.keywords.high_level)
 
     def nearest(
         self, *, entities: str = "", relations: str = "", chunks: str = "", most_chunks: int | None = None
-    ) -> tuple[Hits, Hits, Hits]:
-        """Return the `top_k` entities and relations and the `chunk_top_k`, or `most_chunks`, chunks nearest to texts.
+    ) -> Found:
+        """Find the `top_k` entities and relations and the `chunk_top_k`, or `most_chunks`, chunks nearest to texts.
 
-        The texts are embedded in one call and searched for at once; an empty text is near nothing.
+        The texts and the question are embedded in one call; an empty text is near nothing. Raises as the embedder.
         """
-        self.embed(entities, relations, chunks)
-        searches = (
-            ("entity_vectors", entities, self.settings.top_k),
-            ("relation_vectors", relations, self.settings.top_k),
-            ("chunk_vectors", chunks, most_chunks or self.settings.chunk_top_k),
-        )
-        with ThreadPoolExecutor(len(searches)) as threads:
-            found = [threads.submit(self._nearest, *each) for each in searches]
-        return found[0].result(), found[1].result(), found[2].result()
+        self._embed_new(entities, relations, chunks)
+        settings = self.settings
+        limits = (settings.top_k, settings.top_k, most_chunks or settings.chunk_top_k)
+        run = self._threads.map if self._threads else map
+        return Found(*run(self._nearest, ("entity", "relation", "chunk"), (entities, relations, chunks), limits))
 
     def similarity(self, chunks: Rows) -> dict[int, float]:
         """Return the cosine similarity to the question of those of the chunks that have a vector."""
@@ -70,14 +64,40 @@ class Search:
         rows = [row for row, chunk_id in zip(chunks.tolist(), ids, strict=True) if chunk_id in vectors]
         if not rows:
             return {}
+        self._embed_new()
         known = np.stack([vectors[chunk_id] for chunk_id in ids if chunk_id in vectors])
-        return dict(zip(rows, (known @ self.vector(self.query)).tolist(), strict=True))
+        return dict(zip(rows, (known @ self._vectors[self.query]).tolist(), strict=True))
 
-    def _nearest(self, table: str, text: str, limit: int) -> Hits:
+    def _nearest(self, kind: str, text: str, limit: int) -> Hits:
         if not text:
             return {}
-        graph = self.snapshot.graph
-        keyed = {"entity_vectors": graph.entities, "relation_vectors": graph.relations, "chunk_vectors": graph.chunks}
-        hits = self.snapshot.vectors[table].search(self.vector(text), limit, self.settings.cosine_threshold)
-        rows = keyed[table].rows_of([one for one, _ in hits])
-        return dict(zip(rows.tolist(), (score for _, score in hits), strict=True))
+        snapshot, threshold = self.snapshot, self.settings.cosine_threshold
+        found = snapshot.vectors[f"{kind}_vectors"].search(self._vectors[text], limit, threshold)
+        graph = snapshot.graph
+        table = {"entity": graph.entities, "relation": graph.relations, "chunk": graph.chunks}[kind]
+        rows = table.rows_of([one for one, _ in found])
+        return dict(zip(rows.tolist(), (score for _, score in found), strict=True))
+
+    def _embed_new(self, *texts: str) -> None:
+        """Embed the question and the texts, those that are neither empty nor known, in one call."""
+        new = [text for text in dict.fromkeys((self.query, *texts)) if text and text not in self._vectors]
+        if new:
+            self._vectors |= zip(new, self._embed(new), strict=True)
+
+
+def relations_around(graph: Adjacency, entities: Sequence[int]) -> list[int]:
+    """Return the relations that end at any of the entities, by rank, then weight, descending.
+
+    Among equal ones, those around the first entities come first, and around one entity the smallest ids.
+    """
+    around = np.concatenate([graph.entity_relations.values[:0], *map(graph.entity_relations.of, entities)])
+    _, first = np.unique(around, return_index=True)
+    relations = around[np.sort(first)]
+    best: list[int] = relations[np.argsort(graph.priority[relations], kind="stable")].tolist()
+    return best
+
+
+def endpoints_of(graph: Adjacency, relations: Sequence[int]) -> list[int]:
+    """Return the entities that the relations join, in order of appearance."""
+    rows = np.array(relations, dtype=np.int32)
+    return list(dict.fromkeys(graph.endpoints[rows].ravel().tolist()))

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Keywords:
-    """What a question is about: themes find relations, specifics find entities."""
+    """The subjects of a question: themes (high level) find relations, specifics (low level) find entities."""
 
     high_level: tuple[str, ...] = ()
     low_level: tuple[str, ...] = ()
@@ -48,9 +48,9 @@ class Relation:
 
 @dataclass(frozen=True)
 class Citation:
-    """One place a chunk stands at: `content == document[char_start:char_end]`.
+    """One place where a chunk occurs: `content == document[char_start:char_end]`.
 
-    `page` is where pages exist, `heading` the path of headings in force where the chunk starts.
+    `page` is set where the format has pages; `heading` is the path of headings at the start of the chunk.
     """
 
     source: str
@@ -65,12 +65,12 @@ class Citation:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk and every place it stands at, in canonical order.
+    """A chunk and every place where it occurs, in canonical order.
 
-    `score` is its cosine similarity to the question, None where no vector was compared, and in mode `ppr` the share of
-    the walk that comes by; `rerank_score` is what a reranker gave it; `tokens` its length; `doc_id`, `source`, `path`
-    are those of the first citation, and `reference_id` is that document's in the references. `content` is the exact
-    quote at every place.
+    `score` is its cosine similarity to the question, None where no vector was compared; in mode `ppr` its share of the
+    random walk. `rerank_score` comes from the reranker, `tokens` is the length. `doc_id`, `source` and `path` are those
+    of the first citation, `reference_id` is that document's number in the references. `content` is the exact quote at
+    every place.
     """
 
     chunk_id: str
@@ -87,7 +87,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Reference:
-    """A document the chunks come from, numbered from "1", the one with most chunks first."""
+    """A document that chunks come from, numbered from "1"; the one with most chunks is first."""
 
     reference_id: str
     source: str
@@ -110,9 +110,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Retrieval:
-    """What was found for a question, before any answer; the model sees exactly this.
+    """Everything found for a question, before any answer; the model sees exactly this.
 
-    `steps` tell how it was found; two retrievals that differ in nothing else are equal.
+    `steps` tell how it was found and do not count when two retrievals are compared.
     """
 
     query: str
@@ -126,12 +126,12 @@ class Retrieval:
     steps: tuple[Step, ...] = field(default=(), compare=False)
 
     def passages(self, reference: Reference) -> tuple[Chunk, ...]:
-        """Return the chunks behind a reference, best first: the exact quotes, and where they stand."""
+        """Return the chunks of a referenced document, best first: the exact quotes and their places."""
         return tuple(chunk for chunk in self.chunks if chunk.reference_id == reference.reference_id)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was found."""
+        """True when nothing was found."""
         return not (self.entities or self.relations or self.chunks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,10 +141,10 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, the documents behind it and what was retrieved for it.
+    """An answer, the documents behind it and the retrieval it is based on.
 
-    `references` are all that the model was given, `cited` those that the answer cites. `invented` is the number of
-    references that the model made up; they are not in `text` any more.
+    `references` are all documents that the model was given, `cited` those that the answer cites. `invalid_citations`
+    is the number of references that the model made up; they have been removed from `text`.
     """
 
     text: str
@@ -152,7 +152,7 @@ class Answer:
     retrieval: Retrieval
     snapshot_id: str
     cited: tuple[Reference, ...] = ()
-    invented: int = 0
+    invalid_citations: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as dictionaries that `json.dumps` takes."""

@@ -1,1 +1,1 @@
-"""Ledger, budget and prices: what model calls cost."""
+"""Ledger, accounts, budgets and prices of model calls."""

@@ -1,6 +1,6 @@
-"""The ledger: what every step of every run asked for, and what it cost. One SQLite file in the home.
+"""Calls, tokens and cost of every step of every run: one SQLite file in the home.
 
-It is where the past of a home is read from: what a run spent so far, and how the next one can be estimated.
+Budgets read from it what a run has spent so far, and plans how earlier calls went.
 """
 
 import sqlite3
@@ -34,13 +34,13 @@ _COLUMNS = [field.name for field in fields(Entry)]
 
 
 class Ledger:
-    """Entries in the order in which they were made; safe from several processes. Every method raises StoreError."""
+    """Entries in the order in which they were added; safe from several processes. Every method raises StoreError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def add(self, entry: Entry, receipt: str | None = None) -> None:
-        """Append an entry, unless nothing was asked for, or it was entered before under the same receipt."""
+        """Append an entry, unless it counts no call or the same receipt was entered before."""
         if not (entry.calls or entry.stored):
             return
         marks = ", ".join("?" * len(_COLUMNS))

@@ -1,4 +1,4 @@
-"""Writing files so that a reader, or the next run after a crash, sees the old one or the new one, never half."""
+"""Write files atomically and durably: after a crash the old content is there or the new, never a part."""
 
 import os
 import tempfile
@@ -16,10 +16,10 @@ ROWS_PER_GROUP = 100_000
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path`; when the block ends well, sync it to disk and put it in place.
+    """Yield a temporary path beside `path`; when the block succeeds, flush it to disk and rename it to `path`.
 
     Raises:
-        StoreError: the disk is full, read-only or otherwise refuses.
+        StoreError: the disk is full or read-only.
     """
     temporary: Path | None = None
     try:
@@ -45,7 +45,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:
-    """Replace `path` with a zstd Parquet file, the same bytes for the same rows; raises as `replacing`."""
+    """Replace `path` with a zstd Parquet file. Equal rows give equal bytes. Raises as `replacing`."""
     with replacing(path) as temporary:
         pq.write_table(table.combine_chunks(), temporary, compression="zstd", row_group_size=ROWS_PER_GROUP)
 

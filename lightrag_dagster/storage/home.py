@@ -1,19 +1,18 @@
-"""Where everything lives below `LIGHTRAG_HOME`.
+"""Layout of `LIGHTRAG_HOME`.
 
-builder.lock, builder.pid             held by a process that builds, and which process that is
-ingesting/<source>.lock, .pid         held by a process that ingests the source, and which process that is
-CURRENT                               the published snapshot (one JSON file, replaced atomically)
-NEWEST                                the newest built generation
-HELD, pins.json, leases/              what a rollback holds, names of snapshots, which ones are open in readers
-responses.sqlite, vectors.sqlite      what was paid for
-in-flight/                            one locked file for each call whose answer a process is waiting for
-batches.sqlite, batches/, batches.lock  batches at the provider, and files on their way there and back
-ledger.sqlite                         what every run asked for, and what it cost
-failures.jsonl                        runs of the daemon that failed, one JSON object a line
+builder.lock, builder.pid             lock of the builder, and its process id
+ingesting/<source>.lock, .pid         lock of an ingestion, and its process id
+CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
+NEWEST                                pointer to the newest generation
+HELD, pins.json                       snapshot that a rollback holds, names of snapshots
+responses.sqlite, vectors.sqlite      stored responses and vectors, which were paid for
+batches.sqlite, batches/, batches.lock  batches at the provider, and their files
+ledger.sqlite                         calls and cost of every run
+failures.jsonl                        failed runs of the daemon, one JSON object a line
 tables/<table>/<source>/              immutable Parquet versions, `current.json`, and `candidate.json` of a backfill
-accepted/<source>.json                the versions of a source that the merge reads
-generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest
-lance/                                LanceDB tables, in place; versions pinned by tag
+accepted/<source>.json                versions of a source that the merge reads
+generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json
+lance/                                LanceDB tables, updated in place; versions are tagged
 dagster/                              the Dagster instance, unless $DAGSTER_HOME is set
 """
 
@@ -25,7 +24,7 @@ from urllib.parse import quote, unquote
 
 @dataclass(frozen=True)
 class Home:
-    """Paths below one home. Nothing is created until something is written."""
+    """Paths below one home. Creates nothing."""
 
     root: Path
 
@@ -34,12 +33,12 @@ class Home:
 
     @property
     def lock(self) -> Path:
-        """File that builders lock."""
+        """Lock file of builders."""
         return self.root / "builder.lock"
 
     @property
     def lock_holder(self) -> Path:
-        """File with the process id of the holder of the lock."""
+        """File with the process id of the builder."""
         return self.root / "builder.pid"
 
     @property
@@ -49,7 +48,7 @@ class Home:
 
     @property
     def held(self) -> Path:
-        """Pointer to the snapshot that a rollback holds published; no file when none is held."""
+        """Pointer to the snapshot that a rollback holds; missing when none is held."""
         return self.root / "HELD"
 
     @property
@@ -59,17 +58,12 @@ class Home:
 
     @property
     def failures(self) -> Path:
-        """Runs of the daemon that failed, one JSON object a line."""
+        """Failed runs of the daemon, one JSON object a line."""
         return self.root / "failures.jsonl"
 
     @property
-    def leases(self) -> Path:
-        """Folder with one locked file a reader."""
-        return self.root / "leases"
-
-    @property
     def newest(self) -> Path:
-        """Pointer to the newest built generation."""
+        """Pointer to the newest generation."""
         return self.root / "NEWEST"
 
     @property
@@ -83,28 +77,23 @@ class Home:
         return self.root / "vectors.sqlite"
 
     @property
-    def in_flight(self) -> Path:
-        """Folder of locks, one for each call whose answer a process is waiting for."""
-        return self.root / "in-flight"
-
-    @property
     def batches(self) -> Path:
         """Ledger of batches at the provider."""
         return self.root / "batches.sqlite"
 
     @property
     def batch_files(self) -> Path:
-        """Folder of files on their way to the provider and back."""
+        """Folder of files sent to the provider and received from it."""
         return self.root / "batches"
 
     @property
     def batches_lock(self) -> Path:
-        """File that whoever submits or collects batches locks."""
+        """Lock file for submitting and collecting batches."""
         return self.root / "batches.lock"
 
     @property
     def ledger(self) -> Path:
-        """What every run asked for and what it cost."""
+        """Ledger of calls and cost."""
         return self.root / "ledger.sqlite"
 
     @property

@@ -1,7 +1,7 @@
 """Records of a generation: JSON files written once beside it and read by everything that opens it."""
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -37,9 +37,12 @@ def read_record(path: Path, kind: type[R]) -> R | None:
 
 
 class Pointer(Record):
-    """`CURRENT` and `NEWEST`: which generation they point to."""
+    """`CURRENT`, `HELD` and `NEWEST`: the generation that they point to."""
 
     id: str
+    replaced: dict[str, str] = Field(
+        default={}, description="In `CURRENT`: snapshot → when another replaced it; UTC, ISO 8601"
+    )
 
 
 class Embedder(Record):
@@ -107,6 +110,10 @@ class GenerationRecord(Record):
         return record if not isinstance(record, dict) or "inputs" in record else {"inputs": record, "tables": {}}
 
 
+SearchKind = Literal["flat", "partitioned", "exhaustive"]
+"""How a vector table is searched: without an index, through half of an index, or through all of it."""
+
+
 class VectorTable(Record):
     """One LanceDB table, pinned."""
 
@@ -116,6 +123,7 @@ class VectorTable(Record):
     dimensions: int
     upserted: int = Field(description="Rows written for this generation")
     deleted: int = Field(description="Rows deleted for this generation")
+    search: SearchKind | None = Field(default=None, description="None in manifests of older versions")
 
 
 class Vectors(Embedder):

@@ -18,9 +18,9 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.build.pending import pending
 from lightrag_dagster.instance import open_instance
-from lightrag_dagster.settings import ExtractionSettings, Settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
 from tests.support import OFFICE, RIVER, run, write_source
 
 ROOT = Path(__file__).parents[2]
@@ -109,13 +109,13 @@ def answer(settings: Settings) -> str:
 def test_dg_launch_of_the_job_backfill_is_a_backfill(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     run(settings)
-    environment = os.environ | _variables(settings) | {"LIGHTRAG_EXTRACTION__LANGUAGE": "German"}
-    german = settings.model_copy(update={"extraction": ExtractionSettings(language="German")})
+    environment = os.environ | _variables(settings) | {"LIGHTRAG_EXTRACTION__ANSWER_FORMAT": "json_object"}
+    changed = settings.changed(extraction={"answer_format": "json_object"})
 
     for job, outdated in (("ingest", {"extractions": 1}), ("backfill", {})):
         launch = ["dg", "launch", "--job", job, "--partition", "notes"]
         subprocess.run(launch, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=LONGEST)
-        assert pending(german).sources["notes"].outdated == outdated
+        assert pending(changed).sources["notes"].outdated == outdated
 
 
 @pytest.mark.long
@@ -124,7 +124,7 @@ def test_a_dropped_file_changes_the_published_answer(settings: Settings) -> None
     with daemon(settings, LIGHTRAG_NIGHTLY="* * * * *") as address:
         until(lambda: ask(address, "{ version }"), "the web server does not answer")
         assert ask(address, START, name="nightly")["startSchedule"]["__typename"] == "ScheduleStateResult"
-        until(lambda: current_manifest(Home(settings.home)), "nothing was published")
+        until(lambda: current_snapshot(Home(settings.home)), "nothing was published")
         assert "opened an office" not in answer(settings)
 
         write_source(settings, "notes", {"river.md": RIVER, "office.md": OFFICE})

@@ -14,7 +14,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import newest
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
 from resources import build_resources
 from tests.support import FLOOD, RIVER, write_source
 
@@ -47,7 +47,7 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
 
     files.write_parquet(path, whole.slice(1))
     broken = materialise(settings, instance, [knowledge_base])
-    nothing = current_manifest(home)
+    nothing = current_snapshot(home)
     files.write_parquet(path, whole)
     mended = materialise(settings, instance, [knowledge_base])
 
@@ -56,7 +56,7 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
     (failure,) = [event for event in broken.all_events if event.is_step_failure]
     assert "a relation ends at an entity that does not exist" in str(failure.event_specific_data)
     assert mended.success
-    assert current_manifest(home) is not None
+    assert current_snapshot(home) is not None
     assert checked(settings, instance).passed
     files.write_parquet(path, whole.slice(1))
     damaged = checked(settings, instance)

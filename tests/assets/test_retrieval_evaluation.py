@@ -28,14 +28,13 @@ QUESTIONS = "\n".join(
 
 @pytest.fixture
 def offline(tmp_path: Path) -> Settings:
-    (tmp_path / "evaluation.yaml").write_text(QUESTIONS)
-    evaluation = {
-        "questions": tmp_path / "evaluation.yaml",
-        "modes": ["bm25", "naive"],
-        "answer_modes": ["naive"],
-        "k": 1,
-    }
-    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", evaluation=evaluation)
+    (tmp_path / "questions.yaml").write_text(QUESTIONS)
+    settings = load_settings(
+        home=tmp_path / "home",
+        sources=tmp_path / "sources",
+        questions=tmp_path / "questions.yaml",
+        evaluation={"modes": ["bm25", "naive", "mix"]},
+    )
     publish_sources(settings, {"notes": FACTS})
     return settings
 
@@ -54,7 +53,6 @@ def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, ins
     assert metadata["questions"] == 8
     assert metadata["missing_gold"] == []
     assert "| naive | 1.000 [1.000, 1.000] |" in metadata["modes"]
-    assert "data:image/svg+xml" in metadata["chart"]
     assert metadata["recall/naive"] == 1
 
     gone = list(FACTS)[:4]
@@ -66,7 +64,7 @@ def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, ins
     assert check.severity is dg.AssetCheckSeverity.WARN
     assert "naive recall" in str(check.metadata["dropped"].value)
     assert metadata["missing_gold"] == [f"notes/{path}" for path in gone]
-    assert "| naive | recall@1 | 1.000 | 0.500 | -0.500 [" in str(check.metadata["changes"].value)
+    assert "| naive | recall@5 | 1.000 | 0.500 | -0.500 [" in str(check.metadata["changes"].value)
     history = SourceTables(Home(offline.home)).read("retrieval_evaluation", ALL_SOURCES)
     assert set(history["sequence"].to_pylist()) == {1, 2}
 
@@ -79,7 +77,7 @@ def test_the_same_again_is_the_same_data_version(offline: Settings, instance: dg
 
 
 def test_without_questions_there_are_no_rows(offline: Settings, instance: dg.DagsterInstance) -> None:
-    none = offline.model_copy(update={"evaluation": offline.evaluation.model_copy(update={"questions": None})})
+    none = offline.model_copy(update={"questions": None})
     metadata, check = evaluated(none, instance)
     assert check.passed
     assert metadata["dagster/row_count"] == 0
@@ -98,7 +96,7 @@ def test_answers_are_judged_by_a_language_model_and_paid_once(
     metadata, _ = evaluated(asking, instance)
     assert "faithfulness" in metadata["modes"]
     rows = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES).to_pylist()
-    judged = [row for row in rows if row["mode"] == "naive"]
+    judged = [row for row in rows if row["mode"] == "mix"]
     assert {row["answer"] for row in judged} == {"Ada"}
     assert sum(row["exact_match"] for row in judged) == 1
     assert {(row["faithfulness"], row["relevance"]) for row in judged} == {(1, 0.75)}

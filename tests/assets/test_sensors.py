@@ -18,7 +18,7 @@ from assets.sensors import (
     source_partitions,
 )
 from lightrag_dagster.definitions import build_definitions
-from lightrag_dagster.settings import DocumentSettings, EvaluationSettings, Settings
+from lightrag_dagster.settings import DocumentSettings, Settings
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
 from resources import LightRAG
@@ -180,8 +180,7 @@ def test_what_asks_questions_follows_the_snapshot(
     settings: Settings, instance: dg.DagsterInstance, tmp_path: Path, asset: str
 ) -> None:
     file = tmp_path / "questions.yaml"
-    update = {"questions": file} if asset == "answers" else {"evaluation": EvaluationSettings(questions=file)}
-    definitions = build_definitions(settings.model_copy(update=update))
+    definitions = build_definitions(settings.model_copy(update={"questions": file}))
     cursor: dg.AssetDaemonCursor | None = None
 
     def requested() -> int:

@@ -16,7 +16,7 @@ def test_a_backfill_from_edit_to_published(
     code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
     assert (code, output) == (0, "Everything was made with the prompts, models and settings of today.\n")
 
-    monkeypatch.setenv("LIGHTRAG_EXTRACTION__LANGUAGE", "German")
+    monkeypatch.setenv("LIGHTRAG_EXTRACTION__ANSWER_FORMAT", "json_object")
 
     code, output, _ = command(capfd, monkeypatch, "run")
     assert code == 0

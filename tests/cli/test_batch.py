@@ -1,17 +1,18 @@
-"""Extraction by batch from the command line: submit, look, cancel, wait."""
+"""Extraction by batch from the command line: submit, list, cancel, wait."""
 
 from pathlib import Path
 
 import pytest
 import yaml
 
+from lightrag_dagster.models.batch import waiting
 from tests.cli.test_cli import command
 from tests.loopback import Loopback
 from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
 
 SETTINGS = {
-    "llm": {"provider": "openai", "mode": "batch", "batch": {"longest_poll": 0.01}},
+    "llm": {"provider": "openai", "mode": "batch"},
     "extraction": {"gleaning": 0},
 }
 
@@ -22,6 +23,7 @@ def test_batches_from_the_command_line(
 ) -> None:
     fates = [Fate(looks=1000, answered=0)]
     loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: fates.pop(0) if fates else Fate(looks=2)
+    monkeypatch.setattr(waiting, "FIRST_PAUSE", 0.01)
     (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
     assert command(capfd, monkeypatch, "batch", "list")[1] == "No batches are under way.\n"
 

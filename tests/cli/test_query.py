@@ -65,7 +65,8 @@ def test_explain(query: Run, output: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"), [(["--source", "nowhere"], "no source 'nowhere'"), (["--modified-since", "soon"], "no time")]
+    ("arguments", "says"),
+    [(["--source", "nowhere"], "no source 'nowhere'"), (["--modified-since", "soon"], "a time")],
 )
 def test_what_cannot_be_asked(query: Run, arguments: list[str], says: str) -> None:
     code, _, errors = query(*arguments)

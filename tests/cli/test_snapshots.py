@@ -1,11 +1,13 @@
 """`snapshots`, `rollback`, `release`, `gc` and `cache` as a person uses them."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.manifest import Manifest
 from tests.cli.test_cli import command
 from tests.support import RIVER, published, run, write_source
 
@@ -44,6 +46,22 @@ def test_back_and_forth_from_the_command_line(
     ask("snapshots", "unpin", "audit")
     (source,) = json.loads(ask("plan", "--json"))["sources"]
     assert (source["chunks_new"], source["chunks_stored"]) == (0, 1)
+
+
+def test_a_narrow_terminal_cuts_nothing_off(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    home = Path(shutil.copytree(published_home, tmp_path / "home"))
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home))
+    (path,) = home.glob("generations/*/manifest.json")
+    manifest = Manifest.model_validate_json(path.read_bytes())
+    rows = manifest.rows | {"raw_documents": 123456789, "entities": 12345678, "relations": 987654321}
+    path.write_text(manifest.model_copy(update={"rows": rows}).model_dump_json())
+    printed = command(capfd, monkeypatch, "snapshots")[1]
+    assert all(text in printed for text in (manifest.snapshot_id, "123456789", "12345678", "987654321", "published"))
+    assert "…" not in printed
+    assert max(map(len, printed.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("arguments", [("rollback", "gen-none"), ("release",), ("snapshots", "diff", "gen-none")])

@@ -1,8 +1,9 @@
 import asyncio
+from contextvars import ContextVar
 
 import pytest
 
-from lightrag_dagster.core.aio import gather_or_cancel
+from lightrag_dagster.core.aio import gather_or_cancel, run_sync
 
 
 async def after(turns: int, result: str) -> str:
@@ -33,3 +34,20 @@ def test_the_first_failure_is_raised_as_it_is_and_ends_the_others() -> None:
         asyncio.run(gather_or_cancel([wait(), fail(), wait()]))
     assert cancelled == [True, True]
     assert raised.value.__context__ is None
+
+
+HEARD: ContextVar[str] = ContextVar("heard")
+
+
+async def _heard() -> str:
+    return HEARD.get()
+
+
+@pytest.mark.parametrize("loop_is_running", [False, True])
+def test_synchronous_code_gets_a_result_with_its_own_context(loop_is_running: bool) -> None:
+    HEARD.set("from outside")
+
+    async def notebook() -> str:
+        return run_sync(_heard())
+
+    assert (asyncio.run(notebook()) if loop_is_running else run_sync(_heard())) == "from outside"

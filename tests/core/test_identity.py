@@ -73,7 +73,7 @@ def test_spellings_of_one_name(spelling: str, key: str) -> None:
     assert identity.name_key(spelling) == key
 
 
-@given(TEXTS)
+@given(TEXTS.filter(lambda name: "ı" not in identity.name_key(name)))  # its capital is that of i
 def test_case_and_spacing_make_no_other_entity(name: str) -> None:
     assert identity.entity_id(f"  {name}\n") == identity.entity_id(name)
     assert identity.entity_id(identity.name_key(name).upper().lower()) == identity.entity_id(

@@ -13,13 +13,14 @@ from tests.conftest import pointing_to
 from tests.kills import run_and_kill
 from tests.loopback import Loopback, Received
 from tests.loopback_batches import Fate
+from tests.models.batch.impatient import shorten
 from tests.models.models import offline_answer
 from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_source
 
 # Small chunks and batches make many calls.
 CONFIGURATION = {
     "chunking": {"size": 24, "overlap": 4},
-    "llm": {"provider": "openai", "mode": "batch", "batch": {"max_requests": 3, "longest_poll": 0.02}},
+    "llm": {"provider": "openai", "mode": "batch"},
     "embedding": {"provider": "openai", "dimensions": 64},
 }
 
@@ -54,7 +55,7 @@ def test_nothing_is_submitted_twice(
     number, later = chance.randint(1, scene.calls), chance.choice([0.0, 0.003, 0.01, 0.03])
     options = ["--home", str(settings.home), "--sources", str(settings.sources)]
 
-    run_and_kill(loopback, ["lightrag_dagster", *options, "run", "--wait"], number, later, _is_of_batches)
+    run_and_kill(loopback, ["tests.models.batch.impatient", *options, "run", "--wait"], number, later, _is_of_batches)
     _finish(settings)
 
     submitted = Counter(loopback.batches.asked())
@@ -64,6 +65,7 @@ def test_nothing_is_submitted_twice(
 
 
 def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, home: Path, server: Loopback) -> Settings:
+    shorten(monkeypatch)
     monkeypatch.setenv("LIGHTRAG_CONFIG", str(folder / "lightrag.yaml"))
     server.chat, server.dimensions = offline_answer, 64
     server.batches.spoil = lambda batch: Fate(looks=1)

@@ -13,7 +13,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import current_manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
 from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
 
 MOMENTS = ("before", "during", "after")
@@ -83,7 +83,7 @@ def _kill_and_run_again(scene: Scene, folder: Path, step: int, moment: str) -> N
     killed = _victim(settings, step, moment)
 
     assert killed.returncode == -signal.SIGKILL, f"{step} {moment}: {killed.stderr}"
-    manifest = current_manifest(Home(settings.home))
+    manifest = current_snapshot(Home(settings.home))
     assert manifest is not None
     assert manifest.snapshot_id in (scene.first, scene.second)
     with KnowledgeBase.open(settings=settings) as knowledge:

@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.passages import generate
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.storage import gc as retention
+from lightrag_dagster.storage import gc
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import snapshots
+from lightrag_dagster.storage.snapshots import list_snapshots
 from tests.support import run, snapshot_contents
 
 LEAST_CHANGED = 0.01
@@ -24,7 +24,7 @@ def size(settings: Settings) -> int:
 
 def pass_nights(folder: Path, nights: int, documents: int) -> None:
     settings = load_settings(
-        home=folder / "home", sources=folder / "sources", retention={"snapshots": 2, "automatic": True}
+        home=folder / "home", sources=folder / "sources", retention={"snapshots": 2, "grace_days": 0, "automatic": True}
     )
     notes = settings.sources / "notes"
     notes.mkdir(parents=True)
@@ -41,7 +41,7 @@ def pass_nights(folder: Path, nights: int, documents: int) -> None:
     clean = settings.model_copy(update={"home": folder / "clean"})
     run(clean)
 
-    assert len(snapshots(Home(settings.home))) == 2
+    assert len(list_snapshots(Home(settings.home))) == 2
     assert size(settings) <= 3 * size(clean)
     assert snapshot_contents(settings) == snapshot_contents(clean)
 
@@ -49,8 +49,8 @@ def pass_nights(folder: Path, nights: int, documents: int) -> None:
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A night is over in seconds here, so what waits for seconds would wait for nights."""
-    monkeypatch.setattr(retention, "SETTLED_SECONDS", 0.0)
-    monkeypatch.setattr(retention, "CLOCK_MARGIN", timedelta(seconds=1))
+    monkeypatch.setattr(gc, "MINIMUM_AGE", 0.0)
+    monkeypatch.setattr(gc, "CLEANUP_MARGIN", timedelta(seconds=1))
 
 
 def test_the_stores_stay_small_over_some_nights(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.models.offline import OfflineChatModel
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.merging import incremental
-from lightrag_dagster.storage import history
+from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.publication import snapshots
+from lightrag_dagster.storage.snapshots import list_snapshots
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import role_of
 from tests.support import run, snapshot_contents, write_source
@@ -160,21 +160,21 @@ class Histories(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def roll_back(self, data: st.DataObject) -> None:
-        names = [one.snapshot_id for one in snapshots(self._home)]
-        history.rollback(self._home, data.draw(st.sampled_from(names)))
+        names = [one.snapshot_id for one in list_snapshots(self._home)]
+        snapshots.rollback(self._home, data.draw(st.sampled_from(names)))
 
-    @precondition(lambda self: bool(history.held(self._home)))
+    @precondition(lambda self: bool(snapshots.held_snapshot(self._home)))
     @rule()
     def release(self) -> None:
-        history.release(self._home)
+        snapshots.release(self._home)
 
     def teardown(self) -> None:
         if not self.files:
             return
         self.model.failing = None
         self._run(backfill=True)
-        if history.held(self._home):
-            history.release(self._home)
+        if snapshots.held_snapshot(self._home):
+            snapshots.release(self._home)
         clean = self._settings("clean")
         run(clean)
         assert snapshot_contents(self._settings()) == snapshot_contents(clean)

@@ -10,12 +10,12 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import BuilderLockedError
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import RetentionSettings, Settings
 from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.generations import GRAPH, VIEWS, Generation
-from lightrag_dagster.storage.history import pin
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.snapshots import pin
 from tests.support import FLOOD, RIVER, published, run, snapshot_contents, write_source
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
@@ -71,7 +71,7 @@ def publish_beside_a_reader(settings: Settings, publications: int) -> None:
         assert reader.stdout
         assert reader.stdout.readline().strip() == first
         seen = {build(settings, 2001 + number) for number in range(publications)}
-        collect_garbage(home, 1, dry_run=False)
+        collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False)
         output, errors = reader.communicate("\n", timeout=60)
     assert reader.returncode == 0, errors
     assert int(output) > 0
@@ -116,7 +116,7 @@ def test_an_analyst_holds_up_no_run_and_sees_one_state(settings: Settings) -> No
         # A name keeps a snapshot for somebody who opened its files without the library.
         pin(home, "analysis", first.id)
         build(settings, 2003)
-        collect_garbage(home, 1, dry_run=False)
+        collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False)
         assert tables.execute(names).fetchall() == rows
 
 

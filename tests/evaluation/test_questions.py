@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.evaluation.questions import GoldQuestion, read_gold
+from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 
 YAML = """
 - question: Who?
@@ -21,22 +21,25 @@ JSONL = """
 @pytest.mark.parametrize(("name", "text"), [("questions.yaml", YAML), ("questions.jsonl", JSONL)])
 def test_both_forms_hold_the_same(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    who, where = read_gold(tmp_path / name)
+    who, where = read_question_file(tmp_path / name)
     assert (who.gold, who.answer) == (["archive/a.md", "office/b.md"], "Nobody")
     assert (where.gold, where.answer) == (["chunk-1"], None)
 
 
 def test_no_file_is_no_question() -> None:
-    assert read_gold(None) == []
+    assert read_question_file(None) == []
 
 
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("q.yaml", "- question: Who?", "name the documents"),
         ("q.yaml", "- {question: '', documents: [a]}", "at least 1 character"),
-        ("q.yaml", "- {question: 'Who?', documents: [a], mode: mix}", "mode: Extra inputs"),
-        ("q.yaml", "- {question: 'Who?', documents: [a]}\n- {question: 'Who?', documents: [b]}", "asks 'Who.' twice"),
+        ("q.yaml", "- {question: 'Who?', documents: [a], weight: 2}", "weight: Extra inputs"),
+        (
+            "q.yaml",
+            "- {question: 'Who?', documents: [a]}\n- {question: 'Who?', documents: [b]}",
+            "'Who.' should find twice",
+        ),
         ("q.jsonl", '{"question": "Who?"', "not valid JSON lines"),
         ("absent.yaml", None, "cannot be read"),
     ],
@@ -45,11 +48,12 @@ def test_what_cannot_be_used(tmp_path: Path, name: str, text: str | None, says: 
     if text is not None:
         (tmp_path / name).write_text(text)
     with pytest.raises(SettingsError, match=says):
-        read_gold(tmp_path / name)
+        read_question_file(tmp_path / name)
 
 
-def test_a_key_is_of_question_gold_and_k() -> None:
-    one = GoldQuestion(question="Who?", documents=["b", "a"], answer="Nobody")
-    assert one.key(5) == GoldQuestion(question="Who?", documents=["a", "b"]).key(5)
-    others = [one.key(6), GoldQuestion(question="Who?", documents=["a"]).key(5)]
-    assert one.key(5) not in others
+def test_a_question_without_gold_may_be_asked_in_several_modes_and_is_not_evaluated(tmp_path: Path) -> None:
+    file = tmp_path / "q.yaml"
+    file.write_text("- {question: 'Who?', mode: naive}\n- {question: 'Who?', mode: local}\n" + YAML)
+    questions = read_question_file(file)
+    assert [one.mode for one in questions] == ["naive", "local", None, None]
+    assert with_gold(questions) == questions[2:]

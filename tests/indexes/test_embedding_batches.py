@@ -1,9 +1,11 @@
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.tokens import rough_tokens
+from lightrag_dagster.indexes import embedding_batches
 from lightrag_dagster.indexes.embedding_batches import batches
 from lightrag_dagster.settings import EmbeddingSettings
 
@@ -17,9 +19,11 @@ from lightrag_dagster.settings import EmbeddingSettings
 def test_batches_keep_texts_and_order_within_both_bounds(
     texts: list[str], size: int, tokens: int, longest: int
 ) -> None:
-    settings = EmbeddingSettings(batch_size=size, batch_tokens=tokens, max_input_tokens=longest)
+    settings = EmbeddingSettings(batch_size=size, max_input_tokens=longest)
 
-    made = list(batches(texts, settings))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(embedding_batches, "BATCH_TOKENS", tokens)
+        made = list(batches(texts, settings))
 
     def weight(batch: list[str]) -> int:
         return sum(min(rough_tokens(text), longest) for text in batch)

@@ -4,7 +4,7 @@ import pytest
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import IntegrityError, QueryError, StoreError
-from lightrag_dagster.indexes.graph import RELATIONSHIPS, build_graph, open_graph
+from lightrag_dagster.indexes.graph import RELATIONSHIPS, build_graph, open_graph, query_graph
 from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import Generation
@@ -169,6 +169,50 @@ def test_wrong_cypher_is_one_line(built: Path, cypher: str, reason: str) -> None
     with open_graph(built) as graph, pytest.raises(QueryError, match=reason) as refused:
         graph.rows(cypher)
     assert "\n" not in str(refused.value)
+
+
+def test_a_query_returns_its_first_rows(built: Path) -> None:
+    names = "MATCH (e:Entity) RETURN e.name AS name, e.degree AS degree ORDER BY name"
+    assert [row["name"] for row in query_graph(built, names, limit=2)] == ["Bergen", "Gauge"]
+    assert len(query_graph(built, names)) == 5
+    found = query_graph(built, "MATCH (e:Entity) WHERE e.name = $name RETURN e", {"name": "O'Brien"})
+    assert (found[0]["e"]["_label"], found[0]["e"]["description"]) == ("Entity", "About O'Brien")
+    with pytest.raises(QueryError, match="limit is 0; it must be at least 1"):
+        query_graph(built, names, limit=0)
+
+
+@pytest.mark.parametrize(
+    "cypher",
+    [
+        "LOAD FROM '{file}' (file_format='csv', header=false) RETURN *",
+        "COPY (MATCH (e:Entity) RETURN e.name) TO '{file}.csv'",
+        "RETURN 'it\\'s'; load from '{file}' (file_format='csv') return *",
+        "/* ' */ LOAD FROM '{file}' (file_format='csv') RETURN * // '",
+        "MATCH (e:Entity) WITH e LOAD FROM '{file}' (file_format='csv') RETURN *",
+        "EXPORT DATABASE '{file}.d'",
+        "INSTALL httpfs",
+        "ATTACH '{file}' AS other (dbtype kuzu)",
+    ],
+)
+def test_a_query_reads_and_writes_nothing_but_the_graph(built: Path, tmp_path: Path, cypher: str) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("secret")
+    with pytest.raises(QueryError, match="is not allowed here"):
+        query_graph(built, cypher.replace("{file}", str(secret)))
+    assert list(tmp_path.iterdir()) == [secret]
+
+
+@pytest.mark.parametrize("text", ["LOAD", "it's a copy", 'say "use"'])
+def test_words_in_texts_are_allowed(built: Path, text: str) -> None:
+    quoted = text.replace("'", "\\'")
+    found = query_graph(built, f"RETURN '{quoted}' AS `load`, $copy AS same // COPY", {"copy": text})
+    assert found == [{"load": text, "same": text}]
+
+
+def test_a_query_that_takes_too_long_is_ended(built: Path) -> None:
+    endless = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b WITH a + b AS c RETURN count(c)"
+    with pytest.raises(QueryError, match=r"took longer than 0\.2 s; narrow it"):
+        query_graph(built, endless, timeout=0.2)
 
 
 @pytest.mark.parametrize("content", [None, b"x" * 10_000])

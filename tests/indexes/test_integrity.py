@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from lightrag_dagster.indexes.graph import build_graph, discard_graph
 from lightrag_dagster.indexes.integrity import findings
 from lightrag_dagster.schemas import vector_schema
-from lightrag_dagster.storage import files
+from lightrag_dagster.storage import files, snapshots
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.manifest import Vectors
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, write_source
@@ -148,6 +149,34 @@ def test_a_broken_table_is_found(
     found = findings(generation)
     assert expected <= {one.partition(" (1 times, first ")[0] for one in found}
     assert not any("\n" in one for one in found)
+
+
+def build_graph_without_a_relation(generation: Generation) -> None:
+    """Build the graph without one of the relations of the tables."""
+    path = generation.path("relations.parquet")
+    sound = path.read_bytes()
+    files.write_parquet(path, files.read_parquet(path).slice(1))
+    discard_graph(generation)
+    build_graph(generation)
+    path.write_bytes(sound)
+
+
+def test_a_graph_without_all_rows_is_removed_and_built_again(generation: Generation) -> None:
+    build_graph_without_a_relation(generation)
+    found = findings(generation)
+    assert found[0].startswith("an edge is missing from the graph read backwards, of RELATED (1 times")
+    assert found[-1] == "graph.kuzu was removed, and the next run builds it again"
+    assert not generation.has("graph.kuzu")
+    assert not generation.has("graph.json")
+    build_graph(generation)
+    assert findings(generation) == []
+
+
+def test_a_published_graph_stays(generation: Generation) -> None:
+    snapshots.publish(generation.home, generation, [])
+    build_graph_without_a_relation(generation)
+    assert len(findings(generation)) == 2
+    assert generation.has("graph.kuzu")
 
 
 def chunk_file(generation: Generation) -> Path:

@@ -9,7 +9,7 @@ import pytest
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError
-from lightrag_dagster.indexes import lance
+from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors, sync_vectors
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable
@@ -233,7 +233,7 @@ def index_of(store: Store) -> tuple[int | None, int | None] | None:
 def test_a_large_table_is_indexed_and_indexed_anew_when_much_is_outside(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(lance, "INDEX_ROWS", 1000)
+    monkeypatch.setattr(vector_index, "INDEX_ROWS", 1000)
     rows = dict(random_rows(999))
     store.sync(rows, "g1", dimensions=8, block=500)
     assert index_of(store) is None
@@ -260,12 +260,58 @@ def test_a_large_table_is_indexed_and_indexed_anew_when_much_is_outside(
             assert similarity == pytest.approx(float(stored[name] @ question / length), abs=1e-5)
 
 
-def test_an_index_that_misses_too_much_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lance, "INDEX_ROWS", 300)
-    monkeypatch.setattr(lance, "MIN_RECALL", 1.01)
-    with pytest.raises(IntegrityError, match=r"the new index of vector table entities-1 finds .* 101% is required"):
-        store.sync(random_rows(300), "g1", dimensions=8, block=300)
+def near_identical(count: int, distinct: int) -> Rows:
+    """Vectors of short, similar texts: many are equal, and the others differ a little."""
+    noise = np.random.default_rng(3).standard_normal((distinct, 16)).astype(np.float32)
+    vectors = (np.ones(16, dtype=np.float32) + 0.01 * noise).tolist()
+    return {f"i{n:05}": ("f", vectors[n % distinct]) for n in range(count)}
+
+
+@pytest.fixture
+def small_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_index, "INDEX_ROWS", 2000)
+    monkeypatch.setattr(vector_index, "ROWS_PER_PARTITION", 200)
+
+
+@pytest.mark.usefixtures("small_index")
+def test_vectors_that_are_equally_near_are_no_misses(store: Store) -> None:
+    entry = store.sync(near_identical(2000, 20), "g1", dimensions=16, block=2000)
+    assert entry.search == "partitioned"
+    assert index_of(store) == (2000, 0)
+
+
+@pytest.mark.usefixtures("small_index")
+def test_an_index_that_misses_too_much_gives_way_to_one_partition(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = random_rows(2000, dimensions=64)
+    entry = store.sync(rows, "g1", dimensions=64, block=2000)
+    assert entry.search == "exhaustive"
+    assert "the partitioned index of vector table entities-1 finds" in caplog.text
+    assert index_of(store) == (2000, 0)
+    flat = vector_index.matrix(store.open(entry).rows()["vector"])
+    question = np.array(rows["i00007"][1], dtype=np.float32)
+    cosines = np.sort(flat @ question / np.linalg.norm(flat, axis=1) / np.linalg.norm(question))[::-1]
+    found = [similarity for _, similarity in store.open(entry).search(question, 10, -1.0)]
+    assert found == pytest.approx(cosines[:10].tolist(), abs=1e-5)
+
+    again = store.sync(rows, "g2", dimensions=64, block=2000)
+    assert again.search == "exhaustive"
+
+
+@pytest.mark.usefixtures("small_index")
+def test_a_table_that_no_index_suits_is_searched_without_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(vector_index, "MIN_RECALL", 1.01)
+    rows = near_identical(2000, 20)
+    entry = store.sync(rows, "g1", dimensions=16, block=2000)
+    assert entry.search == "flat"
+    assert "using no index" in caplog.text
     assert index_of(store) is None
+    question = np.array(rows["i00007"][1], dtype=np.float32)
+    hits = store.open(entry).search(question, 20, -1.0)
+    assert [one for one, _ in hits] == [f"i{n:05}" for n in range(7, 2000, 20)][:20]
 
 
 @pytest.mark.parametrize("use", [lambda reader: reader.rows(), lambda reader: reader.vectors(["a"])])

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import QueryError, StoreError
-from lightrag_dagster.indexes.views import build_views, open_views, query_views
+from lightrag_dagster.indexes.views import build_views, open_views
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.home import Home
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge
@@ -56,15 +56,6 @@ def test_building_again_writes_nothing(tmp_path: Path) -> None:
     assert generation.path("views.duckdb").stat() == before
 
 
-def test_query_views(built: Path) -> None:
-    rows = query_views(built, "SELECT name, len(chunk_ids) AS chunks FROM entities ORDER BY ALL")
-    assert rows.to_pydict() == {"name": ["Bergen", "Gauge", "Marta", "Weir"], "chunks": [1, 2, 2, 2]}
-    assert query_views(built, "SELECT modified_at FROM raw_documents")["modified_at"][0].as_py().isoformat() == (
-        "2026-01-02T00:00:00+00:00"
-    )
-    assert query_views(built, "SET threads = 1").num_rows == 0
-
-
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
@@ -76,8 +67,8 @@ def test_query_views(built: Path) -> None:
     ],
 )
 def test_wrong_sql_is_one_line(built: Path, statement: str, reason: str) -> None:
-    with pytest.raises(QueryError, match=reason) as refused:
-        query_views(built, statement)
+    with pytest.raises(QueryError, match=reason) as refused, open_views(built) as connection:
+        connection.execute(statement)
     assert "\n" not in str(refused.value)
 
 

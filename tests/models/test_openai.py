@@ -5,12 +5,13 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import openai
 import pytest
 
+from lightrag_dagster.core.progress import listening
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, Usage, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.errors import (
@@ -20,11 +21,18 @@ from lightrag_dagster.errors import (
     ProviderError,
     TransientProviderError,
 )
+from lightrag_dagster.models import openai_client, openai_embeddings
 from lightrag_dagster.models.openai_chat import OpenAIChatModel, request_body
 from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from tests.conftest import API_KEY
 from tests.loopback import Answer, Loopback, Received, Reply, unused_port
+
+
+@pytest.fixture(autouse=True)
+def _nothing_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai_embeddings, "_hosts_without_base64", set())
+
 
 REQUEST = ChatRequest("extract", (Message("system", "Rules"), Message("user", "Text")))
 
@@ -221,8 +229,8 @@ def test_the_server_says_how_long_to_wait(loopback: Loopback, header: dict[str, 
     assert second - first >= least
 
 
-def test_a_long_wait_is_waited_for_by_all(loopback: Loopback) -> None:
-    """The SDK itself would not wait longer than it likes, and other calls would go on meanwhile."""
+def test_a_call_that_waits_keeps_its_place(loopback: Loopback) -> None:
+    """So an overloaded server is asked less; the SDK itself would cut the wait short."""
     loopback.script.append(Reply.error(429, retry_after="1"))
 
     async def both() -> None:
@@ -237,14 +245,14 @@ def test_a_long_wait_is_waited_for_by_all(loopback: Loopback) -> None:
 
 
 def test_a_wait_that_is_too_long_ends_the_run(loopback: Loopback) -> None:
-    loopback.script.append(Reply.error(429, retry_after="130"))
-    with pytest.raises(ProviderAccessError, match=r"asks to wait 130 s; .*LIGHTRAG_LLM__LONGEST_WAIT: .* is kept"):
-        chat(max_retries=5, longest_wait=120)
+    loopback.script.append(Reply.error(429, retry_after="601"))
+    with pytest.raises(ProviderAccessError, match=r"asks to wait 601 s; run again then: what has arrived is kept"):
+        chat(max_retries=5)
     assert len(loopback.requests) == 1
 
 
-def test_a_storm_is_weathered_at_a_lower_pace(loopback: Loopback) -> None:
-    """The server takes two at once and refuses the others, without saying for how long."""
+def test_an_overloaded_server_is_asked_less(loopback: Loopback) -> None:
+    """It takes two requests at once and refuses the others, without saying for how long."""
     loopback.delay = 0.02
     loopback.fault = lambda received: Reply.error(429) if loopback.open > 2 else None
 
@@ -256,6 +264,41 @@ def test_a_storm_is_weathered_at_a_lower_pace(loopback: Loopback) -> None:
 
     assert asyncio.run(run()) == 60
     assert len(loopback.requests) < 60 + 60
+
+
+def notes_of(calls: int = 1, delay: float = 0.0, **settings: Any) -> list[str]:
+    """Return the notes in the progress while so many calls are made at once, and for `delay` seconds after them."""
+    notes: list[str] = []
+
+    async def run() -> None:
+        model = OpenAIChatModel(LLMSettings(provider="openai", **settings))
+        async with _closing(model):
+            await asyncio.gather(*(model.complete(REQUEST) for _ in range(calls)))
+            await asyncio.sleep(delay)
+
+    with listening(lambda stage, done, total: None, notes.append):
+        asyncio.run(run())
+    return notes
+
+
+def test_the_progress_says_that_a_call_is_tried_again(loopback: Loopback) -> None:
+    loopback.script.extend([Reply.error(503, **AGAIN), Reply.broken()])
+    waiting = f"waiting for {loopback.host}, attempt"
+    assert notes_of(max_retries=4) == [f"{waiting} 2 of 5", f"{waiting} 3 of 5", ""]
+
+
+def test_the_progress_says_that_an_endpoint_is_silent(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai_client, "_SILENCE_SECONDS", 0.1)
+    loopback.delay = 0.4
+    assert notes_of(calls=3, max_retries=0) == [f"waiting for {loopback.host}, attempt 1 of 1", ""]
+
+
+def test_an_endpoint_that_answers_or_is_not_asked_is_not_silent(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_client, "_SILENCE_SECONDS", 0.3)
+    loopback.delay = 0.05
+    assert notes_of(calls=10, delay=0.5, max_concurrency=1) == []
 
 
 def test_an_answer_can_be_streamed(loopback: Loopback) -> None:
@@ -287,7 +330,7 @@ def test_a_request_asks_for_json_as_the_api_wants_it(request_: ChatRequest, want
 
 
 def test_what_the_settings_add_is_part_of_the_body() -> None:
-    """Also where nobody takes it out of `extra_body`, as in a batch."""
+    """In a batch the SDK does not take it out of `extra_body`."""
     body = request_body(LLMSettings(extra_body={"reasoning_effort": "low", "temperature": 0.3}), REQUEST)
     assert (body["reasoning_effort"], body["temperature"]) == ("low", 0.3)
     assert "extra_body" not in body
@@ -338,6 +381,15 @@ def test_without_key_another_server_gets_a_dummy(loopback: Loopback, monkeypatch
     assert loopback.requests[0].headers["authorization"] == "Bearer none"
 
 
+def test_an_empty_variable_of_the_sdk_is_an_unset_one(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "")
+    chat()
+    headers = loopback.requests[0].headers
+    assert headers["authorization"] == "Bearer none"
+    assert not headers.keys() & {"openai-organization", "openai-project"}
+
+
 def test_a_key_is_trimmed(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", f"{API_KEY}\n")
     chat()
@@ -347,7 +399,7 @@ def test_a_key_is_trimmed(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("key", ["sk-schlüssel", "sk-two\nlines"])
 def test_a_key_that_is_none_is_refused_unseen(loopback: Loopback, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(ProviderAccessError, match="copy it anew") as raised:
+    with pytest.raises(ProviderAccessError, match="copy it again") as raised:
         chat()
     assert key not in str(raised.value)
 
@@ -372,7 +424,36 @@ def test_vectors_are_unit_length_and_in_the_order_of_the_texts(loopback: Loopbac
     assert vectors.dtype == np.float32
     assert usage.input_tokens == 4
     body = loopback.requests[0].body
-    assert body == {"model": "small-model", "input": texts, "encoding_format": "float"}
+    assert body == {"model": "small-model", "input": texts, "encoding_format": "base64"}
+
+
+@pytest.mark.parametrize(
+    ("server", "asked"),
+    [
+        ("spoken", ["base64", "base64"]),
+        ("ignored", ["base64", "base64"]),
+        ("refused", ["base64", "float", "float"]),
+    ],
+)
+def test_vectors_are_the_same_in_base64_and_as_floats(
+    loopback: Loopback, server: Literal["spoken", "ignored", "refused"], asked: list[str]
+) -> None:
+    """A server that refuses base64 is asked for it once in a process."""
+    loopback.base64 = server
+    expected = np.array([loopback.embed(text, 8) for text in ("one", "two")])
+    for _ in range(2):
+        vectors = embed(["one", "two"])
+        np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6)
+    assert [received.body["encoding_format"] for received in loopback.requests] == asked
+
+
+def test_a_request_refused_for_another_reason_leaves_base64_on(loopback: Loopback) -> None:
+    loopback.script.extend([Reply.error(400), Reply.error(400)])
+    with pytest.raises(PermanentProviderError, match="request refused"):
+        embed(["text"])
+    embed(["text"])
+    asked = [received.body["encoding_format"] for received in loopback.requests]
+    assert asked == ["base64", "float", "base64"]
 
 
 def test_only_models_that_can_shorten_are_told_the_length(loopback: Loopback) -> None:
@@ -430,16 +511,17 @@ def test_unusable_vectors_are_named(loopback: Loopback, reply: Reply, says: str)
         (_data(["a"] * 8), TransientProviderError, "no embeddings"),
         (_data(None), TransientProviderError, "no embeddings"),
         (_data("AAAA"), TransientProviderError, "no embeddings"),
+        (_data("no base64"), TransientProviderError, "no embeddings"),
     ],
 )
 def test_embedding_errors_are_explained(loopback: Loopback, reply: Reply, kind: type[ProviderError], says: str) -> None:
-    loopback.script.append(reply)
+    loopback.fault = lambda received: reply
     with pytest.raises(kind, match=says):
         embed(["text"])
 
 
 def test_the_server_streams_and_lists_models_and_packs_vectors(loopback: Loopback) -> None:
-    """What the product does not use yet, its tests and the SDK do."""
+    """The product uses less of the server than its tests and the SDK do."""
     loopback.chat = lambda body: "one two"
     with openai.OpenAI() as client:
         assert [model.id for model in client.models.list()] == ["test-model"]

@@ -1,8 +1,6 @@
 import asyncio
-import subprocess
-import sys
 import traceback
-from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,31 +12,15 @@ from lightrag_dagster.models.providers import chat_identity, embedder_identity, 
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
 from lightrag_dagster.storage.home import Home
 from tests.conftest import API_KEY
-from tests.loopback import Loopback, Reply
+from tests.loopback import Loopback, Received, Reply
 
 LLM = LLMSettings(provider="openai", model="m1", max_retries=0)
 EMBEDDING = EmbeddingSettings(provider="openai", model="m2", dimensions=8, max_retries=0)
 REQUEST = ChatRequest("answer", (Message("user", "Hi"),))
 
-# Waits until all are ready, then asks 20 questions at once, and embeds 5.
-ASKING = """
-import asyncio, sys
-from pathlib import Path
-from lightrag_dagster.models.providers import open_chat_model, open_embedder
-from lightrag_dagster.storage.home import Home
-from tests.models.test_providers import ChatRequest, EMBEDDING, LLM, Message
 
-async def ask(home):
-    async with open_chat_model(LLM, home) as model, open_embedder(EMBEDDING, home) as embedder:
-        requests = [ChatRequest("answer", (Message("user", str(number)),)) for number in range(20)]
-        print("ready", flush=True)
-        sys.stdin.readline()
-        answers = await asyncio.gather(*map(model.complete, requests))
-        await asyncio.gather(*(embedder.embed_queries([str(number)]) for number in range(5)))
-        print(*(answer.text for answer in answers))
-
-asyncio.run(ask(Home(Path(sys.argv[1]))))
-"""
+def _refuse(status: int, received: Received) -> Reply:
+    return Reply.error(status, message=f"{API_KEY} req_77")
 
 
 async def _ask(home: Home) -> tuple[str, int, str]:
@@ -73,26 +55,6 @@ def test_a_second_run_needs_neither_calls_nor_key_nor_server(
     assert asyncio.run(_ask(home)) == ("Hello", 0, chat_identity(LLM))
     assert asyncio.run(vectors()) == (first, Usage(stored=2))
     assert len(loopback.requests) == 3
-
-
-def test_processes_that_ask_the_same_at_once_buy_it_once(tmp_path: Path, loopback: Loopback) -> None:
-    loopback.chat, loopback.delay = lambda body: f"{body['messages'][0]['content']}!", 0.2
-    command = [sys.executable, "-c", ASKING, str(tmp_path / "home")]
-    root = Path(__file__).parents[2]
-    processes = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) for _ in range(3)
-    ]
-    for process in processes:
-        assert process.stdout
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    answers = [process.communicate(timeout=60)[0] for process in processes]
-    assert answers == [" ".join(f"{number}!" for number in range(20)) + "\n"] * 3
-    paths = Counter(received.path for received in loopback.requests)
-    assert paths == {"/v1/chat/completions": 20, "/v1/embeddings": 5}
 
 
 @pytest.mark.parametrize(
@@ -137,7 +99,7 @@ def test_the_key_is_neither_stored_nor_shown(
     shown = [chat_identity(LLM), embedder_identity(EMBEDDING)]
     for status in (400, 401, 403, 404, 429, 500):
         for call in (_ask, _embed):
-            loopback.script.append(Reply.error(status, message=f"{API_KEY} req_77"))
+            loopback.fault = partial(_refuse, status)
             with pytest.raises(LightRAGError) as raised:
                 asyncio.run(call(Home(tmp_path / "other")))
             shown.append("".join(traceback.format_exception(raised.value)))

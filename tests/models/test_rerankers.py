@@ -109,7 +109,7 @@ def test_what_will_not_pass(endpoint: Endpoint, reply: JSONResponse, error: type
     assert len(endpoint.received) == 1
 
 
-def test_nobody_there() -> None:
+def test_an_endpoint_that_is_not_there_is_named() -> None:
     settings = RerankSettings(provider="http", url=f"http://127.0.0.1:{unused_port()}", max_retries=0)
     with pytest.raises(TransientProviderError, match=r"check rerank\.url"):
         rerank(settings)
@@ -126,7 +126,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class CrossEncoder:
-    """Stands for that of sentence-transformers: scores a pair by the words it shares."""
+    """Replaces that of sentence-transformers: scores a pair by the words it shares."""
 
     def __init__(self, model: str) -> None:
         if model == "unknown":

@@ -67,7 +67,7 @@ def test_an_answer_is_durable_before_it_is_used(tmp_path: Path) -> None:
         ("one", ChatRequest("extract", (Message("user", "Hi"), Message("user", "")))),
     ],
 )
-def test_whatever_shapes_an_answer_has_its_own(responses: ResponseStore, identity: str, asked: ChatRequest) -> None:
+def test_all_that_shapes_an_answer_is_in_its_key(responses: ResponseStore, identity: str, asked: ChatRequest) -> None:
     first = StoredChatModel(ScriptedChatModel(lambda asked: "first", identity="one"), responses, Usage())
     second = StoredChatModel(ScriptedChatModel(lambda asked: "second", identity=identity), responses, Usage())
     asyncio.run(first.complete(request()))

@@ -1,11 +1,17 @@
 import json
+from dataclasses import replace
 
 import pytest
 
-from lightrag_dagster.query.context import render, with_references
+from lightrag_dagster.core.protocols import Message
+from lightrag_dagster.query.context import prompt_of, render, request_of, with_references
+from lightrag_dagster.query.question import QueryOptions, question_of
 from lightrag_dagster.query.types import Chunk, Entity, Keywords, Reference, Relation, Retrieval
+from lightrag_dagster.settings import QuerySettings
+from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
+HISTORY = (Message("user", "Hello"), Message("assistant", "Yes?"))
 ENTITY = Entity("ent-1", "Ada", "person", 'Wrote "notes".\nTwice.', 3, 0.5)
 RELATION = Relation("rel-1", "ent-1", "ent-2", "Ada", "Engine", "analysis", "Ada explained the engine.", 2.0, 4, None)
 
@@ -65,3 +71,28 @@ def test_a_retrieval_is_ready_for_json() -> None:
     assert read["chunks"][0]["path"] == "x.md"
     assert not found.empty
     assert retrieval().empty
+
+
+def test_context_history_question() -> None:
+    options: QueryOptions = {"history": HISTORY, "response_type": "One line"}
+    question = question_of("Who wrote?", options, QuerySettings())
+    request = request_of(load_prompts(None), question, replace(retrieval(entities=(ENTITY,)), mode="mix"))
+    assert request is not None
+    assert request.role == "answer"
+    assert request.messages[1:] == (*HISTORY, Message("user", "Who wrote?"))
+    assert "One line" in request.messages[0].content
+    assert '{"entity": "Ada", "type": "person", "description": "Wrote' in request.messages[0].content
+
+
+def test_bypass_puts_the_bare_question() -> None:
+    question = question_of("Who wrote?", {"mode": "bypass", "history": HISTORY}, QuerySettings())
+    request = request_of(load_prompts(None), question, replace(retrieval(), mode="bypass"))
+    assert request is not None
+    assert request.messages == (*HISTORY, Message("user", "Who wrote?"))
+    assert prompt_of(request).endswith("--- user ---\n\nWho wrote?")
+
+
+@pytest.mark.parametrize("mode", ["naive", "local", "global", "hybrid", "mix"])
+def test_nothing_found_asks_nothing(mode: str) -> None:
+    question = question_of("Who wrote?", {"mode": mode}, QuerySettings())
+    assert request_of(load_prompts(None), question, replace(retrieval(), mode=mode)) is None

@@ -1,6 +1,6 @@
 import pytest
 
-from lightrag_dagster.query.keywords import cleaned, or_question, parse_keywords
+from lightrag_dagster.query.keywords import fall_back_to_question, parse_keywords, without_blanks
 from lightrag_dagster.query.types import Keywords
 
 TRADE = Keywords(("Trade", "Peace"), ("Delos",))
@@ -30,7 +30,7 @@ def test_answers_are_read(answer: str, expected: Keywords) -> None:
 
 
 def test_blank_keywords_are_none() -> None:
-    assert cleaned(Keywords((" ", "Trade "), ("",))) == Keywords(("Trade",))
+    assert without_blanks(Keywords((" ", "Trade "), ("",))) == Keywords(("Trade",))
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_blank_keywords_are_none() -> None:
     ],
 )
 def test_a_short_question_is_its_own_keyword(keywords: Keywords, length: int, expected: Keywords) -> None:
-    assert or_question(keywords, "q" * length) == expected
+    assert fall_back_to_question(keywords, "q" * length) == expected

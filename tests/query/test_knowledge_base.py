@@ -13,9 +13,9 @@ import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
-from lightrag_dagster.query.answer import NO_CONTEXT
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stages.prompts import NO_CONTEXT
 from tests.loopback import Loopback, Reply
 from tests.query.published import SOURCES, publish_sources
 
@@ -164,7 +164,7 @@ def test_an_answer_cites_what_it_was_given_and_nothing_else(elsewhere: Knowledge
     assert answer.text == "Jonas Feld [1].\n\n### References\n\n- [1] archive/flood.md"
     assert answer.references == answer.retrieval.references
     assert answer.cited == answer.references[:1]
-    assert answer.invented == 1
+    assert answer.invalid_citations == 1
     (cited,) = answer.cited
     for passage in answer.retrieval.passages(cited):
         first = passage.citations[0]
@@ -263,15 +263,24 @@ def test_closing_ends_the_thread_and_another_opening_gives_the_same(published_ho
 
 def test_retrieval_with_given_keywords_writes_nothing(home: Path) -> None:
     def listed() -> dict[Path, tuple[int, int]]:
-        # The lease is the one thing a reader leaves, and only while it reads.
-        found = (path for path in home.rglob("*") if path.name != "leases")
-        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in found}
+        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.rglob("*")}
 
     before = listed()
     with KnowledgeBase.open(home) as opened:
         assert opened.retrieve(STATION, keywords=KEYWORDS).chunks
         assert opened.context(STATION, mode="naive")
     assert listed() == before
+
+
+def test_cypher_reads_the_graph_of_the_snapshot(knowledge: KnowledgeBase) -> None:
+    found = knowledge.cypher(
+        "MATCH (:Entity {name: $name})-[:RELATED]-(e:Entity) RETURN e.name AS name ORDER BY name",
+        {"name": "Halden Weir"},
+    )
+    assert {"name": "Marta Lindqvist"} in found
+    assert knowledge.cypher("MATCH (e:Entity) RETURN e.name", limit=2) == knowledge.cypher(
+        "MATCH (e:Entity) RETURN e.name LIMIT 2"
+    )
 
 
 def test_the_home_comes_from_the_settings(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

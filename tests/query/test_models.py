@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import ChatRequest, Message
-from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
+from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderAccessError, QueryError
+from lightrag_dagster.models.providers import Account
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Vectors
 from tests.loopback import Loopback, Reply
 
 HELLO = ChatRequest("answer", (Message("user", "Hello"),))
 LLM = LLMSettings(provider="openai", max_retries=0)
+OFFLINE = Vectors(provider="offline", model="", dimensions=8, identity="", tables={})
 EMBEDDING = EmbeddingSettings(provider="openai", model="m", dimensions=8, max_retries=0)
 
 
@@ -46,12 +50,32 @@ def test_a_role_may_have_a_model_of_its_own(loopback: Loopback, tmp_path: Path) 
         {"provider": "openai", "model": "usual", "roles": {"keywords": {"model": "small"}}}
     )
     settings = load_settings(home=tmp_path, llm=llm)
-    models = Models(settings, Vectors(provider="offline", model="", dimensions=8, identity="", tables={}))
+    models = Models(settings, OFFLINE)
     models.complete(HELLO)
     models.complete(ChatRequest("keywords", HELLO.messages))
     assert "".join(models.stream(HELLO))
     models.close()
     assert [received.body["model"] for received in loopback.requests] == ["usual", "small", "usual"]
+
+
+def test_calls_are_booked_under_the_purpose_of_their_role_streamed_answers_too(
+    loopback: Loopback, tmp_path: Path
+) -> None:
+    models = Models(load_settings(home=tmp_path, llm=LLM), OFFLINE, Account("run-1"))
+    models.complete(HELLO)
+    models.complete(ChatRequest("keywords", HELLO.messages))
+    assert "".join(models.stream(ChatRequest("answer", (Message("user", "Who?"),))))
+    models.close()
+    booked = Ledger(Home(tmp_path).ledger).by_purpose()
+    assert {purpose: entry.calls for purpose, entry in booked.items()} == {"answer": 2, "keywords": 1}
+
+
+def test_a_streamed_answer_stays_within_the_budget(loopback: Loopback, tmp_path: Path) -> None:
+    models = Models(load_settings(home=tmp_path, llm=LLM), OFFLINE, Account("run-1", max_cost_usd=0.0))
+    with pytest.raises(BudgetExceededError):
+        list(models.stream(HELLO))
+    models.close()
+    assert loopback.requests == []
 
 
 def test_questions_are_embedded_and_nothing_is_stored(

@@ -21,10 +21,9 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors, sync_vectors
-from lightrag_dagster.query.retrieval import retrieve
+from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import QuerySettings

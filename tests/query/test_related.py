@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.query.related import assign, by_quota, pick
+from lightrag_dagster.query.related import assign, pick, weighted_polling
 
 OWNERS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12), max_size=8)
 
@@ -38,7 +38,7 @@ def test_the_most_similar_chunks_are_picked_and_ties_go_by_row() -> None:
 
 def test_one_chunk_without_a_vector_leaves_it_to_the_owners() -> None:
     owned = [[1, 4], [5, 2]]
-    assert pick(owned, 1, {1: 0.1, 2: 0.9, 4: 0.5}) == by_quota(owned, 1) == [1, 5]
+    assert pick(owned, 1, {1: 0.1, 2: 0.9, 4: 0.5}) == weighted_polling(owned, 1) == [1, 5]
 
 
 def test_half_a_chunk_for_each_owner_is_none_for_one() -> None:
@@ -60,13 +60,13 @@ def test_half_a_chunk_for_each_owner_is_none_for_one() -> None:
 )
 def test_quotas(lengths: list[int], expected: list[int]) -> None:
     owned = [[100 * owner + chunk for chunk in range(length)] for owner, length in enumerate(lengths)]
-    chosen = by_quota(owned, 5)
+    chosen = weighted_polling(owned, 5)
     assert [sum(chunk in own for chunk in chosen) for own in owned] == expected
 
 
 @given(OWNERS.map(assign), st.integers(1, 6))
 def test_quotas_are_used_up_or_everything_is_chosen(owned: list[list[int]], number: int) -> None:
-    chosen = by_quota(owned, number)
+    chosen = weighted_polling(owned, number)
     available = sum(map(len, owned))
     assert len(chosen) == len(set(chosen)) <= available
     assert len(chosen) == available or len(chosen) >= len(owned)

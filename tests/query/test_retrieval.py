@@ -1,22 +1,23 @@
 """The whole way through a snapshot made by hand: graph arrays and vector tables are real, vectors are chosen."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors, sync_vectors
-from lightrag_dagster.query.retrieval import retrieve
+from lightrag_dagster.query.retrieval import Trace, fitting, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.query.trace import Trace
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.storage.generations import Generation
@@ -200,3 +201,25 @@ def test_references(snapshot: Snapshot) -> None:
     found = ask(snapshot, "naive")
     assert [(one.reference_id, one.file) for one in found.references] == [("1", "s/1.md"), ("2", "s/0.md")]
     assert [chunk.reference_id for chunk in found.chunks] == ["1", "2", "1", "2", "1"]
+
+
+@given(st.lists(st.text(max_size=12)), st.integers(-5, 60))
+def test_the_longest_prefix_of_whole_items_that_fits(items: list[str], budget: int) -> None:
+    kept = list(fitting(items, str, len, budget))
+    assert kept == items[: len(kept)]
+    lengths = [len(item) + 1 for item in items]
+    assert sum(lengths[: len(kept)]) <= max(budget, 0)
+    if len(kept) < len(items):
+        assert sum(lengths[: len(kept) + 1]) > budget
+
+
+def test_nothing_is_read_after_the_first_that_does_not_fit() -> None:
+    read = []
+
+    def items() -> Iterator[str]:
+        for item in ("aa", "bbbbbb", "c"):
+            read.append(item)
+            yield item
+
+    assert list(fitting(items(), str, len, 5)) == ["aa"]
+    assert read == ["aa", "bbbbbb"]

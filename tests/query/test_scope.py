@@ -11,7 +11,7 @@ import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query import allowed_vectors
+from lightrag_dagster.query import scope
 from lightrag_dagster.query.scope import scoped
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.settings import load_settings
@@ -78,12 +78,40 @@ def _rows(rows: list[int]) -> Any:
 def test_a_source_alone_is_as_if_it_had_been_built_alone(
     published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, flat_rows: int
 ) -> None:
-    monkeypatch.setattr(allowed_vectors, "_FLAT_ROWS", flat_rows)
+    monkeypatch.setattr(scope, "_FLAT_ROWS", flat_rows)
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     publish_sources(settings, {source: SOURCES[source]})
     alone = held(open_snapshot(Home(settings.home), None))
-    among_others = held(scoped(open_snapshot(Home(published_home), None), Filters(sources=source)))
+    among_others = held(scoped(open_snapshot(Home(published_home), None), Filters(sources=source), settings.merging))
     assert among_others == alone
+
+
+VERBS = ("repaired", "measured", "painted", "visited", "closed", "opened", "sold", "bought", "inspected", "named")
+HUB = {
+    "archive": {"a.md": "Marta Lindqvist founded Halden Weir.", "b.md": "Marta Lindqvist left Halden Weir in 2020."},
+    "office": {f"{number}.md": f"Priya Nair {verb} Halden Weir in 201{number}." for number, verb in enumerate(VERBS)},
+}
+
+
+@pytest.mark.parametrize(
+    "merging",
+    [
+        {"summary_min_descriptions": 30},
+        {"max_chunks_per_entity": 2, "max_chunks_per_relation": 1},
+        {"max_chunks_per_entity": 3, "max_chunks_per_relation": 2, "chunk_limit_method": "FIFO"},
+    ],
+    ids=["more than seven descriptions", "the first chunks", "the last chunks"],
+)
+@pytest.mark.parametrize("source", sorted(HUB))
+def test_a_filter_merges_by_the_rules_of_the_merge(tmp_path: Path, merging: dict[str, Any], source: str) -> None:
+    merging = {"summary_min_tokens": 10_000, **merging}
+    together = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", merging=merging)
+    alone = load_settings(home=tmp_path / "alone", sources=tmp_path / "one", merging=merging)
+    publish_sources(together, HUB)
+    publish_sources(alone, {source: HUB[source]})
+    found = held(scoped(open_snapshot(Home(together.home), None), Filters(sources=source), together.merging))
+    assert found == held(open_snapshot(Home(alone.home), None))
+    assert any("Weir" in row["name"] for row in found["entities"].values())
 
 
 @pytest.fixture
@@ -136,6 +164,6 @@ def test_a_source_that_is_not_there(knowledge: KnowledgeBase) -> None:
         knowledge.retrieve("Who is where?", filters=Filters(sources="elsewhere"), mode="naive")
 
 
-def test_a_time_that_is_none() -> None:
-    with pytest.raises(QueryError, match="'yesterday' is no time"):
+def test_text_that_is_not_a_time() -> None:
+    with pytest.raises(QueryError, match="'yesterday' is not a time"):
         Filters(modified_since="yesterday")

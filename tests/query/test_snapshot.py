@@ -1,12 +1,15 @@
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.errors import NoSnapshotError, StoreError
-from lightrag_dagster.query.snapshot import open_snapshot
+from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
+from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES
+from tests.query.tables import chunk_file, entities, relations
 
 
 def test_a_snapshot_is_whole(published_home: Path) -> None:
@@ -35,3 +38,44 @@ def test_a_damaged_part_is_named(published_home: Path, tmp_path: Path) -> None:
     state.write_bytes(b"not an array")
     with pytest.raises(StoreError, match=str(state)):
         open_snapshot(Home(home), None)
+
+
+@pytest.fixture
+def small(published_home: Path, tmp_path: Path) -> Snapshot:
+    chunks = [
+        {"chunk_id": "chunk-a", "path": "z.md", "content": "Ada", "tokens": 4, "char_end": 3},
+        {"chunk_id": "chunk-a", "path": "b.md", "content": "Ada", "tokens": 4, "char_start": 5, "char_end": 8},
+    ]
+    build_adjacency(
+        tmp_path / "adjacency",
+        entities([{"name": f"Entity {number}", "degree": number} for number in range(150)]),
+        relations([{"src": "Entity 1", "tgt": "Entity 2", "keywords": "k", "weight": 2.0, "rank": 3}]),
+        [chunk_file(tmp_path, "books", chunks)],
+    )
+    return replace(open_snapshot(Home(published_home), None), graph=Adjacency.open(tmp_path / "adjacency"))
+
+
+def test_entities_beyond_one_block_in_the_order_of_rows(small: Snapshot) -> None:
+    rows = list(range(149, -1, -1))
+    ids = small.graph.entities.rows.column("entity_id").to_pylist()
+    found = list(small.entities({row: 0.7 if row == 149 else None for row in rows}))
+    assert [entity.entity_id for entity in found] == ids[::-1]
+    assert found[0].score == 0.7
+    assert found[1].score is None
+    assert all(entity.name == f"Entity {entity.degree}" for entity in found)
+
+
+def test_a_relation_is_whole(small: Snapshot) -> None:
+    (relation,) = small.relations({0: None})
+    assert {relation.src, relation.tgt} == {"Entity 1", "Entity 2"}
+    assert (relation.keywords, relation.weight, relation.rank, relation.score) == ("k", 2.0, 3, None)
+
+
+def test_a_chunk_stands_first_where_its_first_citation_does(small: Snapshot) -> None:
+    (chunk,) = small.chunks({0: 0.5}, {0: 0.9})
+    assert (chunk.content, chunk.tokens, chunk.score, chunk.rerank_score) == ("Ada", 4, 0.5, 0.9)
+    assert [(place.path, place.char_start, place.char_end) for place in chunk.citations] == [
+        ("b.md", 5, 8),
+        ("z.md", 0, 3),
+    ]
+    assert (chunk.source, chunk.path, chunk.doc_id) == ("books", "b.md", chunk.citations[0].doc_id)

@@ -1,3 +1,6 @@
+import socket
+import threading
+
 import pytest
 
 from lightrag_dagster.settings import PriceSettings
@@ -10,9 +13,14 @@ from lightrag_dagster.spending.prices import FREE, Price, price_of
         ("gpt-4o-mini", Price(0.15, 0.075, 0.6)),
         ("gpt-4o-mini-2024-07-18", Price(0.15, 0.075, 0.6)),
         ("openai/gpt-4o-mini", Price(0.15, 0.075, 0.6)),
+        ("gpt-4o-2024-05-13", Price(5.0, 5.0, 15.0)),  # dearer than its family
+        ("gpt-4o-mini-2099-12-31", Price(0.15, 0.075, 0.6)),
+        ("gpt-5.4", Price(2.5, 0.25, 15.0)),  # dearer for very long prompts, which are not asked
+        ("text-embedding-3-small", Price(0.02, 0.02, 0.0)),
         ("gpt-4o", Price(2.5, 1.25, 10.0)),
         ("llama3.3", Price(0, 0, 0, known=False)),
         ("mine", Price(1.0, 1.0, 2.0)),
+        ("vendor/mine-2025-01-02", Price(1.0, 1.0, 2.0)),
     ],
 )
 def test_a_model_has_its_own_price_or_that_of_its_family(model: str, wanted: Price) -> None:
@@ -24,6 +32,18 @@ def test_the_users_price_wins_and_offline_is_free() -> None:
     own = {"gpt-4o": PriceSettings(input=1.0, cached_input=0.1, output=2.0)}
     assert price_of("openai", "gpt-4o", own) == Price(1.0, 0.1, 2.0)
     assert price_of("offline", "gpt-4o", own) == FREE
+
+
+def test_no_price_is_looked_up_in_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that fetches newer prices would open a socket."""
+
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    threads = threading.active_count()
+    assert price_of("openai", "o3-mini", {}) == Price(1.1, 0.55, 4.4)
+    assert threading.active_count() == threads
 
 
 def test_cached_tokens_are_among_the_input_tokens() -> None:

@@ -21,7 +21,7 @@ from lightrag_dagster.indexes.integrity import findings
 from lightrag_dagster.indexes.views import build_views
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
-from lightrag_dagster.storage import publication
+from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.acceptance import accept, accepted
 from lightrag_dagster.storage.generations import ADJACENCY, Generation, store
 from lightrag_dagster.storage.home import Home
@@ -232,4 +232,4 @@ def home_of(folder: Path, **sources: Documents) -> Home:
 
 def publish(generation: Generation) -> Manifest:
     """Publish a finished generation when nothing is wrong with it."""
-    return publication.publish(generation.home, generation, findings(generation))
+    return snapshots.publish(generation.home, generation, findings(generation))

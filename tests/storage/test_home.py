@@ -28,5 +28,7 @@ def test_source_names_do_not_collide(tmp_path: Path) -> None:
 def test_dagster_lives_in_the_home_unless_it_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     assert Home(tmp_path).dagster == tmp_path / "dagster"
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    assert Home(tmp_path).dagster == tmp_path / "dagster"
     monkeypatch.setenv("DAGSTER_HOME", "/srv/dagster")
     assert Home(tmp_path).dagster == Path("/srv/dagster")

@@ -1,102 +1,77 @@
-"""Requests on their way into JSONL files, each within the provider's limits for one batch."""
+"""The lines of request files and of the provider's result files."""
 
 import json
-import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
-from uuid import uuid4
+from typing import Any, NamedTuple
 
-from lightrag_dagster.errors import StoreError
-from lightrag_dagster.settings import BatchSettings
+import httpx2
+import openai
+from openai.types.chat import ChatCompletion
 
+from lightrag_dagster.core.protocols import ChatResponse
+from lightrag_dagster.errors import TransientProviderError
+from lightrag_dagster.models.openai_chat import read_completion
+from lightrag_dagster.models.openai_errors import FailedCallError, Target, explain
 
-@dataclass
-class RequestFile:
-    """What is in a file: keys, bytes, about how many tokens, and at most how many US dollars."""
-
-    name: str = field(default_factory=lambda: uuid4().hex)
-    keys: set[str] = field(default_factory=set)
-    size: int = 0
-    tokens: int = 0
-    worst_usd: float = 0.0
+_KEY = 3  # Of a request line that is split at its quotes: `{"custom_id": "KEY", …`.
+_REASONS = {"expired": "it was still waiting when the batch expired", "cancelled": "the batch was cancelled"}
 
 
-class Spool:
-    """Writes requests to files `<name>.jsonl`; calls `sealed` for each file that is whole and on disk.
+class RequestOutcome(NamedTuple):
+    """The answer to the request with this key, or why there is none."""
 
-    A file holds at most `max_requests` requests, `max_bytes` bytes and `room` tokens, but one request at least.
-    """
+    key: str
+    outcome: ChatResponse | FailedCallError
 
-    def __init__(
-        self, folder: Path, settings: BatchSettings, room: int | None, sealed: Callable[[RequestFile], None]
-    ) -> None:
-        self._folder = folder
-        self._settings = settings
-        self._room = room
-        self._sealed = sealed
-        self._stream: IO[bytes] | None = None
-        self._file = RequestFile()
 
-    def __contains__(self, key: str) -> bool:
-        """Whether a request is in the file that is being written."""
-        return key in self._file.keys
+def request_line(key: str, endpoint: str, body: dict[str, Any]) -> bytes:
+    """Return the line of a request, which is submitted under its response key."""
+    return json.dumps({"custom_id": key, "method": "POST", "url": endpoint, "body": body}).encode() + b"\n"
 
-    def add(self, key: str, body: dict[str, Any], tokens: int, worst_usd: float) -> None:
-        """Write one request; it is submitted under its response key.
 
-        Raises:
-            StoreError: the disk refuses.
-        """
-        request = {"custom_id": key, "method": "POST", "url": self._settings.endpoint, "body": body}
-        line = json.dumps(request).encode() + b"\n"
-        if self._file.keys and not self._fits(len(line), tokens):
-            self.seal()
+def request_keys(path: Path) -> Iterator[str]:
+    """Yield the response keys of a request file."""
+    with path.open("rb") as lines:
+        for line in lines:
+            yield line.split(b'"', _KEY + 1)[_KEY].decode()
+
+
+def read_results(path: Path, target: Target) -> Iterator[RequestOutcome]:
+    """Yield the outcomes in a result file; unusable lines are skipped."""
+    with path.open("rb") as lines:
+        yield from filter(None, (read_line(line, target) for line in lines))
+
+
+def read_line(line: bytes, target: Target) -> RequestOutcome | None:
+    """Return the outcome in a line of an output or error file, or None when the line is unusable."""
+    try:
+        parsed = json.loads(line)
+        key, response, error = parsed["custom_id"], parsed.get("response"), parsed.get("error")
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return None
+    return RequestOutcome(key, _outcome(response, error, target)) if isinstance(key, str) else None
+
+
+def unanswered(target: Target, status: str | None) -> FailedCallError:
+    """Return the failure of a request that a batch with this status left without an answer."""
+    why = _REASONS.get(status or "", "no reason is given")
+    message = f"a batch at {target.host} left the request unanswered (model {target.model}): {why}; run again"
+    return FailedCallError(TransientProviderError(message), retry=True)
+
+
+def _outcome(response: Any, error: Any, target: Target) -> ChatResponse | FailedCallError:
+    body = response.get("body") if isinstance(response, dict) else None
+    status = response.get("status_code") if isinstance(response, dict) else None
+    if status == 200 and isinstance(body, dict):
         try:
-            if self._stream is None:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                self._stream = request_path(self._folder, self._file.name).open("wb")
-            self._stream.write(line)
-        except OSError as error:
-            raise _refused(self._folder, error) from error
-        self._file.keys.add(key)
-        self._file.size += len(line)
-        self._file.tokens += tokens
-        self._file.worst_usd += worst_usd
-
-    def seal(self) -> None:
-        """Finish the file that is being written, if any; raises as `add`."""
-        if self._stream is None:
-            return
-        try:
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
-        except OSError as error:
-            raise _refused(self._folder, error) from error
-        self.close()
-        finished, self._file = self._file, RequestFile()
-        self._sealed(finished)
-
-    def close(self) -> None:
-        """Let go of the file that is being written; unless it was sealed nobody will use it."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-
-    def _fits(self, size: int, tokens: int) -> bool:
-        file, limits = self._file, self._settings
-        return (
-            len(file.keys) < limits.max_requests
-            and file.size + size <= limits.max_bytes
-            and (self._room is None or file.tokens + tokens <= self._room)
-        )
-
-
-def request_path(folder: Path, name: str) -> Path:
-    """Return where the file of a batch lies until it is submitted."""
-    return folder / f"{name}.jsonl"
-
-
-def _refused(folder: Path, error: OSError) -> StoreError:
-    return StoreError(f"cannot write requests to {folder}: {error.strerror or error}; mend that and run again")
+            return read_completion(ChatCompletion.model_construct(**body), target)
+        except FailedCallError as failed:
+            return failed
+    if isinstance(status, int) and 400 <= status < 600:
+        details = body.get("error") if isinstance(body, dict) else None
+        message = str(details.get("message") or "") if isinstance(details, dict) else ""
+        reply = httpx2.Response(status, request=httpx2.Request("POST", "http://batch"))
+        return explain(openai.APIStatusError(message, response=reply, body=details), target)
+    expired = isinstance(error, dict) and error.get("code") == "batch_expired"
+    return unanswered(target, "expired" if expired else None)

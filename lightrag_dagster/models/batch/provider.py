@@ -1,7 +1,10 @@
-"""The provider's files and batches: the few calls that are made of them."""
+"""The provider's files and batches."""
 
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeVar
 
 import httpx2
 import openai
@@ -9,182 +12,166 @@ from openai import AsyncOpenAI
 from openai.types import Batch as SDKBatch
 
 from lightrag_dagster.errors import ProviderAccessError
-from lightrag_dagster.models.batch.results import read_results
+from lightrag_dagster.models.batch.jsonl import read_results
+from lightrag_dagster.models.batch.ledger import ENDED, PREPARED, UNDER_WAY, Batch
 from lightrag_dagster.models.openai_chat import MALFORMED
 from lightrag_dagster.models.openai_client import Endpoint
-from lightrag_dagster.models.openai_errors import FailedCallError, Target, unusable
+from lightrag_dagster.models.openai_errors import unusable
 from lightrag_dagster.settings import LLMSettings
 
-NO_ROOM = "token_limit_exceeded"
-"""What OpenAI and Azure call it when more tokens would wait in their queue than they allow."""
+QUEUE_FULL = "token_limit_exceeded"
+"""The error code of OpenAI and Azure for a batch that exceeds the tokens they let wait at once."""
 
 _NAME = "lightrag_batch"
 _FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
-_NO_SUCH_API = frozenset({404, 405, 501})
 _TRANSFER_SECONDS = 600.0
 _PAGE = 100
 _PAGE_RETRIES = 5
 
-
-class Report(NamedTuple):
-    """What the provider says of a batch; `problem` is its word for why the batch failed."""
-
-    batch_id: str | None
-    status: str
-    finished: int = 0
-    output_file_id: str | None = None
-    error_file_id: str | None = None
-    problem: str | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more will come of it."""
-        return self.status in _FINAL
+Answer = TypeVar("Answer")
 
 
 class BatchProvider:
-    """Every method raises ProviderError; what is safe to repeat is tried again as other calls are."""
+    """Calls the files and batches API. Every method raises ProviderError, after the retries of other calls."""
 
     def __init__(self, settings: LLMSettings) -> None:
-        # These calls carry no prompts that the limits a minute are about, but files that take their time.
+        # Limits a minute are about prompts, which these calls do not carry; files take longer than answers.
         timeout = max(settings.timeout, _TRANSFER_SECONDS)
         unlimited = {"timeout": timeout, "requests_per_minute": None, "tokens_per_minute": None}
         self._endpoint = Endpoint(settings.model_copy(update=unlimited))
         self._path = settings.batch.endpoint
-
-    @property
-    def target(self) -> Target:
-        """Whom the calls go to."""
-        return self._endpoint.target
+        self.target = self._endpoint.target
+        self.close = self._endpoint.close
 
     async def upload(self, path: Path) -> str:
-        """Upload a file of requests and return the provider's id of it."""
+        """Upload a request file and return the provider's id of it."""
 
         async def send(client: AsyncOpenAI) -> str:
-            try:
-                file = await client.files.create(file=path, purpose="batch")
-            except openai.APIStatusError as error:
-                if error.status_code not in _NO_SUCH_API:
-                    raise
-                message = f"{self.target.host} has no Batch API (HTTP {error.status_code}); set llm.mode to realtime"
-                raise FailedCallError(ProviderAccessError(message), retry=False) from None
-            if not isinstance(getattr(file, "id", None), str):
-                raise unusable(self.target, "it does not name the uploaded file")
-            return file.id
+            return _text((await client.files.create(file=path, purpose="batch")).id)
 
-        return await self._endpoint.call(send, 0)
+        return self._found(await self._call(send), "Batch API (HTTP 404); set llm.mode to realtime")
 
-    async def create(self, name: str, file_id: str, *, attempted: bool) -> Report:
-        """Create the batch of a file, unless the provider has one of this name.
+    async def create(self, batch: Batch, file_id: str, *, again: bool) -> Batch:
+        """Create a batch from an uploaded file, labelled with its name, and return it as the provider reports it.
 
-        `attempted` is whether it was asked for before; then, and after each attempt whose outcome nobody knows, the
-        provider's batches are looked through first. One that it has no room for is reported as failed.
+        When the call was made before (`again`, or a try whose outcome is unknown), the batch is looked for first, so
+        that it is not created twice. One that the full queue refused is prepared again.
         """
-        tried = attempted
 
-        async def send(client: AsyncOpenAI) -> Report:
-            nonlocal tried
-            if tried and (found := await self._find(client, name)):
+        async def send(client: AsyncOpenAI) -> Batch:
+            nonlocal again
+            if again and (found := await _find(client, batch)):
                 return found
-            tried = True
+            again = True
             try:
-                batch = await client.batches.create(
+                created = await client.batches.create(
                     input_file_id=file_id,
                     endpoint=self._path,  # type: ignore[arg-type]  # some providers have names of their own
                     completion_window="24h",
-                    metadata={_NAME: name},
+                    metadata={_NAME: batch.name},
                 )
             except openai.APIStatusError as error:
-                if error.code != NO_ROOM:
+                if error.code != QUEUE_FULL:
                     raise
-                return Report(None, "failed", problem=NO_ROOM)
-            return self._report(batch)
+                return batch.model_copy(update={"status": "failed", "problem": QUEUE_FULL})
+            return _reported(batch, created)
 
-        return await self._endpoint.call(send, 0)
+        return self._found(await self._call(send), "Batch API (HTTP 404); set llm.mode to realtime")
 
-    async def find(self, name: str) -> Report | None:
-        """Return what the provider says of the batch that was created under a name of ours."""
-        return await self._endpoint.call(lambda client: self._find(client, name), 0)
+    async def find(self, batch: Batch) -> Batch | None:
+        """Return a batch whose id we do not know as the provider reports it, or None when it has no such batch."""
+        return await self._call(lambda client: _find(client, batch))
 
-    async def report(self, batch_id: str) -> Report:
-        """Return how far a batch is."""
+    async def poll(self, batch: Batch) -> Batch:
+        """Return a batch under way as the provider reports it. One that the full queue refused is prepared again."""
 
-        async def send(client: AsyncOpenAI) -> Report:
-            try:
-                return self._report(await client.batches.retrieve(batch_id))
-            except openai.NotFoundError:
-                message = (
-                    f"{self.target.host} has no batch {batch_id}; check that OPENAI_API_KEY is of the project that "
-                    "submitted it, or give it up with `lightrag-dagster batch cancel`"
-                )
-                raise FailedCallError(ProviderAccessError(message), retry=False) from None
+        async def send(client: AsyncOpenAI) -> Batch:
+            return _reported(batch, await client.batches.retrieve(batch.batch_id or ""))
 
-        return await self._endpoint.call(send, 0)
+        return self._found(
+            await self._call(send),
+            f"batch {batch.batch_id}; check that OPENAI_API_KEY is of the project that submitted it, or give it up "
+            "with `lightrag-dagster batch cancel`",
+        )
 
     async def download(self, file_id: str, path: Path) -> bool:
-        """Write a file of results to `path`, whatever its size; say whether the provider has it still."""
+        """Write a result file to `path`; return False when the provider no longer has it."""
 
         async def send(client: AsyncOpenAI) -> bool:
             try:
                 async with client.files.with_streaming_response.content(file_id) as response:
                     await response.stream_to_file(path)
-            except openai.NotFoundError:
-                return False
             except httpx2.TransportError as error:
-                # The SDK translates what happens before the body, and not what happens within it.
+                # The SDK translates errors before the body, and not those within it.
                 raise openai.APIConnectionError(request=error.request) from error
             if next(read_results(path, self.target), None) is None:
-                raise unusable(self.target, "a file of results that holds none")
+                raise unusable(self.target, "a result file without a result")
             return True
 
-        return await self._endpoint.call(send, 0)
+        return bool(await self._call(send))
 
     async def cancel(self, batch_id: str) -> bool:
-        """Ask to end a batch; say whether the provider has it at all. One that has ended stays as it is."""
+        """Ask the provider to end a batch, which one that has ended ignores; return False when it has no such batch."""
 
         async def send(client: AsyncOpenAI) -> bool:
-            try:
+            with suppress(openai.ConflictError, openai.BadRequestError):
                 await client.batches.cancel(batch_id)
-            except openai.NotFoundError:
-                return False
-            except (openai.ConflictError, openai.BadRequestError):
-                pass
             return True
 
-        return await self._endpoint.call(send, 0)
+        return bool(await self._call(send))
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._endpoint.close()
+    async def _call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]]) -> Answer | None:
+        """Make a call; return None for HTTP 404."""
 
-    async def _find(self, client: AsyncOpenAI, name: str) -> Report | None:
-        try:
-            # Each page is tried again by itself: all of them together might never go well at a stretch.
-            async for batch in client.with_options(max_retries=_PAGE_RETRIES).batches.list(limit=_PAGE):
-                if (batch.metadata or {}).get(_NAME) == name:
-                    return self._report(batch)
-        except MALFORMED:
-            raise unusable(self.target, "it is not shaped like a list of batches") from None
-        return None
+        async def checked(client: AsyncOpenAI) -> Answer | None:
+            try:
+                return await send(client)
+            except openai.NotFoundError:
+                return None
+            except MALFORMED:
+                raise unusable(self.target, "it is not shaped like a file or a batch") from None
 
-    def _report(self, batch: SDKBatch) -> Report:
-        try:
-            counts, errors = batch.request_counts, batch.errors.data if batch.errors else None
-            report = Report(
-                batch.id,
-                batch.status,
-                counts.completed + counts.failed if counts else 0,
-                batch.output_file_id,
-                batch.error_file_id,
-                _plain(errors[0].code) if errors else None,
-            )
-        except MALFORMED:
-            raise unusable(self.target, "it is not shaped like a batch") from None
-        if not (isinstance(report.batch_id, str) and isinstance(report.status, str)):
-            raise unusable(self.target, "it is not shaped like a batch")
-        return report
+        return await self._endpoint.call(checked, 0)
+
+    def _found(self, answer: Answer | None, what: str) -> Answer:
+        if answer is None:
+            raise ProviderAccessError(f"{self.target.host} has no {what}")
+        return answer
 
 
-def _plain(code: str | None) -> str | None:
-    """Return an error code if it is plain words, which no key or id is."""
-    return code if code and len(code) < 64 and code.replace("_", "").isalpha() else None
+async def _find(client: AsyncOpenAI, batch: Batch) -> Batch | None:
+    # Each page is retried by itself: all pages in one attempt might never succeed.
+    async for found in client.with_options(max_retries=_PAGE_RETRIES).batches.list(limit=_PAGE):
+        if (found.metadata or {}).get(_NAME) == batch.name:
+            reported = _reported(batch, found)
+            if reported.state != PREPARED:  # Else the queue was full, and none of it was processed.
+                return reported
+    return None
+
+
+def _reported(batch: Batch, found: SDKBatch) -> Batch:
+    """Return a batch with what the SDK's batch says, which is not validated; raises one of MALFORMED."""
+    counts, errors = found.request_counts, found.errors.data if found.errors else None
+    problem = errors[0].code if errors else None
+    if problem is not None and not problem.replace("_", "").isalpha():
+        problem = None  # No plain words: it may hold a key or an id.
+    status = _text(found.status)
+    values = {
+        "state": ENDED if status in _FINAL else UNDER_WAY,
+        "ended_at": time.time() if status in _FINAL else None,
+        "batch_id": _text(found.id),
+        "status": status,
+        "finished": counts.completed + counts.failed if counts else 0,
+        "output_file_id": found.output_file_id,
+        "error_file_id": found.error_file_id,
+        "problem": problem,
+    }
+    if status == "failed" and problem == QUEUE_FULL and batch.waiting:
+        values |= {"state": PREPARED, "ended_at": None, "batch_id": None}
+    return batch.model_copy(update=values)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value

@@ -1,57 +1,48 @@
-"""Waiting for batches, or only looking how far they are."""
+"""Waiting for batches, and polling them without waiting."""
 
 import asyncio
 from collections.abc import Collection
-from typing import NamedTuple
 
 from lightrag_dagster.core import progress
-from lightrag_dagster.models.batch.batches import Batches, open_batches
-from lightrag_dagster.models.batch.ledger import UNDER_WAY
+from lightrag_dagster.models.batch.batches import open_batches
+from lightrag_dagster.models.batch.ledger import UNDER_WAY, Waiting
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.storage.home import Home
 
-_FIRST_PAUSE = 5.0
+FIRST_PAUSE = 5.0
+LONGEST_PAUSE = 300.0
+"""Seconds between polls, at first and in the end."""
+
 _GROWTH = 1.5
 
 
-class Standing(NamedTuple):
-    """The sources that wait for batches, with the run that each does it in, and those of them that can go on.
+async def poll_batches(settings: LLMSettings, home: Home) -> dict[Waiting, list[str]]:
+    """Poll the provider, and return the extractions that can continue, each with its batches and their states.
 
-    Of the latter it says for which batches they waited.
+    Collecting and submitting is left to a run. Raises as `Batches` does.
     """
-
-    waiting: dict[str, str]
-    due: dict[str, list[str]]
-
-
-async def look_at_batches(settings: LLMSettings, home: Home) -> Standing:
-    """Ask the provider how far each batch is, and leave the rest to a run; raises as `Batches` does."""
     async with open_batches(settings, home, exclusive=False) as batches:
-        await batches.look()
-        return Standing(batches.ledger.waiting(), batches.ledger.due())
+        await batches.poll()
+        return batches.ledger.due()
 
 
 async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[str]) -> list[str]:
-    """Wait until some of `sources` can go on and return them; none when none of them waits for a batch.
+    """Wait until an extraction of some of `sources` can continue, and return these; none when none of them waits.
 
-    Meanwhile answers are stored as batches end, and prepared batches follow them. Between two looks there are 5 seconds
-    at first, and at last `batch.longest_poll`. Raises as `Batches` does.
+    Meanwhile collect batches that end, and submit prepared ones. Raises as `Batches` does.
     """
-    pause = min(_FIRST_PAUSE, settings.batch.longest_poll)
+    pause = FIRST_PAUSE
     while True:
         async with open_batches(settings, home) as batches:
-            await batches.look()
+            await batches.poll()
             await batches.collect()
             await batches.submit()
-            _report(batches)
-            due, waiting = batches.ledger.due(), batches.ledger.waiting()
+            under_way = batches.at_this_host(UNDER_WAY)
+            due = {waiting.source for waiting in batches.ledger.due()}
+            waits = {waiting.source for waiting in batches.ledger.waiting()}
+        progress.report("batches", sum(one.finished for one in under_way), sum(one.requests for one in under_way))
         chosen = [source for source in sources if source in due]
-        if chosen or not waiting.keys() & set(sources):
+        if chosen or waits.isdisjoint(sources):
             return chosen
         await asyncio.sleep(pause)
-        pause = min(_GROWTH * pause, settings.batch.longest_poll)
-
-
-def _report(batches: Batches) -> None:
-    under_way = batches.mine(UNDER_WAY)
-    progress.report("batches", sum(batch.finished for batch in under_way), sum(batch.requests for batch in under_way))
+        pause = min(_GROWTH * pause, LONGEST_PAUSE)

@@ -6,16 +6,16 @@ from collections.abc import AsyncIterator
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.errors import PermanentProviderError
-from lightrag_dagster.models.offline.condensing import answer, summarise
 from lightrag_dagster.models.offline.extractor import extract
 from lightrag_dagster.models.offline.mentions import find_in_question
 from lightrag_dagster.models.offline.prose import plain
+from lightrag_dagster.models.offline.summarise import answer, summarise
 from lightrag_dagster.models.offline.terms import terms
 from lightrag_dagster.models.offline.words import words
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
-_VERSION = 2
-"""Raise it whenever an answer changes: it is part of the identity by which stored answers are found."""
+_VERSION = 3
+"""Raise it when an answer changes: it is part of the key of stored answers."""
 
 _DELIMITER = "<|#|>"
 _COMPLETE = "<|COMPLETE|>"
@@ -25,7 +25,7 @@ _SUMMARY_TOKENS = 600
 
 
 class OfflineChatModel:
-    """Implements `ChatModel`: no network, no key, no cost, and the same answer to the same request, always."""
+    """Implements `ChatModel` without network, key or cost; the same request always gets the same answer."""
 
     @property
     def identity(self) -> str:
@@ -67,13 +67,13 @@ def _records(content: str) -> str:
     """Return a chunk's entities and relations, one record a line."""
     found = extract(_MARKS.sub(" ", content))
     rows: list[tuple[str, ...]] = [("entity", one.name, one.type, one.description) for one in found.entities]
-    rows += [("relation", one.source, one.target, one.keywords, one.description) for one in found.relations]
+    rows += [("relation", one.src, one.tgt, one.keywords, one.description) for one in found.relations]
     lines = (_DELIMITER.join(" ".join(_MARKS.sub(" ", field).split()) for field in row) for row in rows)
     return "\n".join([*lines, _COMPLETE])
 
 
 def _keywords(query: str) -> str:
-    """Return what a question names as low-level keywords, and its other words of content as high-level ones.
+    """Return the names in a question as low-level keywords, and its other content words as high-level ones.
 
     A question with words of one kind only has the same keywords on both levels.
     """

@@ -1,7 +1,7 @@
 """An embedder that needs no model: hashed word stems and parts of words.
 
-A document's vector depends on its text alone. How rare a word is enters on the query's side, from document frequencies
-counted over the corpus; so adding a document changes no vector. Similarity means shared words, not shared meaning.
+A document's vector depends only on its text. Queries weigh each word by its rarity, from document frequencies counted
+over the corpus, so adding a document changes no vector. Similarity means shared words, not shared meaning.
 
 Hashing with signs: Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009.
 """
@@ -22,7 +22,7 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.offline.terms import terms
 
 _VERSION = 1
-"""Raise it whenever a vector changes: it is part of the identity by which stored vectors are found."""
+"""Raise it when a vector changes: it is part of the key of stored vectors."""
 
 _BUCKETS = 1 << 16
 _PLACES_OF_A_TERM = 2
@@ -65,7 +65,7 @@ class LexicalEmbedder:
         return self._dimensions
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors, shape (len(texts), dimensions), each of its text alone."""
+        """Return unit vectors, shape (len(texts), dimensions), each made from one text."""
         return self._vectors(texts, None)
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors:
@@ -94,7 +94,7 @@ class LexicalEmbedder:
 
 
 def _weights(text: str) -> dict[str, float]:
-    """Return the terms of a text; a term's weight grows with the logarithm of how often it stands there."""
+    """Return the terms of a text; a term's weight grows with the logarithm of its count."""
     counts: Counter[str] = Counter()
     capitals = set()
     for term, capital in terms(text):
@@ -109,7 +109,7 @@ def _weights(text: str) -> dict[str, float]:
 def _hashed(
     weights: dict[str, float], corpus_state: Vectors | None
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
-    """Return the hashes of all terms and parts, and what each adds to the vector."""
+    """Return the hashes of all terms and parts, and the amount that each adds to the vector."""
     features = [_features(term) for term in weights]
     lengths = np.array([len(feature.hashes) for feature in features])
     hashes = np.concatenate([feature.hashes for feature in features])

@@ -1,7 +1,6 @@
-"""Names, dates, amounts and titles in a sentence, by capital letters and shape alone."""
+"""Names, dates, amounts and titles in a sentence, found by capital letters and shape."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from lightrag_dagster.models.offline.tokens import Kind, Token, bare, gap, opens, scan
@@ -12,7 +11,7 @@ _LONGEST_NAME = 12
 
 
 class Mention(NamedTuple):
-    """A name where it stands in a sentence: characters `start` to `end`, tokens `first` to before `after`."""
+    """A name at its place in a sentence: characters `start` to `end`, tokens `first` to before `after`."""
 
     name: str
     kind: Kind
@@ -22,12 +21,10 @@ class Mention(NamedTuple):
     after: int
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """What a whole text says about its words.
+class Vocabulary(NamedTuple):
+    """The case-folded words that a text writes small, and with a capital where no rule asks for one.
 
-    `lower` and `upper` are the case-folded words written small, and written with a capital where no rule asks for one.
-    `german` is whether every noun has a capital.
+    `german` tells that every noun has a capital.
     """
 
     lower: frozenset[str]
@@ -35,56 +32,48 @@ class Vocabulary:
     german: bool
 
 
-def join_phrases(tokens: list[Token], phrases: Sequence[str]) -> list[Token]:
-    """Make each occurrence of a phrase one token of kind `name`, in whatever case it is written."""
+def join_phrases(text: str, tokens: list[Token], phrases: Sequence[str]) -> list[Token]:
+    """Make each occurrence of a phrase one token of kind `name`, in any case, but not inside a longer name."""
+
+    def is_part(at: int, beside: int) -> bool:
+        """Tell whether the token `beside` a phrase, right before the gap `at` or after it, belongs to the same name."""
+        adjoins = 0 <= beside < len(tokens) and gap(text, tokens, at) == " " and tokens[beside].kind == "upper"
+        return adjoins and (beside > at or tokens[beside].text.casefold() not in words("stop"))
+
     for phrase in phrases:
         wanted = [token.text.casefold() for token in scan(phrase)]
         folded = [bare(token.text).casefold() for token in tokens]
-        if not 0 < len(wanted) <= _LONGEST_NAME or wanted[0] not in folded:
-            continue
-        joined: list[Token] = []
-        at = 0
-        while at < len(tokens):
+        starts = range(len(tokens) - len(wanted) + 1) if 0 < len(wanted) <= _LONGEST_NAME else range(0)
+        for at in reversed(starts):
             after = at + len(wanted)
-            if folded[at:after] == wanted and not _inside_longer_name(tokens, at, after):
-                joined.append(Token(phrase, tokens[at].start, tokens[after - 1].end, "name"))
-                at = after
-            else:
-                joined.append(tokens[at])
-                at += 1
-        tokens = joined
+            if folded[at:after] == wanted and not is_part(at - 1, at - 1) and not is_part(after - 1, after):
+                tokens[at:after] = [Token(phrase, tokens[at].start, tokens[after - 1].end, "name")]
+                folded[at:after] = [""]
     return tokens
 
 
 def find(text: str, tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Mention]:
     """Return the mentions in a sentence, in order."""
-    found = []
+    found: list[Mention | None] = []
     at = 0
     while at < len(tokens):
         token, after = tokens[at], at + 1
         if token.kind == "upper":
             after = _run_end(text, tokens, at, vocabulary)
-            if name := _name(text, tokens, at, after, vocabulary):
-                found.append(name)
+            found.append(_name(text, tokens, at, after, vocabulary))
         elif token.kind == "date" and len(token.text) == 4 and gap(text, tokens, at) == " ":
             after, year = _year(text, tokens, at, vocabulary)
-            found += [year] if year else []
+            found.append(year)
         elif token.kind not in ("word", "digits"):
             found.append(Mention(token.text, token.kind, token.start, token.end, at, after))
         at = after
-    return found
+    return [mention for mention in found if mention]
 
 
 def find_in_question(text: str) -> tuple[list[Token], list[Mention]]:
-    """Return the tokens and mentions of a question, of which nothing is known but itself."""
+    """Return the tokens and mentions of a question, which is its own vocabulary."""
     tokens = scan(text)
     return tokens, find(text, tokens, Vocabulary(frozenset(), frozenset(), german=False))
-
-
-def _inside_longer_name(tokens: Sequence[Token], at: int, after: int) -> bool:
-    before, following = tokens[max(at - 1, 0)], tokens[min(after, len(tokens) - 1)]
-    led = before.kind == "upper" and before.end + 1 == tokens[at].start and before.text.casefold() not in words("stop")
-    return led or (following.kind == "upper" and tokens[after - 1].end + 1 == following.start)
 
 
 def _year(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary) -> tuple[int, Mention | None]:
@@ -92,8 +81,7 @@ def _year(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary) -
     year, following = tokens[at], tokens[at + 1]
     end = _run_end(text, tokens, at + 1, vocabulary) if following.kind == "upper" else at + 1
     if end > at + 2:
-        name = bare(text[year.start : tokens[end - 1].end])
-        return end, Mention(name, "name", year.start, year.start + len(name), at, end)
+        return end, _mention(text, tokens, at, end)
     before = tokens[at - 1].text.casefold() if at else ""
     counts = following.kind == "word" and following.text not in words("stop") and before not in words("before years")
     return at + 1, None if counts else Mention(year.text, "date", year.start, year.end, at, at + 1)
@@ -107,8 +95,8 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
         if last != bare(last) and bare(last).casefold() in vocabulary.upper:
             break  # `Priya's Kestrel` is two names, `Men's Studies Press` one
         after = end
-        while after < min(len(tokens), end + 3) and _connects(tokens, at, end, after, vocabulary.german):
-            if gap(text, tokens, after - 1) != " ":
+        while after < min(len(tokens), end + 3) and gap(text, tokens, after - 1) == " ":
+            if not _connects(tokens, at, end, after, vocabulary.german):
                 break
             after += 1
         between = gap(text, tokens, after - 1)
@@ -126,27 +114,20 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
 
 
 def _connects(tokens: Sequence[Token], at: int, end: int, index: int, german: bool) -> bool:
-    """Whether a lower-case word may stand inside the name that begins at `at` and so far ends at `end`."""
+    """Tell whether a lower-case word may be inside the name that begins at `at` and so far ends at `end`."""
     word, last = tokens[index].text, tokens[end - 1].text.casefold()
     heads = words("organizations") | words("events")
-    if word == "of" and end - at > 1 and last not in heads and last not in words("roles") and last != "states":
+    if word == "of" and end - at > 1 and last not in heads | words("roles") | {"states"}:
         return False  # `Nookat District of Osh Province` is two names, `District of Columbia` one
-    if word in ("and", "und"):
-        return index == end and _is_collective(tokens[at:end])
+    if word in ("and", "und"):  # `Ministry of Food and Agriculture`
+        collective = any(token.text in ("of", "for", "für") for token in tokens[at:end][-3:])
+        named = {token.text.casefold() for token in tokens[at:end]}
+        return index == end and collective and not named.isdisjoint(words("organizations"))
     if word == "the":
         return index > end
     if word in ("on", "for", "für") or (german and word in ("der", "des")):
         return last in heads
-    if german and word == "von":
-        return last in words("names")
-    return word in words("connectors")
-
-
-def _is_collective(tokens: Sequence[Token]) -> bool:
-    """Whether tokens begin as `Ministry of Food`, so that an `and` after them belongs to the name."""
-    head = next((index for index, token in enumerate(tokens) if token.text in ("of", "for", "on", "für", "der")), 0)
-    heads = {token.text.casefold() for token in tokens[:head]}
-    return 0 < head >= len(tokens) - 3 and not heads.isdisjoint(words("organizations"))
+    return word in words("connectors") and not (german and word == "von" and last not in words("names"))
 
 
 def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: Vocabulary) -> Mention | None:
@@ -160,32 +141,37 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
             first = index + 1  # `Chief Engineer Marcus Lindqvist`
     if first == after:
         return None
-    name = bare(text[tokens[first].start : tokens[after - 1].end])
-    folded = name.casefold()
-    if after - first == 1 and (
-        len(name) < 2
+    mention = _mention(text, tokens, first, after)
+    folded = mention.name.casefold()
+    single = after - first == 1 and (
+        len(folded) < 2
         or folded in words("nameless")
         or folded in words("months")
         or (opening and first == at and not _opens_as_name(text, tokens, first, vocabulary))
         or (vocabulary.german and _is_common_noun(tokens, first))
-    ):
-        return None
+    )
+    return None if single else mention
+
+
+def _mention(text: str, tokens: Sequence[Token], first: int, after: int) -> Mention:
     start = tokens[first].start
+    name = bare(text[start : tokens[after - 1].end])
     return Mention(name, "name", start, start + len(name), first, after)
 
 
 def _is_prefix(token: Token, opening: bool, last: bool) -> bool:
+    """Tell whether a word with a capital is none of the name after it, as in `Dr. Ikeda`, `Ask Anna`, `The Hague`."""
     word = token.text.casefold()
     if word in words("honorifics") or (opening and word in words("imperatives")):
         return True
-    if opening and len(word) > 5 and word.endswith("ing") and not last:
+    if opening and not last and len(word) > 5 and word.endswith("ing"):
         return True  # `Restarting Envoy`
     acronym = len(word) > 1 and token.text.isupper()  # `IT`, `US`
     return word in words("stop") and not acronym and (opening or last or word != "the")
 
 
 def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary) -> bool:
-    """Whether the first word of a sentence, which has a capital anyway, is a name."""
+    """Tell whether the first word of a sentence, which has a capital anyway, is a name."""
     word = bare(tokens[at].text)
     between = gap(text, tokens, at)
     if word.casefold() in vocabulary.upper:
@@ -203,7 +189,7 @@ def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Voca
 
 
 def _is_common_noun(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a single German word with a capital is more likely a noun than a name."""
+    """Tell whether a single German word with a capital is more likely a noun than a name."""
     word = tokens[at].text
     placed = at > 0 and tokens[at - 1].text.casefold() in words("before names")
     return word.istitle() and (not placed or word.endswith(tuple(words("noun endings"))))

@@ -1,13 +1,29 @@
 """Plain sentences out of Markdown-flavoured text: markup goes, headings are told apart from prose."""
 
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
 from lightrag_dagster.models.offline.words import words
+from lightrag_dagster.stages.documents.markdown import FRONT_MATTER
 
 _LONGEST_SENTENCE = 600
 _LONGEST_HEADING = 120
+
+# Indented text is prose more often than code, and text inside HTML is text.
+_MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["code", "html_block"])
+_BREAKS = {"softbreak": "\n", "hardbreak": "\n\n", "html_inline": " "}
+_INVISIBLE = re.compile(r"<?\b(?:https?|ftp|mailto):[^\s<>()]+>?|\[\^?\d{1,3}\]|\A\[[ xX]\] ")
+_QUOTES = re.compile(r"(?<!`)``(?!`)|''")
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
+_LABEL = re.compile(r"[^\W\d_][\w -]{0,30}:(?:\s|$)")
+_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？]+[」』”）]{0,4}")
+_LAST_WORD = re.compile(r"[^\s(\"“]+$")
+_FIRST_WORD = re.compile(r"[\s\"“„«'(\[]*([^\W_]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,25 +37,6 @@ class Sentence:
     level: int = 0
 
 
-# Every repetition below is bounded or over characters that its end excludes, so matching takes linear time.
-_INLINE = (
-    (re.compile(r"!?\[([^\[\]\n]{0,300})\](?:\([^()\s]{0,500}(?: \"[^\"\n]{0,200}\")?\)|\[[^\[\]\n]{0,100}\])"), r"\1"),
-    (re.compile(r"<?\b(?:https?|ftp|mailto):[^\s<>()]+>?"), ""),
-    (re.compile(r"</?[A-Za-z][^<>\n]{0,200}>|<!--[^<>\n]{0,200}-->"), " "),
-    (re.compile(r"\[\^?\d{1,3}\]"), ""),
-    (re.compile(r"``|''|&quot;"), '"'),
-    (re.compile(r"\*+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"), ""),
-)
-_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(?:[^\n]*\n){0,100}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_HEADING = re.compile(r"(#{1,6})\s+")
-_ITEM = re.compile(r"(?:>\s?){0,9}(?:[-*+•–]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+(?=\D)|>\s*)")
-_LABEL = re.compile(r"[*_]{0,3}[^\W\d_][\w -]{0,30}:[*_]{0,3}(?:\s|$)")
-_RULE = re.compile(r"[-=_*|:+\s]{3,}$")
-_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？]+[」』”）]{0,4}")
-_LAST_WORD = re.compile(r"[^\s(\"“]+$")
-_FIRST_WORD = re.compile(r"[\s\"“„«'(\[]*([^\W_]+)?")
-
-
 def sentences(text: str) -> list[Sentence]:
     """Split text into headings and sentences, in order; code blocks are left out."""
     return [part for block in _blocks(text) for part in _split(block)]
@@ -47,60 +44,56 @@ def sentences(text: str) -> list[Sentence]:
 
 def plain(line: str) -> str:
     """Return a line without inline markup."""
-    for pattern, replacement in _INLINE:
-        line = pattern.sub(replacement, line)
-    return " ".join(line.split())
+    [token] = _MARKDOWN.parseInline(_QUOTES.sub('"', line))
+    return " ".join(filter(None, _lines(token)))
 
 
 def _blocks(text: str) -> Iterator[Sentence]:
     """Yield headings, list items, table rows and paragraphs, each on one line."""
-    paragraph: list[str] = []
-    in_code = listed = False
-    lines = _FRONT_MATTER.sub("", text, count=1).splitlines()
-    fences_left = sum(line.lstrip().startswith(("```", "~~~")) for line in lines)
-    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
-    for number, raw in enumerate([*lines, ""]):
-        line = raw.strip()
-        if line.startswith(("```", "~~~")):
-            fences_left -= 1
-            in_code = not in_code and fences_left > 0
-            line = ""
-        elif in_code:
-            continue
-        heading, item, row, rule = _HEADING.match(line), _ITEM.match(line), line.startswith("|"), _RULE.match(line)
-        alone = len(paragraph) == 1 and not listed
-        if alone and rule and not line.strip("=-"):
-            yield Sentence(plain(paragraph.pop()), level=1 if line[0] == "=" else 2)
-        elif alone and not line and number < len(lines) and _is_title(paragraph[0]):
-            yield Sentence(plain(paragraph.pop()), level=1 if number == first + 1 else 2)
-        elif not line or heading or item or row or rule or _LABEL.match(line):
-            yield from _unwrap(paragraph)
-            paragraph = []
-        if heading:
-            yield Sentence(plain(line[heading.end() :].rstrip("# ")), level=len(heading[1]))
-        elif row and not rule:
-            yield Sentence(plain("; ".join(filter(None, map(str.strip, line.split("|"))))))
-        elif line and not rule:
-            listed = bool(item) or (listed and bool(paragraph))
-            paragraph.append(line[item.end() :] if item else line.rstrip("\\"))
-        if raw.endswith(("  ", "\\")):
-            yield from _unwrap(paragraph)
-            paragraph = []
+    text = _QUOTES.sub('"', FRONT_MATTER.sub("", text, count=1))
+    fences = list(_FENCE.finditer(text))
+    if len(fences) % 2:  # the text was cut inside a block of code
+        text = text[: fences[-1].start()] + text[fences[-1].end() :]
+    tokens = _MARKDOWN.parse(text)
+    last = max((at for at, token in enumerate(tokens) if token.type == "inline"), default=0)
+    row: list[str] = []
+    for at, token in enumerate(tokens):
+        if token.type == "tr_close":
+            yield Sentence("; ".join(filter(None, row)))
+            row = []
+        elif token.type == "inline":
+            lines, around = _lines(token), tokens[at - 1]
+            if around.type in ("td_open", "th_open"):
+                row.append(" ".join(lines))
+            elif around.type == "heading_open" and (around.markup[0] == "#" or len(lines) == 1):
+                yield Sentence(" ".join(lines), int(around.tag[1]))
+            elif len(lines) == 1 and around.level == 0 and at != last and _is_title(lines[0]):
+                yield Sentence(lines[0], level=1 if at == 1 else 2)
+            else:
+                yield from _unwrap(lines)
 
 
-def _unwrap(lines: list[str]) -> Iterator[Sentence]:
+def _lines(token: Token) -> list[str]:
+    """Return the lines of inline text without markup; an empty one where the author broke a line on purpose."""
+    parts = [
+        f"`{child.content}`" if child.type == "code_inline" else _BREAKS.get(child.type, child.content)
+        for child in token.children or []
+    ]
+    return [" ".join(line.split()) for line in _INVISIBLE.sub("", "".join(parts)).strip().split("\n")]
+
+
+def _unwrap(lines: Sequence[str]) -> Iterator[Sentence]:
     """Join wrapped lines; break where the next word would easily have fitted, as after a title or in an address."""
-    width = max(map(len, lines), default=0)
+    width = max(map(len, lines))
     run: list[str] = []
     for number, line in enumerate(lines, start=1):
         following = lines[number] if number < len(lines) else ""
         run.append(line)
         fits = len(line) + 1 + len(following.split(" ", 1)[0]) < 0.7 * width
         shouted = line.isupper() and not following.isupper()
-        if following and (not (fits or shouted) or following[0].islower()):
+        if following and not _LABEL.match(following) and (not (fits or shouted) or following[0].islower()):
             continue
-        titled = following and number == 1 and _is_title(line)
-        yield Sentence(plain(" ".join(run)), level=1 if titled else 0)
+        yield Sentence(" ".join(filter(None, run)), level=1 if following and number == 1 and _is_title(line) else 0)
         run = []
 
 
@@ -112,18 +105,13 @@ def _split(block: Sentence) -> Iterator[Sentence]:
     text, start = block.text, 0
     ends = () if block.level else _END.finditer(text)
     for stop in [*(end.end() for end in ends if _ends_sentence(text, end)), len(text)]:
-        while stop - start > _LONGEST_SENTENCE:
-            cut = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
-            cut = cut if cut > 0 else start + _LONGEST_SENTENCE
-            yield Sentence(text[start:cut].strip(), block.level)
-            start = cut
-        if part := text[start:stop].strip():
+        for part in textwrap.wrap(text[start:stop].strip(), _LONGEST_SENTENCE, break_on_hyphens=False):
             yield Sentence(part, block.level)
         start = stop
 
 
 def _ends_sentence(text: str, end: re.Match[str]) -> bool:
-    """Whether a full stop and what closes it end a sentence: not before a small letter, nor after `Dr` or `U.S`."""
+    """Tell whether a full stop ends a sentence: not before a small letter, nor after `Dr` or `U.S`."""
     following = _FIRST_WORD.match(text, end.end(), end.end() + 60)
     first = (following and following[1]) or ""
     if end[0][0] != "." or not first:

@@ -1,4 +1,4 @@
-"""What a text is about, as terms that texts share: word stems, and pairs of characters where no spaces are."""
+"""Terms of a text: word stems, and characters and pairs of them in scripts without spaces."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _RUN = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
 
 
 class Term(NamedTuple):
-    """A term of a text; `capital` is whether it was written with one."""
+    """A term of a text; `capital` tells that it was written with one."""
 
     text: str
     capital: bool
@@ -37,6 +37,6 @@ def _stem(word: str) -> str:
     """Return the stem of a case-folded word, or nothing for a stop word or a single letter."""
     if word in words("stop") or (len(word) == 1 and not word.isdigit()):
         return ""
-    # The English rules serve every language here: they shorten a word the same way wherever it stands. A stemmer keeps
+    # The English rules serve every language here: they shorten a word the same way everywhere. A stemmer keeps
     # state while it works, so each call has its own, which threads cannot share.
     return str(snowballstemmer.stemmer("english").stemWord(word))

@@ -87,7 +87,7 @@ def scan(text: str) -> list[Token]:
 
 
 def _is_titled(quotation: str) -> bool:
-    """Whether a quotation is a title, not speech: short, or most of its longer words have a capital."""
+    """Tell whether a quotation is a title, not speech: short, or most of its longer words have a capital."""
     long = [word for word in quotation.split() if len(word) > 3]
     return len(long) < 2 or sum(not word.islower() for word in long) * 2 > len(long)
 
@@ -98,15 +98,15 @@ def bare(word: str) -> str:
 
 
 def gap(text: str, tokens: Sequence[Token], at: int) -> str:
-    """Return what stands between a token and the next one; a null character after the last."""
+    """Return the text between a token and the next one; a null character after the last."""
     return text[tokens[at].end : tokens[at + 1].start] if at + 1 < len(tokens) else "\0"
 
 
 def opens(text: str, tokens: Sequence[Token], at: int) -> bool:
-    """Whether a token begins a sentence, a table cell or what follows a colon, where any word may have a capital."""
+    """Tell whether a token begins a sentence, a table cell or the text after a colon, where any word has a capital."""
     return at == 0 or gap(text, tokens, at - 1).strip() in _OPENERS
 
 
 def name_like(tokens: Sequence[Token]) -> bool:
-    """Whether a heading is written as a name: every word but the connectors has a capital."""
+    """Tell whether a heading is written as a name: every word but the connectors has a capital."""
     return bool(tokens) and all(token.kind != "word" or token.text in words("connectors") for token in tokens)

@@ -12,19 +12,14 @@ from lightrag_dagster.core import identity, progress
 from lightrag_dagster.core.tokens import Span, load_tokenizer
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import ChunkingSettings
+from lightrag_dagster.stages.documents.formats import has_headings
 from lightrag_dagster.stages.documents.markdown import heading_paths
-from lightrag_dagster.stages.documents.table import with_text
+from lightrag_dagster.stages.documents.table import text_hash, with_text
 
 # Encoding releases the GIL. Two threads gain a third over one; more gain nothing (measured).
 _THREADS = 2
 _DOCUMENTS_AT_ONCE = 256
-_COLUMNS = ["source", "doc_id", "path", "content", "content_hash", "media_type"]
-_WITH_HEADINGS = ("text/markdown", "text/html")
-
-
-def text_hash(content_hash: str, media_type: str) -> str:
-    """Return a hash of all of a document that decides where it is cut."""
-    return identity.digest(content_hash, media_type)
+_COLUMNS = ["source", "doc_id", "path", "content", "content_hash", "media_type", "pages"]
 
 
 def chunk_documents(documents: pa.Table, settings: ChunkingSettings, recipe: str = "") -> pa.Table:
@@ -56,9 +51,10 @@ def chunk_documents(documents: pa.Table, settings: ChunkingSettings, recipe: str
 
 def _chunks(document: dict[str, Any], spans: list[Span], recipe: str) -> Iterator[dict[str, Any]]:
     content = document["content"]
-    cut_from = text_hash(document["content_hash"], document["media_type"])
-    headings = heading_paths(content) if document["media_type"] in _WITH_HEADINGS else []
+    cut_from = text_hash(document)
+    headings = heading_paths(content) if has_headings(document["media_type"]) else []
     offsets = [offset for offset, _ in headings]
+    pages = document["pages"]
     for index, (start, end, tokens) in enumerate(spans):
         position = bisect_right(offsets, start)
         heading = headings[position - 1][1] or None if position else None
@@ -73,7 +69,7 @@ def _chunks(document: dict[str, Any], spans: list[Span], recipe: str) -> Iterato
             "char_start": start,
             "char_end": end,
             "heading": heading,
-            "page": None,
+            "page": bisect_right(pages, start) if pages else None,
             "text_hash": cut_from,
             "recipe": recipe,
         }

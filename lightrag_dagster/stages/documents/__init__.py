@@ -1,1 +1,1 @@
-"""Sources: which files they hold, and what each says."""
+"""Sources, their files, and the text of each file."""

@@ -30,6 +30,6 @@ def check_deletions(source: str, previous: pa.Table | None, current: pa.Table, s
     )
     raise SourceError(
         f"source {source!r} lost {lost.num_rows} of {before.num_rows} documents at once, {bound}; one of them is "
-        f"{lost['path'][0].as_py()!r}. The last accepted version stays published. If they are meant to go, run again "
+        f"{lost['path'][0].as_py()!r}. The last accepted version stays published. If this is intended, run again "
         "with --accept-deletes or set documents.accept_deletes"
     )

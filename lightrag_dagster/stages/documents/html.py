@@ -1,4 +1,4 @@
-"""The main text of an HTML page, as Markdown. Slow to import, so imported where a page is read."""
+"""The main text of an HTML page, as Markdown. Slow to import, so it is imported only to read a page."""
 
 import logging
 import re
@@ -8,10 +8,10 @@ from lxml import etree
 from lxml import html as lxml_html
 from trafilatura.settings import use_config
 
-from lightrag_dagster.stages.documents.formats import decode
+from lightrag_dagster.stages.documents.decoding import decode
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
-# What cannot be extracted becomes a row that says so; the library would also print it.
+# A page that cannot be extracted becomes a row with a reason; the library would also print it.
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
 _CHARSET = re.compile(
@@ -42,15 +42,17 @@ def extract_html(data: bytes) -> tuple[str | None, str]:
             return _title_and_text(_writable(page))
     except etree.ParserError:  # no element at all: an empty file, or only comments
         return None, ""
-    except Exception as error:  # the parsers raise many kinds; whatever it was, it costs this page only (I4)
+    except Exception as error:  # the parsers raise many kinds; each costs this page only (I4)
         raise ValueError(f"the HTML cannot be parsed ({type(error).__name__})") from error
 
 
 def _title_and_text(page: str) -> tuple[str | None, str]:
     tree = _parse(page)
     title = _first_text(tree, "//head/title") or _first_text(tree, "//h1")
+    if _is_cut_short(tree):
+        return title, _all_text(page)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
-    return title, _unescape(markdown) if markdown else _all_text(_parse(page))
+    return title, _unescape(markdown) if markdown else _all_text(page)
 
 
 def _writable(page: str) -> str:
@@ -65,8 +67,8 @@ def _writable(page: str) -> str:
 
 
 def _parse(page: str) -> lxml_html.HtmlElement:
-    # trafilatura loses what follows a comment in a list item or a cell, and takes the comment for text in a heading.
-    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    # trafilatura loses text after a comment in a list item or a cell, and takes the comment for text in a heading.
+    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     # Bytes, because lxml refuses a string that declares an encoding of its own.
     return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
 
@@ -91,11 +93,41 @@ def _unescape(markdown: str) -> str:
     return _CODE_OR_ESCAPE.sub(lambda found: found[1] or found[2], markdown)
 
 
-def _all_text(tree: lxml_html.HtmlElement) -> str:
-    """Return every visible text of a page too small or odd to have a main part."""
-    etree.strip_elements(tree, "head", "script", "style", "template", with_tail=False)
-    lines = (" ".join(line.split()) for text in tree.itertext(etree.Element) for line in text.splitlines())
-    return "\n".join(line for line in lines if line)
+def _is_cut_short(tree: lxml_html.HtmlElement) -> bool:
+    """Tell whether the parser gave up the page at its limit of depth, 2048 elements, and dropped the rest."""
+    return any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in tree.getroottree().parser.error_log)
+
+
+def _all_text(page: str) -> str:
+    """Return every visible text, for a page too small or odd to have a main part, or nested too deep for a tree."""
+    parser = etree.HTMLParser(encoding="utf-8", target=_Lines(), huge_tree=True)
+    return str(etree.fromstring(page.encode("utf-8", "ignore"), parser))
+
+
+class _Lines:
+    """Parser target that puts the text between two tags on a line of its own."""
+
+    _INVISIBLE = ("head", "script", "style", "template")
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._invisible = 0
+
+    def start(self, tag: str, attributes: object) -> None:
+        self._texts.append("\n")
+        self._invisible += tag in self._INVISIBLE
+
+    def end(self, tag: str) -> None:
+        self._texts.append("\n")
+        self._invisible -= tag in self._INVISIBLE
+
+    def data(self, text: str) -> None:
+        if not self._invisible:
+            self._texts.append(text)
+
+    def close(self) -> str:
+        lines = (" ".join(line.split()) for line in "".join(self._texts).splitlines())
+        return "\n".join(line for line in lines if line)
 
 
 def _first_text(tree: lxml_html.HtmlElement, xpath: str) -> str | None:

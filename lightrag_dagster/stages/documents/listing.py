@@ -1,4 +1,4 @@
-"""What a source holds now: its files, and why some of them are refused."""
+"""The files of a source, with the reason where one is refused."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.stages.documents.formats import MEDIA_TYPES, UNSUPPORTED, media_type
+from lightrag_dagster.stages.documents.formats import FORMATS, format_of
 from lightrag_dagster.stages.documents.sources import UNFIT_CHARACTERS, Source
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,7 +39,7 @@ def list_files(source: Source) -> list[ListedFile]:
     their files are listed where they are, and outside they are refused.
 
     Raises:
-        SourceError: a folder cannot be listed, so that what the source holds is not known.
+        SourceError: a folder cannot be listed, so the files of the source are not known.
     """
     try:
         root = source.folder.resolve(strict=True)
@@ -74,7 +74,7 @@ def _walk(root: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
 
 
 def _matches(path: str, glob: str) -> bool:
-    """Match a path against a glob in which `**` stands for any number of folders; alike in every Python version."""
+    """Match a path against a glob in which `**` is any number of folders; the same in every Python version."""
 
     def match(parts: list[str], patterns: list[str]) -> bool:
         if not patterns:
@@ -88,7 +88,7 @@ def _matches(path: str, glob: str) -> bool:
 
 
 def _listed(entry: os.DirEntry[str], path: str, root: Path) -> ListedFile | None:
-    """Return what is known of one entry, or None for a link to a folder of the source or a file that has just gone."""
+    """Return one entry, or None for a link to a folder of the source or for a file deleted meanwhile."""
     try:
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
@@ -120,7 +120,7 @@ def _unusable(path: str, mode: int) -> str | None:
         return "path holds control characters or is not UTF-8; rename it"
     if not stat.S_ISREG(mode):
         return "not a regular file"
-    if media_type(path) == UNSUPPORTED:
+    if format_of(path) is None:
         suffix = PurePosixPath(path).suffix.lower() or "without suffix"
-        return f"unsupported file type ({suffix}); supported are {', '.join(MEDIA_TYPES)}"
+        return f"unsupported file type ({suffix}); supported are {', '.join(FORMATS)}"
     return None

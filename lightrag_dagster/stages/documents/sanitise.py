@@ -1,4 +1,4 @@
-"""Cleaning text that comes from outside, before anything else sees it."""
+"""Cleaning of text from outside."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Which sources there are: the sub-folders of one folder, and folders named in `lightrag.yaml`."""
+"""Sources: the sub-folders of one folder, and folders named in `lightrag.yaml`."""
 
 import re
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from lightrag_dagster.settings import Settings
 EVERY_FILE = "**/*"
 
 UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""What no name may hold: control characters, line separators, bytes that are not UTF-8."""
+"""Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
 
-# A source name is a Dagster partition key, where "..." stands for a range, and a percent-encoded file name.
+# A source name is a Dagster partition key, where "..." is a range, and a percent-encoded file name.
 _RANGE = "..."
 _MAX_ENCODED_NAME = 200
 
@@ -31,7 +31,7 @@ class Source:
 
 
 def find_sources(settings: Settings) -> dict[str, Source]:
-    """Return every source by name, in order of name; whether a folder named in `lightrag.yaml` exists shows on listing.
+    """Return every source by name, in order of name; listing shows whether a folder exists.
 
     Raises:
         SourceError: the folder of sources is missing or cannot be listed, a name is used twice or cannot be a
@@ -80,7 +80,7 @@ def _sub_folders(settings: Settings) -> list[Path]:
 
 
 def _folder(name: str, uri: str) -> Path:
-    with suppress(ValueError, RuntimeError):  # a bracket that is never closed, a home folder of nobody
+    with suppress(ValueError, RuntimeError):  # a bracket that is never closed, a home folder without a user
         parts = urlsplit(uri)
         if parts.scheme == "file" and parts.netloc in ("", "localhost"):
             return Path(url2pathname(parts.path))

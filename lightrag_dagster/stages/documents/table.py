@@ -1,6 +1,6 @@
 """The `raw_documents` table of one source."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +40,12 @@ def read_documents(
 def with_text(documents: pa.Table) -> pa.Table:
     """Return the rows of RAW_DOCUMENTS whose status is one of `KEPT`."""
     return documents.filter(pc.is_in(documents["status"], pa.array(KEPT)))
+
+
+def text_hash(document: Mapping[str, Any]) -> str:
+    """Return a hash of everything in a row of RAW_DOCUMENTS that decides its chunks: text, media type and pages."""
+    pages = [document["pages"]] if document["pages"] else []
+    return identity.digest(document["content_hash"], document["media_type"], *pages)
 
 
 def _row(source: str, listed: ListedFile, previous: pa.Table | None, settings: DocumentSettings) -> dict[str, Any]:
@@ -87,6 +93,7 @@ def _new_row(
         "content_length": len(text),
         "summary": text[:_SUMMARY_LENGTH] + "..." if len(text) > _SUMMARY_LENGTH else text,
         "media_type": extracted.media_type,
+        "pages": extracted.pages or None,
         "status": status,
         "duplicate_of": None,
         "error": error,

@@ -1,16 +1,16 @@
 """Field delimiters and completion markers, in every damaged form that models write them.
 
 The rows of an answer look like `entity<|#|>name<|#|>type<|#|>description`, and `<|COMPLETE|>` ends them. `mark` puts
-one control character in the place of each, so that everything after it needs to know nothing of the damage.
+one control character in the place of each, so that later steps need not know of the damage.
 """
 
 import re
 
 FIELD = "\x1f"
-"""Stands for a field delimiter in marked text."""
+"""A field delimiter in marked text."""
 
 END = "\x1e"
-"""Stands for a completion marker in marked text."""
+"""A completion marker in marked text."""
 
 _FIELD = re.compile(
     r"""
@@ -21,13 +21,15 @@ _FIELD = re.compile(
       | <\|*\#\|?>                  # pipes missing: <#> <#|> <|#> <||#>
       | <[^|\n]\#\|>                # a pipe replaced: <X#|>
       | <\|\#[^|\n]>                #                  <|#X>
-      | <\|\#(?:\|+>?|:)            # the end missing: <|#| <|#|| <|#:
+      | <\|\#(?:\|+[>}\])＞〉]?|[:}\])＞]) # the end missing or replaced: <|#| <|#|| <|#: <|#|} <|#＞
       | \|\#\|>                     # the start missing: |#|>
       # core missing, glued on both sides: name<|>type; a spaced <|> is text
       | <(?<=[\S\x1f]<)\|+>(?=[\S\x1f])
       # core and end missing, glued: name<||type
       | <(?<=[\S\x1f]<)\|\|(?!>)
-    ) (?:\|(?!\#)|>(?=[^\W\d]))?    # and a pipe or bracket too many: <|#|>| <|#|>>name, but not >90%
+    ) (?: \|(?!\#)                  # and a pipe or bracket too many: <|#|>| <|#|>>name <|#|>}, but not >90%
+        | \ ?[>}\])＞〉]+(?=\ ?[^\W\d])
+    )?
   | <\x1f                           # or before it: <<|#|>
   | \|\|\#\|\|                      # pipes for brackets: ||#||
     """,
@@ -39,11 +41,16 @@ _END = re.compile(
       <\\?\|+\ ?(?i:completed?)\b(?:\ ?\\?\|*\\?>|\|*)  # <|COMPLETE|> <\|COMPLETE\|> <|COMPLETE>, no end: <|COMPLETE
     | <(?:(?i:completed?)\|+>?|COMPLETED?>)             # <COMPLETE|> <COMPLETE>, but <complete> is a tag
     | \|(?<!\|\|)\|*\ ?(?i:completed?)\ ?\|*>           # the start missing: |COMPLETE|>
+    | \x1f\s*COMPLETED?[|>]*\s*\x1f?\s*\Z               # only set off by a delimiter, at the very end
+    | <\\?\|\ ?(?i:c(?:o(?:m(?:p(?:l(?:et?)?)?)?)?)?)\s*\Z  # cut in half, at the very end
     """,
     re.VERBOSE,
 )
+_CUT_DELIMITER = re.compile(r"<\|?#?\s*\Z")
+_SUSPECT = re.compile(r"[<|]|\x1f\ ?[>}\])＞〉]")
+_WIDE_OR_ESCAPED = re.compile(r"(?:[<＜]|&lt;)[|｜](?P<core>[#＃]|completed?)[|｜](?:[>＞]|&gt;)", re.IGNORECASE)
 
-_NOTHING_OR_ROW_FOLLOWS = re.compile(r"(?:[^\w\n]|[\d_])*+(?:\n|\Z|entity|relation)", re.IGNORECASE)
+_NOTHING_OR_ROW_FOLLOWS = re.compile(r"(?:[^\w\n]|[\d_])*+(?:\n|\Z|entit(?:y|ies)|relation)", re.IGNORECASE)
 _OPENING_QUOTES = tuple("\"'`“‘「『")
 _CLOSING_QUOTES = tuple("\"'`”’」』")
 _FIRST_CJK = "\u2e80"
@@ -59,14 +66,16 @@ def mark(answer: str) -> str:
     lines = answer.replace("\r\n", "\n").replace("\r", "\n")
     if FIELD in lines or END in lines:
         lines = lines.replace(FIELD, "").replace(END, "")
-    lines = lines.replace("<|#|>", FIELD)
+    if "&lt;|" in lines or "｜" in lines or "＜" in lines:
+        lines = _WIDE_OR_ESCAPED.sub(lambda found: f"<|{found['core'].replace('＃', '#')}|>", lines)
+    lines = lines.replace("<|#|COMPLETE", "<|COMPLETE").replace("<|#|>", FIELD)
     lines = _END.sub(lambda found: found[0] if _is_quoted(found) else END, lines)
-    damaged = "<" in lines or "|" in lines or FIELD + ">" in lines
-    return _FIELD.sub(FIELD, lines) if damaged else lines
+    lines = _CUT_DELIMITER.sub("", lines)
+    return _FIELD.sub(FIELD, lines) if _SUSPECT.search(lines) else lines
 
 
 def _is_quoted(marker: re.Match[str]) -> bool:
-    """Tell whether a marker stands in the middle of a sentence rather than at the end of a row or of the answer."""
+    """Tell whether a marker is in the middle of a sentence, not at the end of a row or of the answer."""
     text, start, end = marker.string, marker.start(), marker.end()
     before = text[max(0, start - 16) : start].rpartition("\n")[2]
     words = before.strip(" \t*-" + "".join(_OPENING_QUOTES))

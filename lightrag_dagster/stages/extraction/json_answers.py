@@ -1,7 +1,7 @@
 """Answers that hold a JSON object instead of rows: `{"entities": [...], "relationships": [...]}`.
 
 The object is the first thing in the answer that opens with a brace. An answer that opens with `[` outside quotes is a
-list and is refused, so that one of its items is never taken for the whole. Of an object that is not valid JSON each
+list and is refused, so that none of its items is taken for the answer. Of an object that is not valid JSON each
 item is decoded or repaired by itself: one broken item costs no other, and the time stays linear.
 """
 
@@ -24,7 +24,7 @@ _DECODER = json.JSONDecoder(strict=False)  # which allows line breaks in strings
 
 
 class JsonAnswer(NamedTuple):
-    """The usable records of an object, and whether the object was valid and whole."""
+    """The usable records of an object, and True where the object was valid and complete."""
 
     entities: list[Entity]
     relations: list[Relation]
@@ -73,7 +73,7 @@ def _repaired(text: str, *, truncated: bool) -> dict[str, object]:
             closed = text.rfind("}", start, end)
             try:
                 item = json_repair.loads(text[start : closed + 1 if closed > 0 else end])
-            except Exception:  # whatever the repair stumbles over costs this item only
+            except Exception:  # any error of the repair costs this item only
                 continue
         if isinstance(item, dict):
             items.append(item)

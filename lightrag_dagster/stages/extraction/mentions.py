@@ -1,4 +1,4 @@
-"""From the table of raw extractions to the tables of entity and relation mentions."""
+"""Parsing of raw extractions into entity and relation mentions."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def parse_extractions(extractions: pa.Table) -> tuple[pa.Table, pa.Table]:
 
     `mention_index` is the position among the chunk's entities, or among its relations, after all its rounds have been
     merged; both count from 0. Rows keep the order of the extractions. Of a truncated extraction, an answer without a
-    completion marker keeps its whole lines only.
+    completion marker keeps only its complete lines.
     """
     usable = extractions.filter(pc.is_in(extractions["status"], pa.array(["ok", "truncated"])))
     entities, relations = [ENTITY_MENTIONS.empty_table()], [RELATION_MENTIONS.empty_table()]

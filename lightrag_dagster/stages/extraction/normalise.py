@@ -10,7 +10,7 @@ from functools import lru_cache
 
 _MAX_NAME_CHARACTERS = 256
 _MAX_NAME_BYTES = 512
-# Each pass removes one layer (`&amp;lt;`, quotes within quotes). What needs more is not text that a model meant.
+# Each pass removes one layer (`&amp;lt;`, quotes within quotes). Text that needs more is garbage.
 _MAX_PASSES = 8
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -33,7 +33,7 @@ _SIDE = r"a-zA-Z0-9()\[\]@#$%!&*\-=+_"
 
 
 def _spaces_in(script: str) -> re.Pattern[str]:
-    # Each branch begins with the space, which is quicker to find than what must stand before it.
+    # Each branch begins with the space, which is quicker to find than the character before it.
     return re.compile(rf"\s(?<=[{script}]\s)\s*+(?=[{script}{_SIDE}])|\s(?<=[{_SIDE}]\s)\s*+(?=[{script}])")
 
 

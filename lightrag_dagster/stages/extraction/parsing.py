@@ -1,4 +1,4 @@
-"""From a model's raw answers to records: `parse_response` for one answer, `merge_rounds` for all of one chunk."""
+"""Parsing of a model's answers into records: `parse_response` for one answer, `merge_rounds` for those of a chunk."""
 
 import re
 from collections.abc import Callable, Hashable, Sequence
@@ -22,14 +22,14 @@ def parse_response(text: str, *, truncated: bool = False) -> Records:
 
     Rows come first; an answer whose rows hold no record is read as a JSON object. Text after the completion marker is
     not read; only where nothing but rows stands between two markers does the later one count, since some models close
-    every row or every section. `complete` says that there was a marker, or a whole JSON object. Of a `truncated`
+    every row or every section. `complete` says that there was a marker, or a complete JSON object. Of a `truncated`
     answer without a marker the last row or item is left out, unless a line break ends it.
     """
     sections = without_thinking(mark(text)).split(END)
     complete = len(sections) > 1
     entities, relations = interpret(_rows(sections, cut_off=truncated and not complete))
     if not entities and not relations:
-        # A tag that JSON quotes may look like the end of reasoning, so the whole answer is tried as well.
+        # A tag that JSON quotes may look like the end of reasoning, so the answer is tried unchanged as well.
         for answer in dict.fromkeys((without_thinking(text), text)):
             if found := read_json(answer, truncated=truncated):
                 return Records(tuple(found.entities), tuple(found.relations), complete or found.whole)
@@ -37,7 +37,7 @@ def parse_response(text: str, *, truncated: bool = False) -> Records:
 
 
 def merge_rounds(rounds: Sequence[Records]) -> Records:
-    """Return what the rounds of one chunk say together: the first answer, then each gleaning in turn (§3).
+    """Merge the records of one chunk's rounds: the first answer, then each gleaning in turn (§3).
 
     A later round adds the entities (by exact name) and relations (by exact pair, with direction) that are new, and
     replaces one where its first description is longer. Replaced records leave the order, their successors join its end.

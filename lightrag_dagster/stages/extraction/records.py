@@ -1,4 +1,4 @@
-"""The records of an answer, and the rules for what may become one (§4)."""
+"""The records of an answer, and the rules by which rows become records (§4)."""
 
 import re
 from collections.abc import Container, Sequence
@@ -19,7 +19,7 @@ _USUAL_TYPES = {
     *("method", "content", "data", "artifact", "naturalobject", "other"),
 }
 
-# What prompts write where values belong, in case a model repeats it.
+# Placeholders of prompts, in case a model repeats them.
 _PLACEHOLDER_NAME = re.compile(
     r"\W*(?:(?:entity|source|target)[ _](?:entity|name)|name of (?:the )?entity)[ _]?\d*\W*",
     re.IGNORECASE,
@@ -31,9 +31,15 @@ _PLACEHOLDER = re.compile(
 )
 
 
+_SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’」』)\]*]{0,3}\Z")
+_WIDE_SENTENCE_ENDS = ("。", "！", "？")
+_FEWEST_WORDS = 4
+"""Words of a text that continues a description."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """What one row says of an entity; name and type are normalised."""
+    """One mention of an entity; name and type are normalised."""
 
     name: str
     type: str
@@ -42,7 +48,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What one row says of two entities, in the direction it was written; weight is 1 unless the row has a strength."""
+    """One mention of a relation, in the direction it was written; weight is 1 unless the row has a strength."""
 
     src: str
     tgt: str
@@ -91,10 +97,11 @@ def make_relation(src: str, tgt: str, keywords: str, description: str, weight: f
 def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation]]:
     """Return the entities and the relations that rows hold, in their order.
 
-    A relation has source, target, keywords and description; or, where a number ends it, source, target, description,
-    keywords and strength, the order of older prompts. An entity has name, type and description; a number after them is
-    left out. A fourth text is ambiguous: where the second field is a usual type, or one of the answer, and no entity of
-    the answer, it is the rest of the description; otherwise the row is a relation under the wrong word.
+    A relation has source, target, keywords and description. Where a number ends it (a strength, as in older prompts),
+    the description is the field that reads more like one. An entity has name, type and description; a number after them
+    is left out. A fourth text is ambiguous. The row is a relation under the wrong tag where the second field is an
+    entity of the answer, or is no known type and the third does not read more like a description than the fourth. In
+    other rows a long fourth text continues the description, and a short one is left out.
     """
     records = [_record(row) for row in rows]
     if any(isinstance(record, _WideEntity) for record in records):
@@ -142,11 +149,22 @@ def _relation(fields: list[str], weight: float | None) -> Relation | None:
     if len(fields) != 4:
         return None
     src, tgt, third, fourth = fields
-    return make_relation(src, tgt, third, fourth) if weight is None else make_relation(src, tgt, fourth, third, weight)
+    if weight is None:
+        return make_relation(src, tgt, third, fourth)
+    keywords, description = sorted((fourth, third), key=_prose)  # of equals, the third is the description
+    return make_relation(src, tgt, keywords, description, weight)
 
 
 def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) -> Entity | Relation | None:
     name, second, third, fourth = row.fields
-    if normalise_name(second) not in names and normalise_type(second) in types:
-        return make_entity(name, second, f"{third} {fourth}")
-    return _relation(row.fields, row.weight)
+    known = normalise_type(second) in types
+    described = row.weight is None and _prose(third)[0] and not _prose(fourth)[0]
+    if normalise_name(second) in names or not (known or described):
+        return _relation(row.fields, row.weight)
+    continues = len(fourth.split()) >= _FEWEST_WORDS or fourth.endswith(_WIDE_SENTENCE_ENDS)
+    return make_entity(name, second, f"{third} {fourth}" if continues else third)
+
+
+def _prose(field: str) -> tuple[bool, int]:
+    """Return how much a field reads like a description: a sentence more than a phrase, then a longer one more."""
+    return _SENTENCE_END.search(field) is not None, len(field)

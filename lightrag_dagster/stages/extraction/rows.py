@@ -1,8 +1,8 @@
 """Rows of a marked answer: which lines hold records, and where one record ends and the next begins.
 
-Every row begins with its record word, however that is decorated (`- entity`, `("Entity"`, `**relation**`, `1. entity`);
-a line that does not is prose. Where a line holds several rows, a record word is told from a field that happens to be
-or end in that word by counting: it begins a row where the row before it has just got all its fields.
+Every row begins with its tag, with or without decoration (`- entity`, `("Entity"`, `→ record: relation`, `a) entity:`);
+a line that does not is prose. Where a line holds several rows, counting tells a tag from a field that is or ends in
+the same word: it begins a row where the row before it has all its fields.
 """
 
 import re
@@ -14,38 +14,52 @@ from lightrag_dagster.stages.extraction.delimiters import FIELD
 
 Kind = Literal["entity", "relation"]
 
-# Fields of a whole row, its record word included.
+# Fields of a complete row, its tag included.
 _LENGTHS: dict[Kind, int] = {"entity": 4, "relation": 5}
 
-_MARKS = " \t\v\f\xa0\u3000\ufeff\"'“”‘’«»*_`~|<>()[]{}:;.,!?+=-–—•·#/\\"
-_MARKS_AND_DIGITS = _MARKS + "0123456789"
-_WORD = re.compile(r"(?:(?<=\\[nr])|(?<![^\W\d_]))(?P<word>entity|relation(?:ship)?s?)\Z", re.IGNORECASE)
-_LONGEST_WORD = len("relationships")
+# Everything but letters and the ends of fields and lines.
+_GAP = r"(?:[^\w\x1f\n]|[\d_\u2460-\u24ff])*+"
+_LABEL = r"(?:the|an?|new|next|named|extracted|record|row|line|item|entry|output|tuple)(?![^\W\d_])"
+_LEAD = rf"{_GAP}(?:(?:[a-z]|[ivx]{{1,4}})[.):]{_GAP})?(?:{_LABEL}{_GAP}){{0,3}}"
+_TAG = r"(?P<tag>entit(?:y|ies)|relation(?:ship)?s?)"
+
+ROW_START = rf"{_LEAD}(?:entit(?:y|ies)|relation(?:ship)?s?){_GAP}\x1f"
+"""Pattern of a row's start, up to its first delimiter; ignores case."""
+
+_ONLY_LEAD = re.compile(_LEAD, re.IGNORECASE)
+_ENDS_IN_TAG = re.compile(rf"(?:(?<=\\[nr])|(?<=[\u2460-\u24ff])|(?<![^\W\d_])){_TAG}\Z", re.IGNORECASE)
+_LONGEST_TAG = len("relationships")
+# `entity: Alice`, where a colon took the place of the first delimiter.
+_TAG_AND_NAME = re.compile(rf"{_LEAD}{_TAG}(?:[^\w:：]|[\d_])*+[:：]\s*(?P<name>[^\W_].*)", re.IGNORECASE | re.DOTALL)
+_BULLET_AT_END = re.compile(
+    r"(?<=\s)(?:[→➤►▪●■◦‣・–—*+•-]|(?:\d{1,3}|[a-z])[.)]|(?:record|row)\s?\d*:)\Z", re.IGNORECASE
+)
 _JOINT = re.compile(r"(?:##|\\[nr])[\W\d_]*\Z")
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _OPENING = {opening: closing for closing, opening in _BRACKETS.items()}
 _RUN = re.compile(r'\*+|`+|"+')
+_CHARACTER_REFERENCE = re.compile(r"&(?:amp;)*#?\w{1,32};\Z")
 _TAIL_MARKS = frozenset('()[]{}*`"#|,;-•nr')
 
 
 class Row(NamedTuple):
-    """A record as it was written: its kind, and its fields without the record word."""
+    """A record as written: its kind, and its fields without the tag."""
 
     kind: Kind
     fields: list[str]
 
 
 class _Start(NamedTuple):
-    """A record word at the end of a field, and what stands before it: the last field of another row."""
+    """A tag at the end of a field, and the text before it: the last field of another row."""
 
     kind: Kind
     before: str
 
     @property
     def is_clear(self) -> bool:
-        """Whether it begins a row even where the row before is not whole."""
+        """True where it begins a row even if the row before is incomplete."""
         return not self.before or _JOINT.search(self.before[-32:]) is not None
 
 
@@ -57,9 +71,13 @@ def read_rows(line: str) -> list[Row]:
     for kind, length in _LENGTHS.items():
         if fields[0] == kind and len(fields) == length:  # as it should be, and nearly always is
             return [Row(kind, [*fields[1:-1], undecorated(fields[-1])])]
-    first = next((index for index, field in enumerate(fields) if field.strip(_MARKS)), 0)
+    if found := _TAG_AND_NAME.match(fields[0]):
+        kind = _kind(found["tag"])
+        if len(fields) == _LENGTHS[kind] - 1:
+            return [Row(kind, [found["name"], *fields[1:-1], undecorated(fields[-1])])]
+    first = next((index for index, field in enumerate(fields) if any(map(str.isalnum, field))), 0)
     starts = {index: start for index in range(first, len(fields) - 1) if (start := _start(fields[index]))}
-    if first not in starts or starts[first].before.strip(_MARKS_AND_DIGITS):
+    if first not in starts or not _ONLY_LEAD.fullmatch(starts[first].before):
         return []
     rows = []
     at = first
@@ -67,28 +85,35 @@ def read_rows(line: str) -> list[Row]:
         kind, stop = starts[at].kind, _stop(fields, starts, at)
         row = fields[at + 1 : stop]
         if stop < len(fields) and starts[stop].before:
-            row.append(starts[stop].before)
-        if row:
-            row[-1] = undecorated(row[-1])
+            row.append(_BULLET_AT_END.sub("", starts[stop].before))
+        last = next((index for index in reversed(range(len(row))) if row[index]), None)
+        if last is not None:
+            row[last] = undecorated(row[last])
         rows.append(Row(kind, row))
         at = stop
     return rows
 
 
 def _start(field: str) -> _Start | None:
-    core = field.rstrip(_MARKS_AND_DIGITS)
-    found = _WORD.search(core, max(0, len(core) - _LONGEST_WORD))
+    end = len(field)
+    while end and not field[end - 1].isalpha():
+        end -= 1
+    found = _ENDS_IN_TAG.search(field, max(0, end - _LONGEST_TAG), end)
     if not found:
         return None
-    before = core[: found.start()].strip()
-    return _Start("entity" if found["word"].lower() == "entity" else "relation", before if before.strip(_MARKS) else "")
+    before = field[: found.start()].strip()
+    return _Start(_kind(found["tag"]), before if any(map(str.isalnum, before)) else "")
+
+
+def _kind(tag: str) -> Kind:
+    return "entity" if tag.lower().startswith("entit") else "relation"
 
 
 def _stop(fields: Sequence[str], starts: Mapping[int, _Start], at: int) -> int:
-    """Return the index of the field that ends the row begun at `at`, or that holds the record word of the next row.
+    """Return the index of the field that ends the row begun at `at`, or that holds the tag of the next row.
 
     Wherever it can, the row gets all its fields, and a strength or a blank after them. Otherwise it ends before the
-    next record word that is clear, or with the line.
+    next tag that is clear, or with the line.
     """
     full = at + _LENGTHS[starts[at].kind]
     if full == len(fields) or (full in starts and not starts[full].before):
@@ -112,7 +137,7 @@ def strength(field: str) -> float | None:
 
 
 def undecorated(field: str) -> str:
-    """Return the last field of a row without what closes the row or joins it to the next: `)`, `**`, fences, `##`.
+    """Return the last field of a row without the marks that close the row or join it to the next: `)`, `**`, `##`.
 
     A bracket or mark stays when its opening is in the field.
     """
@@ -135,6 +160,8 @@ def undecorated(field: str) -> str:
         elif runs[mark] % 2:
             runs[mark] -= 1
             end = len(field[:end].rstrip(mark))
+        elif mark == ";" and _CHARACTER_REFERENCE.search(field, max(0, end - 34), end):
+            break
         elif mark in " \t|,;" or (mark in "-•" and field.endswith((" ", "\\n", "\\r"), 0, end - 1)):
             end -= 1
         else:

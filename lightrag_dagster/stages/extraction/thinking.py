@@ -2,12 +2,14 @@
 
 import re
 
+from lightrag_dagster.stages.extraction.rows import ROW_START
+
 _TAG = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
 
 # Where a line begins like a row or like JSON, the line is part of the answer, and a tag in it is quoted text.
 _STEP = re.compile(
     r"(?P<open><think(?:ing)?>)|(?P<close></think(?:ing)?>)|(?P<line>\n)"
-    r"|(?P<answer>^[ \t]*+(?:[{}\[\]\"]|[^a-z\n\x1f]*(?:entity|relation)[a-z]*[^a-z\n\x1f]*\x1f))",
+    rf"|(?P<answer>^(?:[ \t]*+[{{}}\[\]\"]|{ROW_START}))",
     re.IGNORECASE | re.MULTILINE,
 )
 

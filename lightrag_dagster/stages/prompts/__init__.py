@@ -1,6 +1,6 @@
-"""What the models are told: prompt files in our own words, each replaceable by a file of the same name.
+"""Prompts: files in our own words, each replaceable by a file of the same name.
 
-A file holds instructions alone; `requests` adds the data (passage, descriptions, question, context) after them, so
+A file holds only instructions; `requests` adds the data (passage, descriptions, question, context) after them, so
 that a replaced file cannot break the frame that fences data off. Values that settings give are `$name` placeholders
 of `string.Template`; a literal dollar sign is written `$$`.
 """
@@ -13,6 +13,9 @@ from typing import Literal
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
+
+NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
+"""The reply to a question for which nothing was found; programs look for its last word."""
 
 Group = Literal["extraction", "summary", "keywords", "answer", "judge"]
 
@@ -47,7 +50,7 @@ class Prompts:
 
 
 def load_prompts(folder: Path | None) -> Prompts:
-    """Read the package's prompts, and instead of them the `.md` files of the same names in `folder`.
+    """Read the package's prompts, each replaced by the `.md` file of its name in `folder` if there is one.
 
     Raises:
         SettingsError: the folder or a file cannot be read, a file has a name that is no prompt's (`README.md` may be

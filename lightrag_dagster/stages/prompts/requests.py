@@ -1,7 +1,7 @@
-"""The requests that prompts and data make up.
+"""Requests made of prompts and data.
 
-What all calls of a kind share comes first and is byte-identical, so that a provider can reuse it; what is particular
-to one call comes last, in a fence.
+The part that all calls of a kind share comes first and is byte-identical, so that a provider can cache it; the data of
+one call comes last, in a fence.
 """
 
 import json
@@ -33,13 +33,13 @@ _ANSWER_SCHEMA: Mapping[str, object] = {
     "required": ["entities", "relationships"],
     "additionalProperties": False,
 }
-"""What `extraction.json_answers` reads, in the subset of JSON schema that structured outputs allow."""
+"""The format that `extraction.json_answers` reads, in the subset of JSON schema that structured outputs allow."""
 
 
 def extraction_request(
     prompts: Prompts, content: str, heading: str | None, language: str, answer_format: AnswerFormat = "rows"
 ) -> ChatRequest:
-    """Ask for the entities and relations of one chunk, which stands under `heading` (`Part > Section`)."""
+    """Ask for the entities and relations of one chunk, found under `heading` (`Part > Section`)."""
     system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"), language=language)
     if answer_format != "rows":
         system = f"{system}\n\n{prompts.render('extraction_json')}"
@@ -56,7 +56,7 @@ def extraction_request(
 
 
 def gleaning_request(previous: ChatRequest, answer: str, prompts: Prompts, language: str) -> ChatRequest:
-    """Continue the conversation that `answer` ended: ask for what was missed."""
+    """Continue the conversation that `answer` ended: ask for missed records."""
     further = Message("user", prompts.render("gleaning_user", language=language))
     return replace(previous, messages=(*previous.messages, Message("assistant", answer), further))
 

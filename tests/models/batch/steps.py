@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
+from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.ledger import Batch, BatchLedger
 from lightrag_dagster.models.batch.model import open_batched_chat_model
-from lightrag_dagster.models.providers import Account, open_chat_model
+from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.settings import BatchSettings, ExtractionSettings, LLMSettings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -22,18 +25,25 @@ CONTENTS = [f"Chunk number {number}." for number in range(10)]
 
 
 def llm(**batch: Any) -> LLMSettings:
-    return LLMSettings(
-        provider="openai", mode="batch", max_output_tokens=100, most_output_tokens=200, batch=BatchSettings(**batch)
-    )
+    return LLMSettings(provider="openai", mode="batch", max_output_tokens=100, batch=BatchSettings(**batch))
 
 
 async def step(
-    home: Home, settings: LLMSettings, gleaning: int = 0, source: str = "s", contents: Sequence[str] = CONTENTS
+    home: Home,
+    settings: LLMSettings,
+    gleaning: int = 0,
+    source: str = "s",
+    contents: Sequence[str] = CONTENTS,
+    *,
+    backfill: bool = False,
 ) -> pa.Table | None:
     """Run the extraction once; return its rows when nothing is awaited any more."""
     account = Account("run", source, settings.max_cost_usd)
-    opened = open_batched_chat_model if settings.mode == "batch" else _real_time
-    async with opened(settings, home, account) as model:
+    if settings.mode == "batch":
+        opened: Any = open_batched_chat_model(settings, home, account, backfill=backfill)
+    else:
+        opened = open_chat_model(settings, home, "extract", account)
+    async with opened as model:
         rows = await extract(
             source,
             chunks(*contents),
@@ -47,10 +57,6 @@ async def step(
             ),
         )
     return None if model.awaited else rows
-
-
-def _real_time(settings: LLMSettings, home: Home, account: Account) -> Any:
-    return open_chat_model(settings, home, "extract", account)
 
 
 def finish(home: Home, settings: LLMSettings, gleaning: int = 0, most_steps: int = 12) -> tuple[pa.Table, int]:
@@ -78,8 +84,9 @@ def ledger_of(home: Home) -> list[Batch]:
 
 def go_through_all(home: Home) -> pa.Table:
     """Extract by many small batches, in two rounds, and return the rows."""
-    rows, _ = finish(home, llm(max_requests=3, enqueued_tokens=5_000), gleaning=1, most_steps=100)
-    return rows
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch_model, "MAX_REQUESTS", 3)
+        return finish(home, llm(enqueued_tokens=5_000), gleaning=1, most_steps=100)[0]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Extraction by batch against the loopback server: what is submitted, what comes back, and what becomes of the rest."""
+"""Extraction by batch against the loopback server: requests, answers, faults."""
 
 import asyncio
 from collections import Counter
@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from lightrag_dagster.errors import ProviderAccessError, StoreError
+from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.batches import open_batches
-from lightrag_dagster.models.batch.ledger import OPEN, PREPARED, BatchLedger
+from lightrag_dagster.models.batch.ledger import MAX_ATTEMPTS, OPEN, PREPARED, BatchLedger, Waiting, sources_that_wait
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -82,17 +83,6 @@ def test_each_wave_waits_for_the_answers_of_the_one_before(loopback: Loopback, h
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_a_batch_under_way_is_looked_at_and_not_submitted_again(loopback: Loopback, home: Home) -> None:
-    loopback.chat = answer
-    loopback.batches.spoil = lambda batch: Fate(looks=3)
-
-    rows, steps = finish(home, llm())
-
-    assert steps == 5
-    assert len(loopback.batches.batches) == 1
-    assert rows.num_rows == 10
-
-
 def test_lines_may_come_in_any_order_twice_and_among_garbage(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate(garbage=True)
@@ -107,9 +97,12 @@ def answer_to(content: str) -> str:
     return f"{entity(content)}\n{DONE}"
 
 
-def test_what_expired_is_submitted_again_and_nothing_else(loopback: Loopback, home: Home) -> None:
+@pytest.mark.parametrize("status", ["expired", "completed", "cancelled"])
+def test_what_a_batch_left_unanswered_is_submitted_again_and_nothing_else(
+    loopback: Loopback, home: Home, status: str
+) -> None:
     loopback.chat = answer
-    fates = [Fate("expired", answered=0.6), Fate("expired", answered=0.5)]
+    fates = [Fate(status, answered=0.6), Fate(status, answered=0.5)]
     loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
 
     rows, _ = finish(home, llm())
@@ -118,15 +111,15 @@ def test_what_expired_is_submitted_again_and_nothing_else(loopback: Loopback, ho
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_what_expires_too_often_fails_with_a_reason_and_may_be_asked_again_later(
+def test_what_expires_too_often_fails_with_a_reason_and_is_asked_again_by_a_later_run(
     loopback: Loopback, home: Home
 ) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate("expired", answered=0)
 
-    rows, _ = finish(home, llm(max_attempts=2))
+    rows, _ = finish(home, llm())
 
-    assert len(loopback.batches.asked()) == 20
+    assert len(loopback.batches.asked()) == 10 * MAX_ATTEMPTS
     assert set(rows["status"].to_pylist()) == {"failed"}
     assert set(rows["error_kind"].to_pylist()) == {"transient"}
     assert set(rows["error"].to_pylist()) == {
@@ -134,11 +127,11 @@ def test_what_expires_too_often_fails_with_a_reason_and_may_be_asked_again_later
         "batch expired; run again"
     }
     loopback.batches.spoil = lambda batch: Fate()
-    rows, _ = finish(home, llm(max_attempts=2))
+    rows, _ = finish(home, llm())
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_failed_lines_are_judged_like_failed_calls(loopback: Loopback, home: Home) -> None:
+def test_failed_lines_count_as_failed_calls(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     first = Fate(failed={0: (500, "server_error"), 1: (400, "content_filter"), 2: (400, "context_length_exceeded")})
     fates = [first]
@@ -153,24 +146,14 @@ def test_failed_lines_are_judged_like_failed_calls(loopback: Loopback, home: Hom
     assert "lower LIGHTRAG_CHUNKING__SIZE" in errors
 
 
-def test_requests_that_no_file_mentions_are_submitted_again(loopback: Loopback, home: Home) -> None:
-    loopback.chat = answer
-    fates = [Fate("completed", answered=0.7)]
-    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
-
-    finish(home, llm())
-
-    assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 3]
-
-
 def test_a_batch_that_is_not_accepted_ends_the_run_and_may_be_tried_again(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate("failed", refusal="invalid_json_line")
     assert asyncio.run(step(home, llm())) is None
-    with pytest.raises(ProviderAccessError, match=r"did not accept batch batch_0 .* invalid_json_line; mend that"):
+    with pytest.raises(ProviderAccessError, match=r"did not accept batch batch_0 .* invalid_json_line; fix that"):
         asyncio.run(step(home, llm()))
     with BatchLedger(home.batches) as ledger:
-        assert ledger.due() == {}  # no sensor is to try it again by itself
+        assert ledger.due() == {}  # no sensor tries it again by itself
 
     loopback.batches.spoil = lambda batch: Fate()
 
@@ -185,43 +168,50 @@ def test_quota_that_runs_out_in_a_batch_ends_the_run_and_keeps_the_answers(loopb
     with pytest.raises(ProviderAccessError, match=r"quota .* is used up"):
         asyncio.run(step(home, llm()))
 
-    rows, _ = finish(home, llm(max_attempts=1))
+    rows, _ = finish(home, llm())
 
     assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 6]
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_a_batch_whose_creation_nobody_heard_of_is_found_again(loopback: Loopback, home: Home) -> None:
+def test_a_batch_is_found_again_when_the_reply_to_its_creation_was_lost(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate(lost=True)
+    monkeypatch.setattr(batch_model, "MAX_REQUESTS", 5)
 
-    rows, _ = finish(home, llm(max_requests=5))
+    rows, _ = finish(home, llm())
 
     assert len(loopback.batches.batches) == 2
     assert len(set(loopback.batches.asked())) == len(loopback.batches.asked()) == 10
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_a_process_that_died_before_it_noted_the_batch_attaches_to_it(loopback: Loopback, home: Home) -> None:
+def test_a_process_that_died_before_it_saved_the_batch_attaches_to_it(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loopback.chat = answer
-    assert asyncio.run(step(home, llm(max_requests=4))) is None
+    monkeypatch.setattr(batch_model, "MAX_REQUESTS", 4)
+    assert asyncio.run(step(home, llm())) is None
     with BatchLedger(home.batches) as ledger:
         for batch in ledger.batches():
-            ledger.update(batch, state=PREPARED, batch_id=None, status=None)
+            ledger.save(batch.model_copy(update={"state": PREPARED, "batch_id": None, "status": None}))
 
-    rows, _ = finish(home, llm(max_requests=4))
+    rows, _ = finish(home, llm())
 
     assert len(loopback.batches.batches) == 3
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_a_process_that_died_before_it_noted_what_it_collected_pays_once(loopback: Loopback, home: Home) -> None:
+def test_a_process_that_died_before_it_saved_what_it_collected_pays_once(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
-    before = home.batches.read_bytes()
+    kept = {path: path.read_bytes() for path in (home.batches, *home.batch_files.iterdir())}
     finish(home, llm())
     spent = Ledger(home.ledger).spent("run")
-    home.batches.write_bytes(before)
+    for path, content in kept.items():
+        path.write_bytes(content)
 
     finish(home, llm())
 
@@ -238,7 +228,24 @@ def test_sources_that_share_chunks_share_their_batch(loopback: Loopback, home: H
     assert all(table is not None and table.num_rows == 10 for table in rows)
 
 
-def test_a_cancelled_batch_keeps_its_answers_and_is_waited_for_no_more(loopback: Loopback, home: Home) -> None:
+def test_a_source_may_wait_for_an_ordinary_run_and_for_a_backfill(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is None
+    assert asyncio.run(step(home, llm(), backfill=True)) is None
+
+    assert sources_that_wait(llm(), home) == {"s": Waiting("s", False, "run")}
+    assert sources_that_wait(llm(), home, backfill=True) == {"s": Waiting("s", True, "run")}
+    assert [asyncio.run(step(home, llm(), backfill=True)) is None for _ in range(2)] == [True, False]
+    assert sources_that_wait(llm(), home, backfill=True) == {}
+    assert sources_that_wait(llm(), home) == {"s": Waiting("s", False, "run")}
+    assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is not None
+    assert sources_that_wait(llm(), home) == {}
+    assert sources_that_wait(llm().model_copy(update={"mode": "realtime"}), home) == {}
+    assert len(loopback.batches.asked()) == 10
+
+
+def test_a_cancelled_batch_keeps_its_answers_and_no_extraction_waits_for_it(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     fates = [Fate(looks=100, answered=0.4)]
     loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
@@ -247,8 +254,8 @@ def test_a_cancelled_batch_keeps_its_answers_and_is_waited_for_no_more(loopback:
     assert cancel(home, llm()) == [True]
 
     with BatchLedger(home.batches) as ledger:
-        assert (ledger.waiting(), ledger.due()) == ({}, {})
-    rows, _ = finish(home, llm(max_attempts=1))
+        assert (ledger.waiting(), ledger.due()) == ([], {})
+    rows, _ = finish(home, llm())
     assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 6]
     assert rows["status"].to_pylist() == ["ok"] * 10
 
@@ -265,7 +272,7 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
 
 
-def test_answers_that_somebody_deleted_are_asked_for_again(loopback: Loopback, home: Home) -> None:
+def test_answers_deleted_at_the_provider_are_asked_for_again(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
     (batch,) = loopback.batches.batches.values()
@@ -275,7 +282,7 @@ def test_answers_that_somebody_deleted_are_asked_for_again(loopback: Loopback, h
     assert len(loopback.batches.asked()) == 20
 
 
-def test_a_batch_at_another_provider_is_not_bought_again_behind_its_back(
+def test_a_batch_at_another_provider_is_not_bought_again(
     loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loopback.chat = answer
@@ -285,9 +292,21 @@ def test_a_batch_at_another_provider_is_not_bought_again_behind_its_back(
         asyncio.run(step(home, llm()))
 
 
+def test_a_request_file_that_is_gone_is_named(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    assert asyncio.run(step(home, llm())) is None
+    (path,) = home.batch_files.iterdir()
+    path.unlink()
+    with pytest.raises(StoreError, match=r"is gone; restore it, or run `lightrag-dagster batch cancel"):
+        asyncio.run(step(home, llm()))
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10  # the batch has ended
+    assert len(loopback.batches.asked()) == 10
+
+
 @pytest.mark.parametrize("offset", range(2))
-def test_faults_of_the_provider_are_passed_over(loopback: Loopback, home: Home, offset: int) -> None:
-    """Every call goes wrong once, and then well; nothing is submitted twice for it."""
+def test_faults_of_the_provider_are_retried(loopback: Loopback, home: Home, offset: int) -> None:
+    """Every call fails once, and then succeeds; nothing is submitted twice."""
     faults = [Reply.error(503), Reply.html("text/html"), Reply(body=["garbage"]), Reply.error(429), Reply.broken()]
     seen: set[str] = set()
 
@@ -330,7 +349,7 @@ def test_a_disk_that_refuses_the_answers_loses_none(loopback: Loopback, home: Ho
 
 def test_the_key_stays_out_of_all_that_is_kept(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
-    assert asyncio.run(step(home, llm(max_requests=4, enqueued_tokens=1_000))) is None
+    assert asyncio.run(step(home, llm(enqueued_tokens=4_000))) is None
     kept = [path for path in home.root.rglob("*") if path.is_file()]
     assert any(path.suffix == ".jsonl" for path in kept)
     assert not [path for path in kept if API_KEY.encode() in path.read_bytes()]

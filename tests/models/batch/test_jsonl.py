@@ -1,62 +1,91 @@
 import json
-from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lightrag_dagster.errors import StoreError
-from lightrag_dagster.models.batch.jsonl import RequestFile, Spool, request_path
-from lightrag_dagster.settings import BatchSettings
+from lightrag_dagster.core.protocols import ChatResponse
+from lightrag_dagster.errors import (
+    OutputLimitError,
+    PermanentProviderError,
+    ProviderAccessError,
+    ProviderError,
+    TransientProviderError,
+)
+from lightrag_dagster.models.batch.jsonl import RequestOutcome, read_line, request_keys, request_line
+from lightrag_dagster.models.openai_errors import FailedCallError, Target
 
-Requests = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 50)), max_size=30)
-
-
-@given(Requests, st.integers(1, 5), st.integers(100, 1500), st.none() | st.integers(1, 100))
-def test_files_keep_to_their_limits_and_hold_everything_in_order(
-    tmp_path_factory: pytest.TempPathFactory,
-    requests: list[tuple[int, int]],
-    max_requests: int,
-    max_bytes: int,
-    room: int | None,
-) -> None:
-    folder, sealed = tmp_path_factory.mktemp("spool"), list[RequestFile]()
-    spool = Spool(folder, BatchSettings(max_requests=max_requests, max_bytes=max_bytes), room, sealed.append)
-    for number, (characters, tokens) in enumerate(requests):
-        spool.add(str(number), {"text": "x" * characters}, tokens, 0.5)
-    spool.seal()
-    spool.seal()
-
-    written = [request_path(folder, file.name).read_bytes() for file in sealed]
-    keys = [[json.loads(line)["custom_id"] for line in content.splitlines()] for content in written]
-    assert list(chain(*keys)) == [str(number) for number in range(len(requests))]
-    for file, content, its_keys in zip(sealed, written, keys, strict=True):
-        assert file.keys == set(its_keys)
-        assert file.size == len(content)
-        assert file.tokens == sum(requests[int(key)][1] for key in its_keys)
-        assert file.worst_usd == 0.5 * len(its_keys)
-        assert len(its_keys) <= max_requests
-        assert len(its_keys) == 1 or (file.size <= max_bytes and file.tokens <= (room or file.tokens))
+TARGET = Target("LIGHTRAG_LLM__", "m", "host", 1.0)
 
 
-def test_a_request_is_what_the_provider_expects(tmp_path: Path) -> None:
-    sealed = list[RequestFile]()
-    spool = Spool(tmp_path, BatchSettings(), None, sealed.append)
-    spool.add("k", {"model": "m"}, 1, 0.0)
-    assert "k" in spool
-    spool.seal()
-    assert "k" not in spool
-    assert json.loads(request_path(tmp_path, sealed[0].name).read_text()) == {
-        "custom_id": "k",
+def line(response: Any = None, error: Any = None, key: Any = "k") -> bytes:
+    return json.dumps({"id": "1", "custom_id": key, "response": response, "error": error}).encode()
+
+
+def completion(text: str | None, finish_reason: str = "stop") -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, "refusal": None}
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 2}}
+    return {"choices": [{"index": 0, "finish_reason": finish_reason, "message": message}], "usage": usage}
+
+
+def reply(status: int, body: Any) -> dict[str, Any]:
+    return {"status_code": status, "request_id": "r", "body": body}
+
+
+def refusal(status: int, code: str | None) -> bytes:
+    return line(reply(status, {"error": {"code": code, "type": code, "message": "sk-SECRET", "param": None}}))
+
+
+def test_an_answer_is_read_with_its_tokens() -> None:
+    expected = RequestOutcome("k", ChatResponse("Hello", "length", 7, 3, 2))
+    assert read_line(line(reply(200, completion("Hello", "length"))), TARGET) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "again"),
+    [
+        (refusal(429, None), TransientProviderError, True),
+        (refusal(500, "server_error"), TransientProviderError, True),
+        (refusal(400, "content_filter"), PermanentProviderError, False),
+        (refusal(400, "context_length_exceeded"), PermanentProviderError, False),
+        (refusal(429, "insufficient_quota"), ProviderAccessError, False),
+        (refusal(404, "model_not_found"), ProviderAccessError, False),
+        (line(reply(500, "<html>")), TransientProviderError, True),
+        (line(reply(200, completion(""))), TransientProviderError, True),
+        (line(reply(200, completion(None, "length"))), OutputLimitError, False),
+        (line(reply(200, completion(None, "content_filter"))), PermanentProviderError, False),
+        (line(reply(200, {"choices": []})), TransientProviderError, True),
+        (line(reply(200, "Hello")), TransientProviderError, True),
+        (line(None, {"code": "batch_expired", "message": "sk-SECRET"}), TransientProviderError, True),
+        (line(None, "sk-SECRET"), TransientProviderError, True),
+        (line("Hello"), TransientProviderError, True),
+        (line(), TransientProviderError, True),
+    ],
+)
+def test_a_failure_is_one_of_ours_in_our_words(given: bytes, kind: type[ProviderError], again: bool) -> None:
+    result = read_line(given, TARGET)
+    assert result is not None
+    assert isinstance(result.outcome, FailedCallError)
+    assert type(result.outcome.error) is kind
+    assert result.outcome.retry is again
+    assert "SECRET" not in str(result.outcome.error)
+
+
+@pytest.mark.parametrize(
+    "given", [b"", b"\n", b"garbage", b"\xff\xfe", b"[1]", b"{}", b"null", line(key=None), line(key=["k"])]
+)
+def test_what_says_nothing_is_left_out(given: bytes) -> None:
+    assert read_line(given, TARGET) is None
+
+
+def test_a_request_is_what_the_provider_expects_and_its_key_is_read_back(tmp_path: Path) -> None:
+    lines = [request_line(key, "/v1/chat/completions", {"model": 'a "b"'}) for key in ("k1", "k2")]
+    path = tmp_path / "requests.jsonl"
+    path.write_bytes(b"".join(lines))
+    assert list(request_keys(path)) == ["k1", "k2"]
+    assert json.loads(lines[0]) == {
+        "custom_id": "k1",
         "method": "POST",
         "url": "/v1/chat/completions",
-        "body": {"model": "m"},
+        "body": {"model": 'a "b"'},
     }
-
-
-def test_a_disk_that_refuses_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    spool = Spool(tmp_path / "file", BatchSettings(), None, lambda file: None)
-    with pytest.raises(StoreError, match="cannot write requests to"):
-        spool.add("k", {}, 1, 0.0)

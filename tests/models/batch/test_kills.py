@@ -19,7 +19,7 @@ from tests.models.models import offline_answer
 
 
 class Undisturbed(NamedTuple):
-    """What an extraction leads to that nobody kills, how many calls and requests it makes, and what it pays."""
+    """Rows, number of calls and requests, and cost of an extraction that is not killed."""
 
     rows: pa.Table
     calls: int

@@ -1,6 +1,5 @@
-import time
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,84 +7,84 @@ from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, Pr
 from lightrag_dagster.models.batch.ledger import (
     COLLECTED,
     ENDED,
+    MAX_ATTEMPTS,
     PREPARED,
     UNDER_WAY,
     Batch,
     BatchLedger,
-    Item,
-    Verdict,
+    Waiting,
 )
 
 
-def batch(name: str, source: str = "s", state: str = UNDER_WAY) -> Batch:
-    return Batch(name, "run", source, "host", "m", 2, 100, 0.5, prepared_at=1.0, state=state)
+def waiting(source: str = "s", run: str = "run", *, backfill: bool = False) -> Waiting:
+    return Waiting(source, backfill, run)
+
+
+def batch(name: str, state: str = UNDER_WAY, awaited: tuple[Waiting, ...] = (waiting(),), **values: Any) -> Batch:
+    return Batch(name=name, run="run", source="s", host="host", model="m", state=state, waiting=list(awaited), **values)
 
 
 @pytest.mark.parametrize(
     ("states", "due"),
     [
         ({"a": [UNDER_WAY]}, {}),
-        ({"a": [ENDED]}, {"a": ["a0"]}),
-        ({"a": [COLLECTED]}, {"a": ["a0"]}),
+        ({"a": [ENDED]}, {"a": ["a0 ended"]}),
+        ({"a": [COLLECTED]}, {"a": ["a0 collected"]}),
         ({"a": [ENDED, UNDER_WAY]}, {}),
-        ({"a": [ENDED, PREPARED]}, {"a": ["a0", "a1"]}),
-        ({"a": [PREPARED]}, {"a": ["a0"]}),  # its process died
+        ({"a": [COLLECTED, UNDER_WAY]}, {}),
+        ({"a": [ENDED, PREPARED]}, {"a": ["a0 ended", "a1 prepared"]}),
+        ({"a": [PREPARED]}, {"a": ["a0 prepared"]}),  # its process died
         ({"a": [PREPARED], "b": [UNDER_WAY]}, {}),  # it waits for room
-        ({"a": [ENDED], "b": [UNDER_WAY]}, {"a": ["a0"]}),
+        ({"a": [COLLECTED, PREPARED], "b": [UNDER_WAY]}, {}),
+        ({"a": [ENDED], "b": [UNDER_WAY]}, {"a": ["a0 ended"]}),
     ],
 )
-def test_a_source_can_go_on_when_nothing_of_it_is_under_way(
+def test_an_extraction_can_continue_when_none_of_its_batches_is_under_way(
     tmp_path: Path, states: dict[str, list[str]], due: dict[str, list[str]]
 ) -> None:
     with BatchLedger(tmp_path / "batches.sqlite") as ledger:
         for source, each in states.items():
-            for number, state in enumerate(each):
-                ledger.add(batch(f"{source}{number}", source, state), [])
-        assert ledger.due() == due
-        assert set(ledger.waiting()) == set(states)
+            ledger.save(*(batch(f"{source}{number}", state, (waiting(source),)) for number, state in enumerate(each)))
+        assert ledger.due() == {waiting(source): names for source, names in due.items()}
+        assert {one.source for one in ledger.waiting()} == set(states)
+
+
+def test_an_extraction_waits_for_the_batches_it_asked_for_and_remembers_those_collected(tmp_path: Path) -> None:
+    other = waiting("other", backfill=True)
+    with BatchLedger(tmp_path / "batches.sqlite") as ledger:
+        ledger.save(batch("done", COLLECTED), batch("unwanted"), batch("shared", UNDER_WAY, (other,)))
+        ledger.wait(waiting(run="later"), {"shared"})
+        found = {one.name: one.waiting for one in ledger.batches()}
+        assert found == {"done": [waiting(run="later")], "unwanted": [], "shared": [other, waiting(run="later")]}
+        ledger.wait(waiting(run="later"), set())
+        assert ledger.waiting() == [other]
 
 
 @pytest.mark.parametrize("kind", [TransientProviderError, PermanentProviderError, OutputLimitError])
-def test_what_became_of_requests_survives_the_process(tmp_path: Path, kind: type[ProviderError]) -> None:
+def test_a_failure_is_final_when_it_is_permanent_or_came_too_often(tmp_path: Path, kind: type[ProviderError]) -> None:
     path = tmp_path / "batches.sqlite"
+    failed = {"key": (kind.__name__, "no")}
+    for number in range(MAX_ATTEMPTS):
+        with BatchLedger(path) as ledger:
+            passes = kind is TransientProviderError and number < MAX_ATTEMPTS
+            assert bool(ledger.failures(waiting())) == (number > 0 and not passes)
+            ledger.save(batch(str(number), COLLECTED, unanswered=failed))
     with BatchLedger(path) as ledger:
-        ledger.add(batch("one"), ["answered", "again", "failed"])
-        ledger.collected(batch("one"), {"again": Verdict(1), "failed": Verdict(1, kind("no"))}, cost_usd=0.25)
-    with BatchLedger(path) as ledger:
-        assert ledger.item("answered") is None
-        assert ledger.item("again") == Item(None, None)
-        failed = ledger.item("failed")
-        assert failed is not None
-        assert (type(failed.failure), str(failed.failure)) == (kind, "no")
-        (kept,) = ledger.batches(COLLECTED)
-        assert kept.cost_usd == 0.25
-        ledger.add(batch("two"), ["again"])
-        assert ledger.items(batch("two")) == {"again": 1}
-        ledger.finish("s")
-        assert ledger.item("failed") is None
-        assert ledger.items(batch("two")) == {"again": 1}
+        failures = ledger.failures(waiting(run="any"))
+        assert [(key, type(error), str(error)) for key, error in failures.items()] == [("key", kind, "no")]
+        assert ledger.failures(waiting(backfill=True)) == {}
+        ledger.wait(waiting(), set())
+        assert ledger.failures(waiting()) == {}
+        assert [one.unanswered for one in ledger.batches()] == [{}] * MAX_ATTEMPTS
 
 
-def test_room_is_learnt_from_a_refusal_and_grows_with_what_is_accepted(tmp_path: Path) -> None:
-    now = time.time()
+def test_a_poll_does_not_undo_what_another_process_saved_since(tmp_path: Path) -> None:
     with BatchLedger(tmp_path / "batches.sqlite") as ledger:
-        assert ledger.learnt_room("host", "m") is None
-        refused = replace(batch("refused", state=ENDED), status="failed", ended_at=now - 60)
-        ledger.add(refused, [])
-        ledger.collected(refused, {}, room=1000)
-        assert ledger.learnt_room("host", "m") == 1000
-        assert ledger.learnt_room("host", "another") is None
-        ledger.add(replace(batch("earlier"), status="completed", prepared_at=now - 120), [])
-        ledger.add(replace(batch("unsure"), status="validating", prepared_at=now), [])
-        assert ledger.learnt_room("host", "m") == 1000
-        ledger.add(replace(batch("accepted"), status="in_progress", prepared_at=now), [])
-        assert ledger.learnt_room("host", "m") == 1100
-
-
-def test_an_update_loses_against_somebody_who_moved_the_batch_on(tmp_path: Path) -> None:
-    with BatchLedger(tmp_path / "batches.sqlite") as ledger:
-        ledger.add(batch("one"), [])
-        ledger.update(batch("one"), state=ENDED, status="completed")
-        ledger.update(batch("one"), state=UNDER_WAY, status="in_progress")
-        assert [one.status for one in ledger.batches(ENDED)] == ["completed"]
-        assert ledger.batches(UNDER_WAY) == []
+        ledger.save(batch("one"))
+        (read,) = ledger.batches()
+        ledger.save(batch("one", ENDED, status="completed"))
+        ledger.replace(read, read.model_copy(update={"status": "in_progress"}))
+        assert [(one.state, one.status) for one in ledger.batches()] == [(ENDED, "completed")]
+        (read,) = ledger.batches()
+        ledger.replace(read, read.model_copy(update={"state": COLLECTED}))
+        assert [one.name for one in ledger.batches(COLLECTED)] == ["one"]

@@ -1,31 +1,43 @@
 """Limits of batches: requests, bytes and tokens in one, tokens under way in all, and what a run may spend."""
 
+import asyncio
+
 import pytest
 
-from lightrag_dagster.errors import BudgetExceededError
+from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError
+from lightrag_dagster.models.batch import model as batch_model
+from lightrag_dagster.models.batch.ledger import PREPARED, UNDER_WAY
+from lightrag_dagster.models.batch.provider import QUEUE_FULL
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Received, Reply
 from tests.loopback_batches import Fate, SubmittedBatch
-from tests.models.batch.steps import answer, finish, ledger_of, llm
+from tests.models.batch.steps import answer, finish, ledger_of, llm, step
 
 
-@pytest.mark.parametrize("limit", [{"max_requests": 3}, {"max_bytes": 14_000}, {"enqueued_tokens": 4_000}])
-def test_batches_keep_to_the_limits(loopback: Loopback, home: Home, limit: dict[str, int]) -> None:
+@pytest.mark.parametrize("limit", [{"MAX_REQUESTS": 3}, {"MAX_BYTES": 14_000}, {"enqueued_tokens": 4_000}])
+def test_batches_keep_to_the_limits(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]
+) -> None:
     loopback.chat = answer
+    quota = limit.get("enqueued_tokens")
+    for name in limit.keys() - {"enqueued_tokens"}:
+        monkeypatch.setattr(batch_model, name, limit[name])
 
-    rows, _ = finish(home, llm(**limit))
+    rows, _ = finish(home, llm(enqueued_tokens=quota))
 
     batches = list(loopback.batches.batches.values())
     assert 3 <= len(batches) <= 8
     assert sorted(loopback.batches.asked()) == sorted(set(loopback.batches.asked()))
-    assert all(len(batch.lines) <= limit.get("max_requests", 10) for batch in batches)
-    assert all(len(loopback.batches.files[batch.file_id]) <= limit.get("max_bytes", 10**6) for batch in batches)
-    assert all(batch.tokens <= limit.get("enqueued_tokens", 10**6) for batch in ledger_of(home))
+    assert all(len(batch.lines) <= limit.get("MAX_REQUESTS", 10) for batch in batches)
+    assert all(len(loopback.batches.files[batch.file_id]) <= limit.get("MAX_BYTES", 10**6) for batch in batches)
+    assert all(batch.tokens <= (quota or 10**6) for batch in ledger_of(home))
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
-def test_no_more_tokens_wait_at_the_provider_than_it_allows(loopback: Loopback, home: Home) -> None:
+def test_no_more_tokens_wait_at_the_provider_than_the_quota(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     under_way = []
 
     def note(batch: SubmittedBatch) -> Fate:
@@ -34,37 +46,65 @@ def test_no_more_tokens_wait_at_the_provider_than_it_allows(loopback: Loopback, 
         return Fate(looks=2)
 
     loopback.chat, loopback.batches.spoil = answer, note
+    monkeypatch.setattr(batch_model, "MAX_REQUESTS", 1)
 
-    rows, _ = finish(home, llm(max_requests=1, enqueued_tokens=4_000), most_steps=40)
+    rows, _ = finish(home, llm(enqueued_tokens=4_000), most_steps=40)
 
     assert rows["status"].to_pylist() == ["ok"] * 10
     assert max(under_way) == max(2, 4_000 // ledger_of(home)[0].tokens)
 
 
-@pytest.mark.parametrize("at_once", [True, False], ids=["refused at once", "refused later"])
-def test_a_queue_without_room_is_tried_with_less(loopback: Loopback, home: Home, at_once: bool) -> None:
-    """The provider's limit, of three requests, is nowhere in the settings."""
+def refuse(loopback: Loopback, most: int, *, at_once: bool) -> None:
+    """Let the provider's queue hold so many batches, which nothing in the settings says."""
 
-    def refuse(batch: SubmittedBatch) -> Fate:
-        return Fate("failed", refusal="token_limit_exceeded") if len(batch.lines) > 3 else Fate()
+    def full() -> bool:
+        return sum(not batch.ended for batch in loopback.batches.batches.values()) >= most
 
     def refuse_at_once(received: Received) -> Reply | None:
         creating = received.path == "/v1/batches" and "input_file_id" in received.body
-        if creating and loopback.batches.files[received.body["input_file_id"]].count(b"\n") > 3:
-            return Reply.error(429, "token_limit_exceeded")
-        return None
+        return Reply.error(429, QUEUE_FULL) if creating and full() else None
 
-    loopback.chat = answer
     if at_once:
         loopback.fault = refuse_at_once
-    else:
-        loopback.batches.spoil = refuse
+    loopback.batches.spoil = lambda batch: Fate("failed", refusal=QUEUE_FULL) if full() else Fate(looks=2)
 
-    rows, _ = finish(home, llm(max_attempts=1))
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["refused at once", "refused later"])
+def test_a_batch_that_the_full_queue_refused_is_submitted_when_another_has_ended(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    loopback.chat = answer
+    refuse(loopback, 2, at_once=at_once)
+    monkeypatch.setattr(batch_model, "MAX_REQUESTS", 2)
+    assert asyncio.run(step(home, llm())) is None
+    if not at_once:
+        assert asyncio.run(step(home, llm())) is None
+    assert sorted(batch.state for batch in ledger_of(home)) == [PREPARED] * 3 + [UNDER_WAY] * 2
+    assert {batch.problem for batch in ledger_of(home)} == {None, QUEUE_FULL}
+
+    rows, _ = finish(home, llm(), most_steps=40)
 
     assert rows["status"].to_pylist() == ["ok"] * 10
-    refused = [batch.requests for batch in ledger_of(home) if batch.room]
-    assert refused == [10, 5, 5]
+    answered = [key for batch in loopback.batches.batches.values() if batch.status == "completed" for key in batch.keys]
+    assert len(answered) == len(set(answered)) == 10
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["refused at once", "refused later"])
+def test_a_queue_that_is_full_of_other_batches_ends_the_run_and_is_tried_again(
+    loopback: Loopback, home: Home, at_once: bool
+) -> None:
+    loopback.chat = answer
+    refuse(loopback, 0, at_once=at_once)
+    if not at_once:
+        assert asyncio.run(step(home, llm())) is None
+    with pytest.raises(ProviderAccessError, match=r"has no room for batch .* set llm\.batch\.enqueued_tokens"):
+        asyncio.run(step(home, llm()))
+    refuse(loopback, 1, at_once=at_once)
+
+    rows, _ = finish(home, llm())
+
+    assert rows["status"].to_pylist() == ["ok"] * 10
+    assert [batch.requests for batch in ledger_of(home)] == [10]
 
 
 def test_a_budget_is_kept_also_by_what_is_under_way(loopback: Loopback, home: Home) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from lightrag_dagster.models.batch.provider import NO_ROOM
+from lightrag_dagster.models.batch import model as batch_model
+from lightrag_dagster.models.batch.provider import QUEUE_FULL
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
 from tests.loopback import Answer, Loopback, Received, Reply
-from tests.loopback_batches import Fate, SubmittedBatch
+from tests.loopback_batches import BatchServer, Fate, SubmittedBatch
 from tests.models.batch.steps import llm, step
 from tests.stages.extraction.test_extractions import DONE, entity
 
@@ -23,11 +24,15 @@ LINES = [(429, "rate_limit_exceeded"), (500, "server_error"), (503, "overloaded"
 class Weather:
     """Spoils a fifth of all calls and lines, but no request twice, or its chunk would fail for good."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, server: BatchServer) -> None:
+        self._server = server
         self._chance = random.Random(seed)
         self._spoilt: set[str] = set()
-        self._kinds = cycle(["no room", "expired", "lost", "lines", "slow"])
+        self._kinds = cycle(["queue full", "expired", "lost", "lines", "slow"])
         self.faults: Counter[str] = Counter()
+
+    def others_under_way(self) -> bool:
+        return any(not batch.ended for batch in self._server.batches.values())
 
     def call(self, received: Received) -> Reply | None:
         if self._chance.random() >= 0.2:
@@ -42,9 +47,9 @@ class Weather:
             self.faults[kind] += 1
             self._spoilt.update(batch.keys)
             return Fate("expired", answered=0.7, garbage=True)
-        if kind == "no room" and len(batch.lines) > 5:
+        if kind == "queue full" and self.others_under_way():
             self.faults[kind] += 1
-            return Fate("failed", refusal=NO_ROOM)
+            return Fate("failed", refusal=QUEUE_FULL)
         failed = {}
         for number, key in enumerate(batch.keys):
             if kind == "lines" and key not in self._spoilt and self._chance.random() < 0.2:
@@ -64,11 +69,14 @@ class Weather:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
-def test_every_chunk_is_extracted_and_nothing_stored_is_asked_again(loopback: Loopback, home: Home, seed: int) -> None:
-    weather, count = Weather(seed), 200
+def test_every_chunk_is_extracted_and_nothing_stored_is_asked_again(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    weather, count = Weather(seed, loopback.batches), 200
     loopback.chat, loopback.batches.spoil, loopback.fault = weather.chat, weather.batch, weather.call
     contents = [f"Chunk number {number}." for number in range(count)]
-    settings = llm(max_requests=count // 3)
+    settings = llm()
+    monkeypatch.setattr(batch_model, "MAX_REQUESTS", count // 5)
     stored: set[str] = set()
     again: set[str] = set()
     rows, seen = None, 0
@@ -85,4 +93,4 @@ def test_every_chunk_is_extracted_and_nothing_stored_is_asked_again(loopback: Lo
     assert rows is not None
     assert Counter(rows["status"].to_pylist()) == {"ok": count}
     assert not again
-    assert weather.faults.keys() >= {"call", "lines", "answer", "expired", "lost", "no room"}
+    assert weather.faults.keys() >= {"call", "lines", "answer", "expired", "lost", "queue full"}

@@ -4,14 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.models.offline.extractor import Extraction, extract
+from lightrag_dagster.models.offline.extractor import extract
+from lightrag_dagster.stages.extraction.records import Records
 from tests.models.offline.passages import GERMAN, HANDBOOK, NOTES
 
 TYPES = {"person", "organization", "location", "event", "date", "number", "title", "term", "other"}
 
 
-def names(extraction: Extraction) -> list[str]:
-    return [entity.name for entity in extraction.entities]
+def names(found: Records) -> list[str]:
+    return [entity.name for entity in found.entities]
 
 
 def test_a_handbook_page() -> None:
@@ -38,7 +39,7 @@ def test_german_nouns_are_no_names() -> None:
     "text", ["", "all of this is written in lower case. nothing here is a name.", "# Summary\n\nIt is."]
 )
 def test_a_text_without_names_yields_nothing(text: str) -> None:
-    assert extract(text) == Extraction((), ())
+    assert extract(text) == Records((), (), complete=True)
 
 
 def test_an_entity_is_described_by_the_first_three_sentences_that_mention_it() -> None:
@@ -49,7 +50,7 @@ def test_an_entity_is_described_by_the_first_three_sentences_that_mention_it() -
 
 def test_a_relation_has_the_words_between_and_the_sentence() -> None:
     relations = extract("Kestrel was written in Oslo by Anna Berg. It replaced Merlin.").relations
-    found = {(one.source, one.target): (one.keywords, one.description) for one in relations}
+    found = {(one.src, one.tgt): (one.keywords, one.description) for one in relations}
     first = "Kestrel was written in Oslo by Anna Berg."
     assert found == {
         ("Oslo", "Anna Berg"): ("related", first),
@@ -58,7 +59,7 @@ def test_a_relation_has_the_words_between_and_the_sentence() -> None:
 
 
 def test_the_topic_stands_for_the_pronoun() -> None:
-    pairs = [(one.source, one.target) for one in extract("# Kestrel\n\nIt runs in Oslo.").relations]
+    pairs = [(one.src, one.tgt) for one in extract("# Kestrel\n\nIt runs in Oslo.").relations]
     assert pairs == [("Kestrel", "Oslo")]
 
 
@@ -83,11 +84,11 @@ def test_what_holds_for_every_text(text: str) -> None:
         assert "\n" not in entity.name + entity.description
         assert entity.description
         assert entity.type in TYPES
-    pairs = [frozenset((one.source, one.target)) for one in found.relations]
+    pairs = [frozenset((one.src, one.tgt)) for one in found.relations]
     assert len(pairs) == len(set(pairs))
     for one in found.relations:
-        assert one.source != one.target
-        assert {one.source, one.target} <= set(names(found))
+        assert one.src != one.tgt
+        assert {one.src, one.tgt} <= set(names(found))
         assert one.keywords
         assert one.description
 
@@ -104,3 +105,28 @@ def test_no_input_takes_more_than_linear_time(unit: str) -> None:
     extract(unit * (40_000 // len(unit)))
     # Usual prose takes about 0.1 s for as much; anything quadratic takes tens of seconds.
     assert time.process_time() - start < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("She met Anna Vollmoor there.", "Anna Vollmoor", "person"),
+        ("The lock keeper Hesper Vollmoor wrote it.", "Hesper Vollmoor", "person"),
+        ("A report by Tollgate Telemetry.", "Tollgate Telemetry", "other"),
+        ("Then Mr. Pym left.", "Pym", "person"),
+        ("It joined the European Union.", "European Union", "organization"),
+        ("We went to the University of Calder.", "University of Calder", "organization"),
+        ("It flows into Mill Creek.", "Mill Creek", "location"),
+        ("It flows into Lake Arun.", "Lake Arun", "location"),
+        ("It is in Germany.", "Germany", "location"),
+        ("After the Battle of Grünfeld it rained.", "Battle of Grünfeld", "event"),
+        ("It was on 3 May 2024.", "3 May 2024", "date"),
+        ("It costs $5 million.", "$5 million", "number"),
+        ('They read "The Quiet Harbour" aloud.', "The Quiet Harbour", "title"),
+        ("We call `db-primary-2` there.", "db-primary-2", "term"),
+        ("田中さんは北京大学と深圳市にいる。", "田中", "person"),
+        ("田中さんは北京大学と深圳市にいる。", "深圳市", "location"),
+    ],
+)
+def test_types(text: str, name: str, expected: str) -> None:
+    assert {entity.name: entity.type for entity in extract(text).entities}[name] == expected

@@ -33,7 +33,8 @@ def test_names(text: str, expected: list[str]) -> None:
 
 
 def test_phrases_are_joined_in_any_case_but_not_inside_a_longer_name() -> None:
-    tokens = join_phrases(scan("The vacation policy is in the Vacation Policy Guide"), ["Vacation policy"])
+    text = "The vacation policy is in the Vacation Policy Guide"
+    tokens = join_phrases(text, scan(text), ["Vacation policy"])
     assert [token.text for token in tokens] == [
         "The",
         "Vacation policy",

@@ -8,7 +8,7 @@ from lightrag_dagster.models.offline.prose import Sentence, plain, sentences
     [
         ("**bold** and *italic* and __both__ and _one_", "bold and italic and both and one"),
         ("see [the guide](https://example.org/a) now", "see the guide now"),
-        ("see [the guide][1] and ![logo](logo.png)", "see the guide and logo"),
+        ("see ![logo](logo.png)", "see logo"),
         ("a fact.[3] Another.[^2]", "a fact. Another."),
         ("visit <https://example.org> or https://example.org/x today", "visit or today"),
         ("line<br/>break <b>bold</b>", "line break bold"),
@@ -39,7 +39,8 @@ def test_plain_removes_markup(line: str, expected: str) -> None:
         ("| Name | Place |\n|---|---|\n| Anna | Oslo |", ["Name; Place", "Anna; Oslo"]),
         ("before\n\n```python\nCode = Here\n```\n\nafter", ["before", "after"]),
         ("---\ntitle: Secret\n---\nThe body.", ["The body."]),
-        ("> quoted words\n> of somebody.", ["quoted words", "of somebody."]),
+        ("> quoted words\n> of a person.", ["quoted words of a person."]),
+        ("the end of\n```\nis prose", ["the end of", "is prose"]),
         ("", []),
     ],
 )  # fmt: skip

@@ -11,7 +11,8 @@ from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import TokenizerError
 from lightrag_dagster.schemas import CHUNKS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings
-from lightrag_dagster.stages.chunking.chunks import chunk_documents, text_hash
+from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.documents.table import text_hash
 
 SMALL = ChunkingSettings(size=8, overlap=2)
 
@@ -53,7 +54,7 @@ def test_a_short_document_is_one_chunk() -> None:
             "char_end": len(content),
             "heading": None,
             "page": None,
-            "text_hash": text_hash("", "text/plain"),
+            "text_hash": text_hash({"content_hash": "", "media_type": "text/plain", "pages": None}),
             "recipe": "r",
         }
     ]
@@ -85,6 +86,19 @@ Some words that are in the guide.
 ## Install
 
 Some words on how to install it."""
+
+
+def test_a_chunk_names_the_page_it_starts_on() -> None:
+    table = documents("One two three four.\n\nFive six seven eight.\n\nNine.")
+    pages = pa.array([[0, 21, 44, 44]], RAW_DOCUMENTS.field("pages").type)
+    table = table.set_column(RAW_DOCUMENTS.get_field_index("pages"), RAW_DOCUMENTS.field("pages"), pages)
+    chunks = chunk_documents(table, ChunkingSettings(size=3, overlap=0))
+    assert [(chunk["content"].split()[0], chunk["page"]) for chunk in chunks.to_pylist()] == [
+        ("One", 1),
+        ("four.", 1),
+        ("six", 2),
+        (".", 2),
+    ]
 
 
 @pytest.mark.parametrize("media_type", ["text/markdown", "text/html"])

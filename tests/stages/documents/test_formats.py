@@ -1,6 +1,15 @@
 import pytest
 
-from lightrag_dagster.stages.documents.formats import ExtractedText, decode, extract_text, media_type
+from lightrag_dagster.stages.documents.decoding import decode
+from lightrag_dagster.stages.documents.formats import (
+    FORMATS,
+    UNSUPPORTED,
+    ExtractedText,
+    Format,
+    extract_text,
+    has_headings,
+    media_type,
+)
 
 
 @pytest.mark.parametrize(
@@ -11,7 +20,7 @@ from lightrag_dagster.stages.documents.formats import ExtractedText, decode, ext
         ("a.txt", "text/plain"),
         ("a.Html", "text/html"),
         ("a.htm", "text/html"),
-        ("a.pdf", "application/octet-stream"),
+        ("a.dat", "application/octet-stream"),
         ("txt", "application/octet-stream"),
     ],
 )
@@ -40,21 +49,29 @@ def test_text_and_markdown(data: bytes, path: str, expected: ExtractedText) -> N
     assert extract_text(data, path) == expected
 
 
+def _read_pages(data: bytes) -> tuple[None, list[str]]:
+    return None, decode(data).split("\f")
+
+
 @pytest.mark.parametrize(
-    ("data", "declared", "reason"),
+    ("data", "text", "pages"),
     [
-        (b"ab\xff", None, "not valid UTF-8: invalid start byte at byte 2; save the file as UTF-8"),
-        (b"\xff\xfea", None, "not valid UTF-16: truncated data at byte 2; save the file as UTF-8"),
-        (b"ab\xff", "x-mac", "not valid UTF-8, and declares the unknown encoding 'x-mac'; save the file as UTF-8"),
-        (b"ab\xff", "utf-8", "not valid UTF-8: invalid start byte at byte 2; save the file as UTF-8"),
+        (b"One.\fTwo.", "One.\n\nTwo.", (0, 6)),
+        (b" One. \f\n\fTwo &amp; three.\f", "One.\n\nTwo & three.", (0, 4, 6, 18)),
+        (b"\fTwo.", "Two.", (0, 0)),
+        (b"", "", (0,)),
     ],
 )
-def test_undecodable_bytes_say_why(data: bytes, declared: str | None, reason: str) -> None:
-    with pytest.raises(ValueError, match="not valid") as caught:
-        decode(data, declared)
-    assert str(caught.value) == reason
+def test_a_format_is_one_entry_and_may_have_pages(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, text: str, pages: tuple[int, ...]
+) -> None:
+    monkeypatch.setitem(FORMATS, ".paged", Format("application/x-paged", _read_pages, has_headings=False))
+    assert extract_text(data, "a.PAGED") == ExtractedText("a.PAGED", text, "application/x-paged", pages)
+    assert media_type("a.paged") == "application/x-paged"
 
 
-def test_a_declared_encoding_is_used_when_utf_8_fails() -> None:
-    assert decode("café".encode("latin-1"), "ISO-8859-1") == "café"
-    assert decode("café".encode(), "ISO-8859-1") == "café"
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("text/markdown", True), ("text/html", True), ("text/plain", False), (UNSUPPORTED, False)]
+)
+def test_which_texts_have_headings(kind: str, expected: bool) -> None:
+    assert has_headings(kind) is expected

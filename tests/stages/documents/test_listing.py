@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import SourceError
+from lightrag_dagster.stages.documents.formats import FORMATS
 from lightrag_dagster.stages.documents.listing import ListedFile, list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source
 
@@ -60,7 +61,7 @@ def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> N
     write(tmp_path, "image.PNG", "Makefile", "line\nbreak.md", "good.md")
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("")
     os.mkfifo(tmp_path / "pipe.txt")
-    supported = "supported are .htm, .html, .markdown, .md, .txt"
+    supported = f"supported are {', '.join(FORMATS)}"
     unfit = "path holds control characters or is not UTF-8; rename it"
     assert refusals(tmp_path) == {
         "Makefile": f"unsupported file type (without suffix); {supported}",

@@ -9,9 +9,10 @@ import pytest
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.formats import FORMATS
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import read_documents
+from lightrag_dagster.stages.documents.table import read_documents, text_hash
 
 SETTINGS = DocumentSettings(max_bytes=1000)
 
@@ -45,6 +46,7 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "content_length": len(content),
         "summary": content,
         "media_type": "text/markdown",
+        "pages": None,
         "status": "processed",
         "duplicate_of": None,
         "error": None,
@@ -76,7 +78,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
         "edge.txt": ("processed", None, "text/plain"),
         "image.png": (
             "skipped",
-            "unsupported file type (.png); supported are .htm, .html, .markdown, .md, .txt",
+            f"unsupported file type (.png); supported are {', '.join(FORMATS)}",
             "application/octet-stream",
         ),
         "link.md": ("failed", "symbolic link that leads out of the source", "text/markdown"),
@@ -175,6 +177,18 @@ def test_progress_is_reported(tmp_path: Path) -> None:
 
 def test_no_files_is_an_empty_table(tmp_path: Path) -> None:
     assert read(tmp_path).equals(RAW_DOCUMENTS.empty_table())
+
+
+def test_the_text_hash_covers_text_media_type_and_pages() -> None:
+    row: dict[str, Any] = {"content_hash": "h", "media_type": "text/plain", "pages": None, "path": "a.txt"}
+    others: list[dict[str, Any]] = [
+        {"content_hash": "i"},
+        {"media_type": "text/markdown"},
+        {"pages": [0]},
+        {"pages": [0, 1]},
+    ]
+    assert len({text_hash(row | other) for other in ({}, *others)}) == 5
+    assert text_hash(row | {"path": "b.txt"}) == text_hash(row)
 
 
 def test_an_unchanged_document_keeps_its_time(tmp_path: Path) -> None:

@@ -86,11 +86,11 @@ def test_the_same_answer_in_other_clothes(text: str) -> None:
         ("Relation<|#|>A<|#|>B<|#|>k<|#|>d", ["A > B [k] 1: d"]),
         ("RELATIONSHIP<|#|>A<|#|>B<|#|>k<|#|>d", ["A > B [k] 1: d"]),
         # an entity with a fifth field becomes a relation to its type, or is lost
-        ("entity<|#|>Alice<|#|>Person<|#|>One.<|#|>Two.", ["Alice (person): One. Two."]),
+        ("entity<|#|>Alice<|#|>Person<|#|>One.<|#|>Two.", ["Alice (person): One."]),
         ("entity<|#|>Alice<|#|>Person<|#|>One.<|#|>9", ["Alice (person): One."]),
         (
             "entity<|#|>Sword<|#|>Weapon<|#|>One.\nentity<|#|>Spear<|#|>Weapon<|#|>Two.<|#|>Three.",
-            ["Sword (weapon): One.", "Spear (weapon): Two. Three."],
+            ["Sword (weapon): One.", "Spear (weapon): Two."],
         ),
         # … while a relation under the wrong word is still a relation
         (

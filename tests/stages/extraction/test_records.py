@@ -15,7 +15,8 @@ BOB = Entity("Bob", "person", "d")
         ("entity", ["A", "person", "d", ""], Entity("A", "person", "d")),
         ("entity", ["", "A", "person", "d"], Entity("A", "person", "d")),
         ("entity", ["A", "person", "d", "8"], Entity("A", "person", "d")),
-        ("entity", ["A", "person", "d", "more", "8"], Entity("A", "person", "d more")),
+        ("entity", ["A", "person", "d", "more", "8"], Entity("A", "person", "d")),
+        ("entity", ["A", "person", "d", "and four words more"], Entity("A", "person", "d and four words more")),
         ("entity", ["A", "person", "d", "more", "still more"], None),
         ("entity", ["A", "person"], None),
         ("entity", [], None),
@@ -51,7 +52,7 @@ def test_field_counts(kind: Kind, fields: list[str], expected: Entity | Relation
 def test_an_entity_with_a_fourth_text(second: str, others: list[Row], is_relation: bool) -> None:
     entities, relations = interpret([Row("entity", ["A", second, "one", "two"]), *others])
     assert (len(relations) == 1) is is_relation
-    assert ([entity.description for entity in entities if entity.name == "A"] == ["one two"]) is not is_relation
+    assert ([entity.description for entity in entities if entity.name == "A"] == ["one"]) is not is_relation
 
 
 def test_records_keep_their_order() -> None:

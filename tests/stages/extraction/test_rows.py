@@ -62,7 +62,7 @@ def test_every_word_for_a_relation(word: str) -> None:
         "nonentity<|#|>Alice<|#|>person<|#|>An engineer.",
         "prerelationships<|#|>Alice<|#|>Bob<|#|>k<|#|>d",
         "entity_name<|#|>Alice<|#|>person<|#|>An engineer.",
-        "entities<|#|>Alice<|#|>person<|#|>An engineer.",
+        "Note: entities<|#|>Alice<|#|>person<|#|>An engineer.",
         "<|#|><|#|><|#|>",
     ],
 )

@@ -21,7 +21,7 @@ REPLACEMENTS = [
 
 def test_every_package_file_is_a_prompt_and_loads() -> None:
     prompts = load_prompts(None)
-    package = Path(__file__).parents[2] / "lightrag_dagster" / "prompts"
+    package = Path(__file__).parents[3] / "lightrag_dagster" / "stages" / "prompts"
     assert set(prompts.texts) == {file.stem for file in package.glob("*.md")}
 
 

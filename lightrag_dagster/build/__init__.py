@@ -1,0 +1,1 @@
+"""How things are made: ingestion, generations, what is pending and what it would cost."""

@@ -1,0 +1,45 @@
+"""`cypher`: Cypher over the graph of the published snapshot."""
+
+import csv
+import json
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from lightrag_dagster.indexes.graph import query_graph
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.generations import GRAPH, Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import require_current
+
+
+def run_cypher(console: Console, query: str, output: str, limit: int) -> None:
+    """Print the first `limit` rows of a query; `csv` and `json` go to standard output alone.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        QueryError: the query is wrong, refused, or takes too long.
+    """
+    home = Home(load_settings().home)
+    graph = Generation(home, require_current(home).snapshot_id).path(GRAPH)
+    rows = query_graph(graph, query, limit=limit + 1)
+    more, rows = len(rows) > limit, rows[:limit]
+    columns = list(rows[0]) if rows else []
+    if output == "csv":
+        writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    elif output == "json":
+        sys.stdout.write(json.dumps(rows, ensure_ascii=False, default=str) + "\n")
+    else:
+        table = Table()
+        for column in columns:
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            table.add_row(*("" if value is None else str(value) for value in row.values()))
+        console.print(table)
+    if more:
+        Console(stderr=True, markup=False).print(
+            f"There are more than {limit} rows; --limit says how many are printed."
+        )

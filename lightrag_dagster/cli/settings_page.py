@@ -1,0 +1,100 @@
+"""docs/settings.md, made from the settings class; `make docs` writes it."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from lightrag_dagster.settings import Section, Settings
+
+_INTRODUCTION = """\
+# Settings
+
+Made from `lightrag_dagster/settings.py` by `make docs`; change the class, not this page.
+
+A setting comes from its environment variable, else from `lightrag.yaml` in the working folder (another file with
+`LIGHTRAG_CONFIG`), else it has its default. In YAML, the dots of a name are levels:
+
+```yaml
+home: data
+llm:
+  provider: openai
+  model: gpt-4o-mini
+```
+
+Lists and mappings are JSON in a variable. `<name>` stands for a name that you choose. An unknown name in the file is an
+error. API keys are no settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
+`JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME` moves the Dagster
+instance out of the home.
+"""
+
+
+class Leaf(NamedTuple):
+    """One setting: its name with dots, its default as JSON or nothing, and its meaning."""
+
+    name: str
+    default: str
+    meaning: str
+
+    @property
+    def variable(self) -> str:
+        """The environment variable; nothing where a part of the name is chosen by the user."""
+        return "" if "<" in self.name else "LIGHTRAG_" + self.name.replace(".", "__").upper()
+
+
+def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:
+    """Yield the settings of a class and of the sections in it, in order."""
+    for name, field in model.model_fields.items():
+        sections = [part for part in _types(field.annotation) if issubclass(part, Section)]
+        mapping = isinstance(field.default, dict)
+        if not sections or mapping:
+            yield Leaf(prefix + name, _default(field), field.description or "")
+        for section in sections:
+            yield from leaves(section, f"{prefix}{name}.{'<name>.' if mapping else ''}")
+
+
+def page() -> str:
+    """Return docs/settings.md."""
+    parts = [_INTRODUCTION, _table("General", "", [leaf for leaf in leaves(Settings) if "." not in leaf.name])]
+    for name, field in Settings.model_fields.items():
+        for section in _types(field.annotation):
+            if issubclass(section, Section):
+                inside = [leaf for leaf in leaves(Settings) if leaf.name.startswith(f"{name}.")]
+                parts.append(_table(f"`{name}`", (section.__doc__ or "").strip(), inside))
+    return "\n".join(parts)
+
+
+def _table(title: str, text: str, settings: list[Leaf]) -> str:
+    rows = [
+        f"| `{leaf.name}` | {f'`{leaf.variable}`' if leaf.variable else ''} | {_code(leaf.default)} | {leaf.meaning} |"
+        for leaf in settings
+    ]
+    introduction = [" ".join(text.split()), ""] if text else []
+    head = ["| name | environment variable | default | meaning |", "|---|---|---|---|"]
+    return "\n".join([f"## {title}", "", *introduction, *head, *rows, ""])
+
+
+def _types(annotation: Any) -> list[type]:
+    """Return the classes in an annotation such as `dict[str, Section] | None`."""
+    found = [annotation] if isinstance(annotation, type) and not get_args(annotation) else []
+    return found + [inner for part in get_args(annotation) for inner in _types(part)]
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True, validated_data={})
+    if value is PydanticUndefined or value is None:
+        return ""
+    return json.dumps(value, default=str) if not isinstance(value, (str, Path)) else str(value)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

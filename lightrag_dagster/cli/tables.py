@@ -1,0 +1,80 @@
+"""The one table printer of the command line: text wraps, numbers never break."""
+
+from collections.abc import Collection, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_BORDER = 3
+"""Characters that a column adds beside its content: a line and a space on each side."""
+_NARROWEST_TEXT = 10
+
+
+def print_table(
+    console: Console,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    wrap: Collection[str] = (),
+    title: str | None = None,
+    bold_last: bool = False,
+) -> None:
+    """Print rows as a table, or one field a line where the terminal is too narrow for the columns.
+
+    Args:
+        console: Where to print.
+        columns: Headings, which wrap between words.
+        rows: One value a column; None is printed as nothing, everything else by `str`.
+        wrap: The columns of text, aligned left and wrapped where they must be. All others hold numbers, ids or dates,
+            aligned right and never broken.
+        title: Printed above the table.
+        bold_last: Print the last row, a total, in bold.
+    """
+    cells = [["" if value is None else str(value) for value in row] for row in rows]
+    widths = [_narrowest([row[at] for row in cells], name, wraps=name in wrap) for at, name in enumerate(columns)]
+    if sum(widths) + _BORDER * len(widths) + 1 > console.width:
+        _print_records(console, columns, cells, title)
+        return
+    table = Table(title=title, title_justify="left")
+    for name, width in zip(columns, widths, strict=True):
+        if name in wrap:
+            table.add_column(Text(name), overflow="fold")
+        else:
+            table.add_column(Text(_wrapped(name, width)), justify="right", no_wrap=True, min_width=width)
+    for at, row in enumerate(cells):
+        style = "bold" if bold_last and at == len(cells) - 1 else ""
+        table.add_row(*(Text(cell) for cell in row), style=style)
+    console.print(table)
+
+
+def _narrowest(cells: Sequence[str], name: str, *, wraps: bool) -> int:
+    """Return the smallest width at which a column can be read."""
+    words = max((cell_len(word) for word in name.split()), default=0)
+    content = max((cell_len(line) for cell in cells for line in cell.splitlines()), default=0)
+    return max(words, min(content, _NARROWEST_TEXT) if wraps else content)
+
+
+def _wrapped(heading: str, width: int) -> str:
+    """Break a heading between words, so that no line is wider than its column."""
+    lines: list[str] = []
+    for word in heading.split():
+        if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return "\n".join(lines)
+
+
+def _print_records(console: Console, columns: Sequence[str], cells: Sequence[Sequence[str]], title: str | None) -> None:
+    if title:
+        console.print(Text(title, style="italic"))
+    width = max(cell_len(name) for name in columns)
+    for at, row in enumerate(cells):
+        if at:
+            console.print()
+        for name, cell in zip(columns, row, strict=True):
+            padding = " " * (width - cell_len(name) + 2)
+            # The terminal itself breaks a line that is too long, so that copying it gives the whole value.
+            console.print(Text.assemble((name, "bold"), padding, cell), soft_wrap=True)

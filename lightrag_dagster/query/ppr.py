@@ -1,0 +1,127 @@
+"""Mode `ppr`: chunks found by Personalized PageRank over entities, relations and chunks.
+
+After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), whose settings are the defaults. A random walk starts
+at what resembles the question: the ends of the few relations (facts) nearest to it, or the nearest entities if there
+are none, and with a small share the nearest chunks. It follows relations, and the links between entities and the chunks
+that mention them, and restarts with probability 1 − damping. Chunks are ranked by how often the walk visits them. The
+embedder is the only model that is called.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array, csr_array
+
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.query.modes import Found, Hits
+from lightrag_dagster.query.search import Search
+from lightrag_dagster.settings import PPRSettings
+
+Mass = npt.NDArray[np.float32]
+
+_ITERATIONS = 50
+_TOLERANCE = 1e-5
+
+
+def find_by_pagerank(search: Search) -> Found:
+    """Find entities, relations and chunks for a question, best first.
+
+    Entities and chunks are ranked by the mass of the walk. An entity's score is its similarity to the question where
+    that was compared, a chunk's score its mass. Relations are the facts that the walk started from.
+    """
+    graph, settings = search.snapshot.graph, search.settings
+    near = search.nearest(
+        entities=search.query, relations=search.query, chunks=search.query, most_chunks=settings.ppr.start_chunks
+    )
+    start = start_mass(graph, near, settings.ppr)
+    if not start.any():
+        return Found({}, near.relations, near.chunks)
+    mass = pagerank(search.snapshot.transitions, start, settings.ppr.damping)
+    split = len(graph.entities.ids)
+    entities = _largest(mass[:split], settings.top_k)
+    return Found(
+        {row: near.entities.get(row) for row in entities}, near.relations, _largest(mass[split:], settings.chunk_top_k)
+    )
+
+
+def start_mass(graph: Adjacency, near: Found, settings: PPRSettings) -> Mass:
+    """Return where the walk starts: one number a node, entities first, then chunks; they sum to 1, or to 0.
+
+    An entity that occurs in many chunks says little, so its share is divided by their number (node specificity).
+    """
+    start = np.zeros(len(graph.entities.ids) + len(graph.chunks.ids), dtype=np.float32)
+    named = np.zeros(len(graph.entities.ids), dtype=np.float32)
+    for row, score in list(near.relations.items())[: settings.facts]:
+        named[graph.endpoints[row]] += score or 0.0
+    if not named.any():
+        for row, score in list(near.entities.items())[: settings.facts]:
+            named[row] += score or 0.0
+    seeds = np.flatnonzero(named)
+    if settings.specificity:
+        spread = graph.entity_chunks.offsets[seeds + 1] - graph.entity_chunks.offsets[seeds]
+        named[seeds] /= np.maximum(spread, 1)
+    if named.any():
+        start[: len(named)] = (1 - settings.chunk_share) * named / named.sum()
+    if near.chunks:
+        rows = np.array(list(near.chunks))
+        scores = np.array([score or 0.0 for score in near.chunks.values()], dtype=np.float32)
+        # The least similar chunk starts with nothing, so that differences count and not the level that all share.
+        scores = (scores - scores.min() + 1e-6) / (scores.max() - scores.min() + 1e-6)
+        start[len(named) + rows] = settings.chunk_share * scores / scores.sum()
+    total = start.sum()
+    return start / total if total else start
+
+
+def pagerank(transitions: csr_array, start: Mass, damping: float) -> Mass:
+    """Return the share of visits of every node in the long run, which sums to 1; by power iteration.
+
+    Args:
+        transitions: nodes × nodes; a column holds the probabilities of a step from its node and sums to 1, or to 0 for
+            a node without neighbours, where the walk restarts.
+        start: probabilities of the first node; sums to 1.
+        damping: probability of a further step.
+    """
+    mass: Mass = start
+    for _ in range(_ITERATIONS):
+        stepped: Mass = damping * (transitions @ mass)
+        following: Mass = stepped + (1.0 - stepped.sum()) * start
+        if np.abs(following - mass).sum() < _TOLERANCE:
+            return following
+        mass = following
+    return mass
+
+
+def transitions_of(graph: Adjacency) -> csr_array:
+    """Return the transition matrix of the walk over entities, then chunks; see `pagerank`."""
+    entities = len(graph.entities.ids)
+    owners = np.repeat(np.arange(entities), np.diff(graph.entity_chunks.offsets))
+    mentioned = graph.entity_chunks.values.astype(np.int64) + entities
+    relations = np.unique(graph.entity_relations.values)
+    return transition_matrix(graph.endpoints[relations], owners, mentioned, entities + len(graph.chunks.ids))
+
+
+def transition_matrix(
+    endpoints: npt.NDArray[np.int32], owners: npt.NDArray[np.int64], mentioned: npt.NDArray[np.int64], nodes: int
+) -> csr_array:
+    """Return a matrix of nodes × nodes in which each step from a node to any neighbour is equally likely.
+
+    Args:
+        endpoints: the two entities that each relation joins, as nodes.
+        owners: the entity of each mention, as a node.
+        mentioned: the chunk of each mention, as a node.
+        nodes: number of entities and chunks.
+    """
+    # Four bytes an index rather than eight: a step takes the time of reading them.
+    one = np.concatenate([endpoints[:, 0], owners]).astype(np.int32)
+    other = np.concatenate([endpoints[:, 1], mentioned]).astype(np.int32)
+    ones = np.ones(2 * len(one), dtype=np.float32)
+    places = (np.concatenate([one, other]), np.concatenate([other, one]))
+    links = coo_array((ones, places), shape=(nodes, nodes)).tocsr()
+    out = np.asarray(links.sum(axis=0), dtype=np.float32)
+    links.data /= out[links.indices]
+    return links
+
+
+def _largest(mass: Mass, limit: int) -> Hits:
+    rows = np.argpartition(-mass, min(limit, len(mass) - 1))[:limit] if len(mass) else np.zeros(0, dtype=int)
+    best = rows[np.lexsort((rows, -mass[rows]))]
+    return {int(row): float(mass[row]) for row in best if mass[row] > 0}

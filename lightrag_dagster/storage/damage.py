@@ -1,0 +1,165 @@
+"""Damage of published files: record sizes and hashes at publication, and find what differs later.
+
+`files.json` in the folder of a generation lists every file that its snapshot reads: its own, the Parquet files of its
+sources, and the LanceDB files of its vector versions.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from pydantic import Field
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage import files, generations
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import Manifest, Record, VectorTable, read_record
+
+FILES = "files.json"
+
+
+class FileFacts(Record):
+    """Size in bytes and SHA-256 of a file."""
+
+    size: int
+    sha256: str
+
+
+class PublishedFiles(Record):
+    """`files.json`: path below the home → facts."""
+
+    files: dict[str, FileFacts] = Field(description="Every file that the snapshot reads, but this one")
+
+
+class Damage(NamedTuple):
+    """A file that is not as it was published, and how."""
+
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.reason}"
+
+
+def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
+    """Write `files.json` of a generation whose manifest is written.
+
+    Args:
+        home: the home of the generation.
+        manifest: its manifest.
+        before: snapshot whose record gives the hashes of files that both read; they are never changed.
+
+    Raises:
+        StoreError: a file is missing, or the disk refuses.
+    """
+    known = read_record(home.generation(before) / FILES, PublishedFiles) if before else None
+    found = {}
+    try:
+        for path in _files_of(home, manifest):
+            name, size = str(path.relative_to(home.root)), path.stat().st_size
+            facts = known.files.get(name) if known else None
+            found[name] = facts if facts and facts.size == size else FileFacts(size=size, sha256=_hash(path))
+    except OSError as error:
+        raise StoreError(f"{error.filename} cannot be read ({error.strerror}); run again") from error
+    path = home.generation(manifest.snapshot_id) / FILES
+    files.write_text(path, PublishedFiles(files=found).model_dump_json())
+
+
+def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[Damage]:
+    """Return the files of a snapshot that are missing or of another size, and with `verify` of other content.
+
+    Without `verify` no content is read. A snapshot of an older version of this package has no record of its files, so
+    only missing ones are found.
+    """
+    folder = home.generation(snapshot_id)
+    try:
+        manifest = read_record(folder / generations.MANIFEST, Manifest)
+        record = read_record(folder / FILES, PublishedFiles)
+    except StoreError as error:
+        return [Damage(folder, f"has a damaged record: {error}")]
+    if manifest is None:
+        return [Damage(folder / generations.MANIFEST, "is missing")]
+    if record is None:
+        return [Damage(path, "is missing") for path in _required(home, manifest) if not path.exists()]
+    checks = ((home.root / name, facts) for name, facts in record.files.items())
+    return [Damage(path, reason) for path, facts in checks if (reason := _difference(path, facts, verify=verify))]
+
+
+def _files_of(home: Home, manifest: Manifest) -> list[Path]:
+    folder = home.generation(manifest.snapshot_id)
+    own = [path for path in folder.rglob("*") if path.is_file() and path.name != FILES and path.name[0] != "."]
+    vectors = [path for entry in manifest.vectors.tables.values() for path in _lance_files(home, entry)]
+    return sorted({*own, *_source_files(home, manifest), *vectors})
+
+
+def _source_files(home: Home, manifest: Manifest) -> list[Path]:
+    generation = Generation(home, manifest.snapshot_id)
+    return [path for table in SOURCE_TABLES for path in generation.table_files(table)]
+
+
+def _required(home: Home, manifest: Manifest) -> list[Path]:
+    folder = home.generation(manifest.snapshot_id)
+    own = (
+        generations.GRAPH,
+        generations.ADJACENCY,
+        generations.VIEWS,
+        *(f"{table}.parquet" for table in MERGED_TABLES),
+    )
+    tags = [_tag_file(home, entry) for entry in manifest.vectors.tables.values()]
+    return [*(folder / name for name in own), *_source_files(home, manifest), *tags]
+
+
+def _tag_file(home: Home, entry: VectorTable) -> Path:
+    return home.lance / f"{entry.table}.lance" / "_refs" / "tags" / f"{entry.tag}.json"
+
+
+def _lance_files(home: Home, entry: VectorTable) -> list[Path]:
+    """Return the files that a tagged version reads.
+
+    LanceDB has no call that lists them, so they are found in the manifest of the version: data files by name, deletion
+    files by their random number, index folders by their UUID. The footer of 16 bytes says where the list of data files
+    begins; what is before it may name files of other versions.
+    """
+    table = home.lance / f"{entry.table}.lance"
+    tag = _tag_file(home, entry)
+    version = json.loads(tag.read_bytes())["version"]
+    names = (f"{version}.manifest", f"{2**64 - 1 - version}.manifest")
+    path = next(path for name in names if (path := table / "_versions" / name).exists())
+    content = path.read_bytes()
+    listed = content[int.from_bytes(content[-16:-8], "little") :]
+    data = [one for one in table.glob("data/*") if one.name.encode() in listed]
+    deletions = [one for one in table.glob("_deletions/*") if _varint(int(one.stem.split("-")[-1])) in listed]
+    indexes = [one for one in table.glob("_indices/*/*") if UUID(one.parent.name).bytes in content]
+    return [tag, path, *data, *deletions, *indexes]
+
+
+def _varint(number: int) -> bytes:
+    """Return a number as Protocol Buffers encode it."""
+    encoded = b""
+    while number > 0x7F:
+        encoded += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return encoded + bytes([number])
+
+
+def _difference(path: Path, facts: FileFacts, *, verify: bool) -> str | None:
+    try:
+        size = path.stat().st_size
+        if size != facts.size:
+            return f"has {size} bytes, and was published with {facts.size}"
+        if verify and _hash(path) != facts.sha256:
+            return "has other content than when it was published"
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    return None
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,245 @@
+"""Published snapshots: publish, list, name, roll back and compare.
+
+A snapshot is a generation with a manifest. `CURRENT` points to the one that readers open; replacing that file is the
+whole of publication and of rollback.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.resources import files as package_files
+from typing import NamedTuple
+
+from pydantic import Field
+
+from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError, one_line
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage import files, generations
+from lightrag_dagster.storage.damage import record_files
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import Graph, Manifest, Pointer, Record, Vectors, read_record
+
+_NAMED_PROBLEMS = 3
+
+# Table, name and hash of a row, for each kind of row that `diff` compares.
+_COMPARED = {
+    "documents": ("raw_documents", "source || '/' || path", "content_hash || status"),
+    "entities": ("entities", "name", "row_fingerprint"),
+    "relations": ("relations", "src || ' — ' || tgt", "row_fingerprint"),
+}
+
+
+class Pins(Record):
+    """`pins.json`: names of snapshots."""
+
+    names: dict[str, str] = Field(default={}, description="name → snapshot")
+
+
+class Difference(NamedTuple):
+    """Sorted names of the rows that the second of two snapshots added, changed and removed."""
+
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+
+
+def publish(home: Home, generation: Generation, problems: Sequence[str]) -> Manifest:
+    """Write the manifest of a generation and make it the current snapshot, unless it has problems.
+
+    Publishing the current snapshot again changes nothing; publishing an older one again makes it the latest. While a
+    rollback holds another snapshot, the pointer stays and the new one waits for `release`.
+
+    Args:
+        home: the home of the generation.
+        generation: a finished generation.
+        problems: what `integrity.findings` returned for it.
+
+    Raises:
+        IntegrityError: there are problems; the current snapshot stays.
+        StoreError: a part of the generation, or the pointer, is missing or damaged, or the disk refuses.
+    """
+    latest = latest_snapshot(home)
+    if latest is not None and latest.snapshot_id == generation.id:
+        return latest
+    if problems:
+        named = "; ".join(problems[:_NAMED_PROBLEMS])
+        more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
+        folder = home.generation(generation.id)
+        raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
+    others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
+    published = Manifest(
+        snapshot_id=generation.id,
+        sequence=1 + max(others, default=0),
+        published_at=_now(),
+        inputs=generation.inputs(),
+        rows=_count_rows(generation),
+        vectors=generation.read_record(generations.VECTORS, Vectors),
+        graph=generation.read_record(generations.GRAPH_COUNTS, Graph),
+    )
+    generation.write_record(generations.MANIFEST, published)
+    record_files(home, published, latest.snapshot_id if latest else None)
+    # Everything that the pointer leads to is on disk before the pointer is; the vectors are since they were tagged.
+    files.sync_tree(home.generation(generation.id))
+    if held_snapshot(home) is None:
+        set_current(home, generation.id)
+    return published
+
+
+def list_snapshots(home: Home) -> list[Manifest]:
+    """Return the snapshots of a home in order of publication; raises StoreError when a manifest is damaged."""
+    found = [read_manifest(home, path.parent.name) for path in home.generations.glob(f"gen-*/{generations.MANIFEST}")]
+    return sorted(found, key=lambda one: one.sequence)
+
+
+def read_manifest(home: Home, snapshot_id: str) -> Manifest:
+    """Return the manifest of a snapshot.
+
+    Raises:
+        StoreError: there is no such snapshot, or its manifest is damaged.
+    """
+    found = read_record(home.generation(snapshot_id) / generations.MANIFEST, Manifest)
+    if found is None:
+        raise StoreError(f"there is no snapshot {snapshot_id} in {home.root}; `lightrag-dagster snapshots` lists them")
+    return found
+
+
+def named_snapshot(home: Home, name: str) -> Manifest:
+    """Return a snapshot by its id or one of its names; raises StoreError when there is none."""
+    return read_manifest(home, snapshot_names(home).get(name, name))
+
+
+def current_snapshot(home: Home) -> Manifest | None:
+    """Return the snapshot that readers open, or None before the first publication.
+
+    Raises:
+        StoreError: the pointer or the manifest is missing or damaged.
+    """
+    pointer = read_record(home.current, Pointer)
+    return read_manifest(home, pointer.id) if pointer else None
+
+
+def require_current(home: Home) -> Manifest:
+    """Return the current snapshot; raises NoSnapshotError before the first publication."""
+    current = current_snapshot(home)
+    if current is None:
+        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+    return current
+
+
+def latest_snapshot(home: Home) -> Manifest | None:
+    """Return the snapshot that was published last: the current one, or the one that waits for `release`.
+
+    Raises:
+        StoreError: a pointer or manifest is damaged.
+    """
+    if held_snapshot(home) is None:
+        return current_snapshot(home)
+    return list_snapshots(home)[-1]
+
+
+def held_snapshot(home: Home) -> str | None:
+    """Return the id of the snapshot that a rollback holds, or None; raises StoreError when the record is damaged."""
+    pointer = read_record(home.held, Pointer)
+    return pointer.id if pointer else None
+
+
+def last_current(home: Home, snapshot: Manifest) -> datetime:
+    """Return when a reader could last open a snapshot as the current one: its replacement, or its publication."""
+    pointer = read_record(home.current, Pointer)
+    replaced = pointer.replaced.get(snapshot.snapshot_id) if pointer else None
+    return datetime.fromisoformat(max(replaced or "", snapshot.published_at))
+
+
+def snapshot_names(home: Home) -> dict[str, str]:
+    """Return name → snapshot id; raises StoreError when the record is damaged."""
+    return (read_record(home.pins, Pins) or Pins()).names
+
+
+def pin(home: Home, name: str, snapshot_id: str | None) -> None:
+    """Give a snapshot a name, or with None remove the name. A named snapshot is never collected.
+
+    Raises:
+        StoreError: there is no such snapshot or name, or the name looks like an id.
+    """
+    names = dict(snapshot_names(home))
+    if snapshot_id is None:
+        if names.pop(name, None) is None:
+            raise StoreError(f"no snapshot is named {name!r}; `lightrag-dagster snapshots` lists the names")
+    elif name.startswith("gen-") or not name.strip():
+        raise StoreError(f"{name!r} cannot be a name; choose one that does not begin with gen-")
+    else:
+        names[name] = read_manifest(home, snapshot_id).snapshot_id
+    files.write_text(home.pins, Pins(names=names).model_dump_json(indent=2))
+
+
+def rollback(home: Home, name: str) -> Manifest:
+    """Point to an older snapshot and hold it until `release`; runs keep building meanwhile.
+
+    Raises:
+        StoreError: there is no such snapshot, or the disk refuses.
+    """
+    wanted = named_snapshot(home, name)
+    files.write_text(home.held, Pointer(id=wanted.snapshot_id).model_dump_json())
+    set_current(home, wanted.snapshot_id)
+    return wanted
+
+
+def release(home: Home) -> Manifest:
+    """Point to the latest snapshot and stop holding.
+
+    Raises:
+        StoreError: nothing is held, or the disk refuses.
+    """
+    if held_snapshot(home) is None:
+        raise StoreError(f"no snapshot is held in {home.root}; publication already follows the latest one")
+    latest = list_snapshots(home)[-1]
+    set_current(home, latest.snapshot_id)
+    home.held.unlink()
+    return latest
+
+
+def diff(home: Home, before: str, after: str) -> dict[str, Difference]:
+    """Compare the documents, entities and relations of two snapshots, given by id or name.
+
+    Raises:
+        StoreError: there is no such snapshot, or a table of it is missing or damaged.
+    """
+    import duckdb
+
+    compared = {"before": named_snapshot(home, before), "after": named_snapshot(home, after)}
+    statement = package_files(__package__).joinpath("snapshot_diff.sql").read_text(encoding="utf-8")
+    found = {}
+    with duckdb.connect() as connection:
+        for kind, (table, name, hashed) in _COMPARED.items():
+            for view, snapshot in compared.items():
+                paths = [str(path) for path in Generation(home, snapshot.snapshot_id).table_files(table)]
+                try:
+                    rows = connection.read_parquet(paths)
+                    rows.project(f"{name} AS name, {hashed} AS hash").create_view(view, replace=True)
+                except duckdb.Error as error:
+                    raise StoreError(f"{table} of {snapshot.snapshot_id} cannot be read: {one_line(error)}") from error
+            changes = connection.execute(statement).fetchall()
+            found[kind] = Difference(*([row for row, what in changes if what == one] for one in Difference._fields))
+    return found
+
+
+def set_current(home: Home, snapshot_id: str) -> None:
+    """Point readers to a snapshot, and note when the one before was replaced; raises StoreError."""
+    before = read_record(home.current, Pointer)
+    replaced = {}
+    if before is not None:
+        replaced = {one: when for one, when in before.replaced.items() if home.generation(one).exists()}
+        if before.id != snapshot_id:
+            replaced[before.id] = _now()
+    files.write_text(home.current, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
+
+
+def _count_rows(generation: Generation) -> dict[str, int]:
+    return {
+        table: sum(files.count_rows(path) for path in generation.table_files(table))
+        for table in (*SOURCE_TABLES, *MERGED_TABLES)
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

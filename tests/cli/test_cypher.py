@@ -1,0 +1,53 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import command
+
+NAMES = "MATCH (e:Entity) WHERE e.name STARTS WITH 'Halden' OR e.name = 'Bergen' RETURN e.name AS name ORDER BY name"
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("csv", "name\nBergen\nHalden Weir\n"),
+        ("json", '[{"name": "Bergen"}, {"name": "Halden Weir"}]\n'),
+        ("table", "│ Halden Weir │"),
+    ],
+)
+def test_rows_are_printed(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, output: str, expected: str
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    code, printed, errors = command(capfd, monkeypatch, "cypher", NAMES, "--format", output)
+    assert (code, errors) == (0, "")
+    assert expected == printed if output != "table" else expected in printed
+
+
+def test_a_limit_is_said_beside_the_rows(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    code, printed, errors = command(capfd, monkeypatch, "cypher", NAMES, "--format", "json", "--limit", "1")
+    assert (code, json.loads(printed)) == (0, [{"name": "Bergen"}])
+    assert errors == "There are more than 1 rows; --limit says how many are printed.\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("MATCH (e:Nowhere) RETURN e", "the Cypher cannot be run"),
+        ("LOAD FROM '/etc/passwd' (file_format='csv') RETURN *", "LOAD is not allowed here"),
+        ("MATCH (e:Entity) SET e.name = 'x'", "read-only"),
+    ],
+)
+def test_an_error_is_one_line_and_exit_code_2(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, query: str, reason: str
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    code, printed, errors = command(capfd, monkeypatch, "cypher", query)
+    assert (code, printed) == (2, "")
+    assert errors.startswith("error: ")
+    assert reason in errors
+    assert errors.count("\n") == 1

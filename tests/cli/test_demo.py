@@ -1,0 +1,40 @@
+"""The demo, with a few of its documents: the whole of it is run by `make demo`."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.cli import demo
+from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.instance import open_instance
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.home import Home
+from tests.cli.test_cli import command
+
+
+@pytest.fixture
+def examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    folder = tmp_path / "examples"
+    shutil.copytree(demo._EXAMPLES / "sources" / "handbook", folder / "sources" / "handbook")
+    for name in ("questions.yaml", "evaluation.yaml"):
+        shutil.copy(demo._EXAMPLES / name, folder)
+    monkeypatch.setattr(demo, "_EXAMPLES", folder)
+    return folder
+
+
+@pytest.mark.usefixtures("examples")
+def test_the_demo_leaves_no_asset_missing(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "80")
+    code, output, errors = command(capfd, monkeypatch, "demo")
+    assert (code, errors) == (0, "")
+    assert "Built and published gen-" in output
+    assert "Try next:" in output
+    settings = load_settings()
+    keys = build_definitions(settings).resolve_all_asset_keys()
+    with open_instance(Home(settings.home)) as instance:
+        missing = [key.to_user_string() for key in keys if instance.get_latest_materialization_event(key) is None]
+    assert missing == []

@@ -1,0 +1,61 @@
+"""What a command imports before it has anything to do: each of these costs a tenth of a second or more."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {
+    "dagster", "duckdb", "kuzu", "lancedb", "matplotlib", "numpy", "openai", "pandas", "pyarrow", "scipy",
+    "sqlalchemy", "trafilatura",
+}  # fmt: skip
+_PROGRAM = """
+import sys
+from lightrag_dagster.cli import main
+try: main()
+except SystemExit: pass
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        (["--help"], set()),
+        (["run", "--help"], set()),
+        (["query", "--help"], set()),
+        (["status"], {"numpy", "pyarrow"}),
+        (["sql", "select 1"], {"duckdb", "numpy", "pyarrow"}),
+    ],
+    ids=["help", "run help", "query help", "status", "sql"],
+)
+def test_heavy_modules_are_imported_where_they_are_needed(
+    published_home: Path, arguments: list[str], needed: set[str]
+) -> None:
+    environment = os.environ | {"LIGHTRAG_HOME": str(published_home), "PYTHONPATH": str(ROOT)}
+    (published_home.parent / "sources").mkdir(exist_ok=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, "--sources", str(published_home.parent / "sources"), *arguments],
+        env=environment, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert ended.stdout
+    assert HEAVY & set(ended.stderr.split()) <= needed
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"]], ids=" ".join)
+def test_help_reads_few_modules_of_this_project(arguments: list[str]) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    ours = {name for name in ended.stderr.split() if name.startswith("lightrag_dagster")}
+    assert ours == {
+        "lightrag_dagster",
+        "lightrag_dagster.cli",
+        "lightrag_dagster.cli.app",
+        "lightrag_dagster.cli.ending",
+        "lightrag_dagster.errors",
+    }

@@ -1,0 +1,37 @@
+import io
+
+from rich.console import Console
+from rich.progress import Progress
+
+from lightrag_dagster.cli.progress import Display, display
+from lightrag_dagster.core.progress import note
+
+WAITING = "waiting for 127.0.0.1:8000, attempt 2 of 9"
+
+
+def test_a_running_step_says_what_it_waits_for() -> None:
+    bars = Progress(console=Console(file=io.StringIO(), force_terminal=True), auto_refresh=False)
+    shown = Display(bars)
+    shown.run("notes")
+    shown.note(WAITING)
+    shown.start("extractions")
+    seen = []
+    for text in (WAITING, "", WAITING):
+        shown.note(text)
+        seen.append(bars.tasks[0].description)
+    shown.finish()
+    seen.append(bars.tasks[0].description)
+    assert seen == [f"notes extractions: {WAITING}", "notes extractions"] * 2
+
+
+def test_without_a_terminal_the_note_has_a_line_of_its_own() -> None:
+    """Bars show nothing there until the end."""
+    out = io.StringIO()
+    with display(Console(file=out, width=40)) as shown:
+        shown.run("notes")
+        shown.start("extractions")
+        note(WAITING)
+        assert out.getvalue() == f"notes extractions: {WAITING}\n"
+        note("")
+        shown.finish()
+    assert WAITING not in out.getvalue().splitlines()[-1]

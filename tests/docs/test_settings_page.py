@@ -1,0 +1,26 @@
+from pathlib import Path
+
+from lightrag_dagster.cli.settings_page import leaves, page
+from lightrag_dagster.settings import Settings
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+def test_the_page_is_made_from_the_class() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`"
+
+
+def test_every_setting_says_what_it_means() -> None:
+    assert [leaf.name for leaf in leaves(Settings) if not leaf.meaning.endswith((".", ".)"))] == []
+
+
+def test_names_and_variables() -> None:
+    variables = {leaf.name: leaf.variable for leaf in leaves(Settings)}
+    assert variables["home"] == "LIGHTRAG_HOME"
+    assert variables["query.ppr.facts"] == "LIGHTRAG_QUERY__PPR__FACTS"
+    assert variables["named_sources.<name>.uri"] == ""
+    assert "llm" not in variables
+
+
+def test_no_secret_is_a_setting() -> None:
+    assert not [leaf.name for leaf in leaves(Settings) if "key" in leaf.name or "secret" in leaf.name]

@@ -1,0 +1,88 @@
+"""A question starts quickly: only what it needs is imported, in a process of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NEEDED = {
+    "anyio", "filelock", "lancedb", "lightrag_dagster", "numpy", "pyarrow", "pydantic", "pydantic_core",
+    "pydantic_settings", "regex", "snowballstemmer", "sniffio", "tenacity", "tiktoken", "tiktoken_ext", "yaml",
+}  # fmt: skip
+"""Packages that a question needs, offline."""
+
+BROUGHT_ALONG = {
+    "annotated_types", "cython_runtime", "dateutil", "deprecation", "dotenv", "idna", "lance_namespace",
+    "lance_namespace_urllib3_client", "overrides", "packaging", "six", "tqdm", "typing_extensions",
+    "typing_inspection", "urllib3",
+}  # fmt: skip
+"""Packages that those import by themselves, most of them LanceDB."""
+
+TERMINAL = {"annotated_doc", "attr", "markdown_it", "mdurl", "pygments", "rich", "shellingham", "typer"}
+"""Packages of the command line."""
+
+LISTED = """
+import sys
+{statement}
+print(*sorted({{name.split(".")[0] for name in sys.modules}} - set(sys.stdlib_module_names)), file=sys.stderr)
+"""
+
+COMMAND = """
+import lightrag_dagster.cli.app
+try:
+    lightrag_dagster.cli.app.app({arguments!r})
+except SystemExit as end:
+    assert not end.code, end
+"""
+
+
+def imported(statement: str, home: Path) -> set[str]:
+    """Return the top-level packages that a statement imports."""
+    done = subprocess.run(
+        [sys.executable, "-c", LISTED.format(statement=statement)],
+        env={"LIGHTRAG_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])},
+        cwd=home,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    names = set(done.stderr.split())
+    return {name for name in names if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("mode", ["naive", "mix"])
+def test_a_retrieval_imports_what_it_needs(published_home: Path, mode: str) -> None:
+    statement = (
+        "from lightrag_dagster import KnowledgeBase\n"
+        "with KnowledgeBase.open() as opened:\n"
+        f"    assert opened.retrieve('Who closed Station 14?', mode={mode!r}).chunks"
+    )
+    assert imported(statement, published_home) <= NEEDED | BROUGHT_ALONG
+
+
+def test_scipy_is_imported_by_the_mode_that_needs_it(published_home: Path) -> None:
+    statement = (
+        "from lightrag_dagster import KnowledgeBase\n"
+        "with KnowledgeBase.open() as opened:\n"
+        "    opened.retrieve('Who closed Station 14?', mode='ppr')"
+    )
+    found = imported(statement, published_home)
+    assert "scipy" in found
+    assert found <= NEEDED | BROUGHT_ALONG | {"scipy", "charset_normalizer"}
+
+
+def test_the_command_leaves_out_the_client_of_remote_databases(published_home: Path) -> None:
+    statement = COMMAND.format(arguments=["query", "Who closed Station 14?"])
+    found = imported(statement, published_home)
+    assert "lancedb" in found
+    assert "lance_namespace_urllib3_client" not in found
+    assert found <= NEEDED | BROUGHT_ALONG | TERMINAL
+
+
+def test_the_help_names_the_modes_and_imports_no_store(published_home: Path) -> None:
+    statement = COMMAND.format(arguments=["query", "--help"])
+    found = imported(statement, published_home)
+    assert not found & {"numpy", "pyarrow", "lancedb", "duckdb", "pydantic_settings"}

@@ -1,0 +1,180 @@
+"""Damage of a published snapshot is found, file by file, and the next build replaces what is damaged."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.settings import RetentionSettings
+from lightrag_dagster.storage import snapshots
+from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.damage import FILES, find_damage
+from lightrag_dagster.storage.gc import collect_garbage
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.repair import discard_damaged
+from lightrag_dagster.storage.tables import SourceTables
+from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
+
+KINDS = {
+    "merged table": "generations/*/entities.parquet",
+    "source table": "tables/chunks/river/*.parquet",
+    "graph": "generations/*/graph.kuzu",
+    "adjacency array": "generations/*/adjacency/endpoints.npy",
+    "adjacency table": "generations/*/adjacency/chunks.arrow",
+    "views": "generations/*/views.duckdb",
+    "vectors": "lance/entity_vectors-*.lance/data/*.lance",
+    "vector version": "lance/entity_vectors-*.lance/_versions/*.manifest",
+    "manifest": "generations/*/manifest.json",
+    "inputs": "generations/*/generation.json",
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Generation:
+    home = home_of(tmp_path_factory.mktemp("built"), river=RIVER, office=OFFICE)
+    generation = asyncio.run(build(merge(home, "river", "office")))
+    publish(generation)
+    return generation
+
+
+@pytest.fixture
+def generation(built: Generation, tmp_path: Path) -> Generation:
+    return copy_of(built, tmp_path)
+
+
+def recorded(generation: Generation, kind: str) -> Path:
+    """Return a file of a kind that the snapshot reads."""
+    names = generation.path(FILES).read_text()
+    found = generation.home.root.glob(KINDS[kind])
+    return next(path for path in found if str(path.relative_to(generation.home.root)) in names)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_sound_snapshot_has_no_damage(generation: Generation) -> None:
+    assert find_damage(generation.home, generation.id) == []
+    assert find_damage(generation.home, generation.id, verify=True) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_byte_is_found(generation: Generation, kind: str) -> None:
+    path = recorded(generation, kind)
+    flip(path)
+    if kind != "manifest":  # which is read in any case
+        assert find_damage(generation.home, generation.id) == []
+    (found,) = find_damage(generation.home, generation.id, verify=True)
+    assert found.path in (path, path.parent)
+    assert "content" in found.reason or "damaged record" in found.reason
+
+
+@pytest.mark.parametrize("kind", ["merged table", "source table", "graph", "adjacency array", "vectors"])
+def test_a_truncated_or_missing_file_is_found_without_reading(generation: Generation, kind: str) -> None:
+    path = recorded(generation, kind)
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes()[:-1])
+    assert find_damage(generation.home, generation.id) == [
+        (path, f"has {size - 1} bytes, and was published with {size}")
+    ]
+    path.unlink()
+    assert find_damage(generation.home, generation.id) == [(path, "is missing")]
+
+
+def test_a_snapshot_without_a_record_is_checked_for_missing_files(generation: Generation) -> None:
+    generation.path(FILES).unlink()
+    assert find_damage(generation.home, generation.id, verify=True) == []
+    shutil.rmtree(generation.path("adjacency"))
+    (lance,) = generation.home.lance.glob("chunk_vectors-*.lance")
+    shutil.rmtree(lance)
+    found = find_damage(generation.home, generation.id)
+    assert [one.path.name for one in found] == ["adjacency", f"{generation.id}.json"]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", FILES])
+def test_a_damaged_record_is_found(generation: Generation, name: str) -> None:
+    generation.path(name).write_text("{")
+    (found,) = find_damage(generation.home, generation.id)
+    assert name in str(found)
+
+
+def test_other_versions_are_no_part_of_a_snapshot(generation: Generation) -> None:
+    home = generation.home
+    write_source(home, "office", {"new.md": [["Oslo", "Weir"]], **OFFICE})
+    second = asyncio.run(build(merge(home, "river", "office")))
+    publish(second)
+    assert [find_damage(home, one.id, verify=True) for one in (generation, second)] == [[], []]
+    collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False)
+    assert find_damage(home, second.id, verify=True) == []
+
+
+@pytest.mark.parametrize("kind", ["merged table", "source table", "graph", "vectors", "manifest"])
+def test_the_next_build_replaces_what_was_discarded(generation: Generation, kind: str) -> None:
+    home = generation.home
+    path = recorded(generation, kind)
+    flip(path)
+    discard_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
+
+    assert snapshots.current_snapshot(home) is None
+    missing = SourceTables(home).current("chunks", "river") is None
+    assert missing == (kind == "source table")
+    for source, documents in {"river": RIVER, "office": OFFICE}.items():
+        write_source(home, source, documents)
+    again = asyncio.run(build(merge(home, "river", "office")))
+    assert publish(again).snapshot_id == again.id == generation.id
+    assert find_damage(home, again.id, verify=True) == []
+
+
+def test_a_missing_vector_table_is_written_again(generation: Generation) -> None:
+    home = generation.home
+    (lance,) = home.lance.glob("relation_vectors-*.lance")
+    shutil.rmtree(lance)
+    discard_damaged(home, generation.id, find_damage(home, generation.id))
+    publish(asyncio.run(build(merge(home, "river", "office"))))
+    assert find_damage(home, generation.id, verify=True) == []
+
+
+def test_readers_get_the_latest_sound_snapshot(generation: Generation) -> None:
+    home = generation.home
+    second = asyncio.run(build(merge(home, "river")))
+    publish(second)
+    third = asyncio.run(build(merge(home, "office")))
+    publish(third)
+    second.path("graph.kuzu").unlink()
+    flip(third.path("views.duckdb"))
+    discard_damaged(home, third.id, find_damage(home, third.id, verify=True))
+    current = snapshots.current_snapshot(home)
+    assert current is not None
+    assert current.snapshot_id == generation.id
+
+
+def test_a_held_snapshot_is_not_discarded(generation: Generation) -> None:
+    home = generation.home
+    snapshots.rollback(home, generation.id)
+    path = recorded(generation, "graph")
+    flip(path)
+    with pytest.raises(StoreError, match=r"graph\.kuzu has other content .* a rollback holds .*release"):
+        discard_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
+    assert path.exists()
+
+
+def test_a_source_keeps_what_was_accepted(generation: Generation) -> None:
+    home = generation.home
+    before = accepted(home, "river")
+    flip(recorded(generation, "source table"))
+    discard_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
+    assert accepted(home, "river") == before
+
+
+def test_hashes_of_files_that_two_snapshots_read_are_kept(generation: Generation) -> None:
+    home = generation.home
+    flip(recorded(generation, "source table"))
+    second = asyncio.run(build(merge(home, "river")))
+    snapshots.publish(Home(home.root), second, [])
+    (found,) = find_damage(home, second.id, verify=True)
+    assert found.path == recorded(generation, "source table")

@@ -1,0 +1,153 @@
+"""Garbage collection through real runs."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.query import snapshot
+from lightrag_dagster.query.question import Filters
+from lightrag_dagster.query.snapshot import open_snapshot
+from lightrag_dagster.schemas import ANSWERS
+from lightrag_dagster.settings import RetentionSettings, Settings
+from lightrag_dagster.storage import gc, snapshots
+from lightrag_dagster.storage.gc import collect_garbage
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.snapshots import list_snapshots
+from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
+from tests.support import FLOOD, RIVER, published, run, snapshot_contents, write_source
+
+QUESTION = "Who maintains the gauge at Halden Weir?"
+
+
+def keep(number: int, days: float = 0) -> RetentionSettings:
+    return RetentionSettings(snapshots=number, grace_days=days)
+
+
+@pytest.fixture(autouse=True)
+def no_minimum_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "MINIMUM_AGE", 0.0)
+
+
+def build(settings: Settings, year: int, **more: str | bytes) -> str:
+    """Publish a snapshot in which the gauge was built in that year."""
+    write_source(settings, "notes", {"river.md": RIVER.replace("2019", str(year)), "flood.txt": FLOOD} | more)
+    run(settings)
+    return published(settings).snapshot_id
+
+
+def test_a_name_opens_a_snapshot_and_keeps_it(settings: Settings) -> None:
+    home = Home(settings.home)
+    first = build(settings, 2001)
+    snapshots.pin(home, "audit", first)
+    for year in (2002, 2003, 2004):
+        build(settings, year)
+
+    garbage = collect_garbage(home, keep(1), dry_run=False)
+
+    assert garbage.retained[first] == "named audit"
+    assert len(garbage.generations) == 2
+    with KnowledgeBase.open(settings.home, "audit", settings=settings) as knowledge:
+        assert knowledge.snapshot_id == first
+        assert "2001" in knowledge.context("Who built the gauge at Halden Weir?", mode="naive")
+    snapshots.pin(home, "audit", None)
+    with pytest.raises(StoreError, match="no snapshot audit"):
+        KnowledgeBase.open(settings.home, "audit", settings=settings)
+
+
+def test_garbage_is_what_nobody_needs(settings: Settings) -> None:
+    home = Home(settings.home)
+    for year in range(2001, 2007):
+        build(settings, year)
+    before = snapshot_contents(settings)
+
+    planned = collect_garbage(home, keep(2), dry_run=True)
+    assert len(list_snapshots(home)) == 6
+    done = collect_garbage(home, keep(2), dry_run=False)
+
+    assert planned.generations == done.generations
+    assert len(done.generations) == 4
+    assert done.table_versions == planned.table_versions > 10
+    assert done.bytes_after < done.bytes_before
+    assert [one.sequence for one in list_snapshots(home)] == [5, 6]
+    assert snapshot_contents(settings) == before
+    assert collect_garbage(home, keep(2), dry_run=False).table_versions == 0
+    build(settings, 2001)
+    assert snapshot_contents(settings)["entities"] != before["entities"]
+
+
+def test_answers_and_evaluations_that_were_replaced_are_garbage(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    tables = SourceTables(home)
+    row = {field.name: [] if pa.types.is_list(field.type) else "" for field in ANSWERS}
+    for answer in ("first", "second"):
+        rows = pa.Table.from_pylist([row | {"answer": answer}], ANSWERS)
+        tables.write("answers", ALL_SOURCES, rows, inputs={}, fingerprint="")
+    assert collect_garbage(home, keep(1), dry_run=False).table_versions == 1
+    assert tables.read("answers", ALL_SOURCES)["answer"].to_pylist() == ["second"]
+
+
+def test_a_snapshot_stays_for_its_grace_period(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(settings.home)
+    first, second, third = (build(settings, year) for year in (2001, 2002, 2003))
+    manifest = snapshots.read_manifest(home, first)
+    old = (datetime.now(UTC) - timedelta(days=30)).isoformat(timespec="seconds")
+    home.generation(first).joinpath("manifest.json").write_text(
+        manifest.model_copy(update={"published_at": old}).model_dump_json()
+    )
+
+    # It was published long ago, but readers could open it until a moment ago.
+    assert collect_garbage(home, keep(1, days=7), dry_run=False).retained == {
+        first: "in its grace period",
+        second: "in its grace period",
+        third: "published",
+    }
+    assert collect_garbage(home, keep(1), dry_run=False).generations == sorted([first, second])
+
+
+def test_a_snapshot_that_a_release_replaced_stays_for_its_grace_period(settings: Settings) -> None:
+    home = Home(settings.home)
+    first, _, third = (build(settings, year) for year in (2001, 2002, 2003))
+    pointer = home.current.read_text()
+    assert first in pointer
+    snapshots.rollback(home, first)
+    before = snapshots.last_current(home, snapshots.read_manifest(home, third))
+    snapshots.release(home)
+    assert snapshots.current_snapshot(home) == snapshots.read_manifest(home, third)
+    assert snapshots.last_current(home, snapshots.read_manifest(home, first)) >= before
+    assert collect_garbage(home, keep(1, days=1), dry_run=True).retained[first] == "in its grace period"
+
+
+def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(settings: Settings) -> None:
+    home = Home(settings.home)
+    first = build(settings, 2001)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        build(settings, 2002)
+        build(settings, 2003)
+        assert first in collect_garbage(home, keep(1), dry_run=False).generations
+        with pytest.raises(StoreError, match=f"{first} was removed by `gc` while it was open; open .* again"):
+            knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes"))
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        assert knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes")).chunks
+
+
+def test_a_snapshot_that_is_removed_while_it_is_opened_is_named(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(settings.home)
+    first = build(settings, 2001)
+
+    def collected_meanwhile(home: Home) -> Manifest:
+        found = snapshots.require_current(home)
+        for year in (2002, 2003):
+            build(settings, year)
+        collect_garbage(home, keep(1), dry_run=False)
+        return found
+
+    monkeypatch.setattr(snapshot, "require_current", collected_meanwhile)
+    with pytest.raises(StoreError, match=f"{first} was removed by `gc`"):
+        open_snapshot(home, None)

@@ -1,0 +1,53 @@
+"""Rollback, release, names and differences of snapshots through real runs."""
+
+import pytest
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage import snapshots
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import list_snapshots
+from tests.storage.test_gc import build
+from tests.support import published, run
+
+
+def test_a_rollback_holds_until_release(settings: Settings) -> None:
+    home = Home(settings.home)
+    first, second = build(settings, 2001), build(settings, 2002)
+
+    assert snapshots.rollback(home, first).snapshot_id == first
+    assert (published(settings).snapshot_id, snapshots.held_snapshot(home)) == (first, first)
+    third = build(settings, 2003)
+
+    assert third == first
+    assert [one.sequence for one in list_snapshots(home)] == [1, 2, 3]
+    assert run(settings).published is None
+    newest = snapshots.release(home).snapshot_id
+    assert newest not in (first, second)
+    assert (published(settings).snapshot_id, snapshots.held_snapshot(home)) == (newest, None)
+    with pytest.raises(StoreError, match="no snapshot is held"):
+        snapshots.release(home)
+
+
+@pytest.mark.parametrize("name", ["gen-1", " "])
+def test_a_name_is_not_an_id(settings: Settings, name: str) -> None:
+    with pytest.raises(StoreError, match="cannot be a name"):
+        snapshots.pin(Home(settings.home), name, "gen-x")
+
+
+def test_two_snapshots_are_compared(settings: Settings) -> None:
+    home = Home(settings.home)
+    first = build(settings, 2001)
+    second = build(settings, 2002, **{"new.txt": "Ulla Berg met Jonas Feld."})
+
+    found = snapshots.diff(home, first, second)
+
+    assert found["documents"] == (["notes/new.txt"], ["notes/river.md"], [])
+    assert "Ulla Berg" in found["entities"].added
+    assert "2001" in found["entities"].removed
+    back = snapshots.diff(home, second, first)
+    assert (back["relations"].added, back["relations"].removed) == (
+        found["relations"].removed,
+        found["relations"].added,
+    )
+    assert all(not any(each) for each in snapshots.diff(home, first, first).values())
