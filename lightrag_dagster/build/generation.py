@@ -149,6 +149,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
     """
     home = Home(recipes.settings.home)
     with building(home, LOCK_SECONDS):
+        generations.remove_leftovers(home)
         inputs = next_inputs(recipes, backfill=backfill)
         last = _last_merged(home)
         if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):

@@ -128,15 +128,9 @@ def store(
 
 @contextmanager
 def scratch_folder(home: Home) -> Iterator[Path]:
-    """Give a temporary folder beside the generations, and remove what killed builders left of theirs.
-
-    Raises:
-        StoreError: the disk refuses.
-    """
+    """Give a temporary folder beside the generations; raises StoreError when the disk refuses."""
     try:
         home.generations.mkdir(parents=True, exist_ok=True)
-        for leftover in [*home.generations.glob(".*"), *home.generations.glob("gen-*/.*")]:
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
         folder = tempfile.mkdtemp(dir=home.generations, prefix=".new.")
     except OSError as error:
         raise StoreError(f"cannot write in {home.generations}: {error.strerror or error}") from error
@@ -144,6 +138,19 @@ def scratch_folder(home: Home) -> Iterator[Path]:
         yield Path(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_leftovers(home: Home) -> None:
+    """Remove temporary files and folders of killed builders; call it while holding the builder's lock.
+
+    Raises:
+        StoreError: the disk refuses.
+    """
+    try:
+        for leftover in [*home.generations.glob(".*"), *home.generations.glob("gen-*/.*")]:
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+    except OSError as error:
+        raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
 
 
 def _write(folder: Path, table: str, rows: pa.Table) -> str:

@@ -64,7 +64,15 @@ def test_a_narrow_terminal_cuts_nothing_off(
     assert max(map(len, printed.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("arguments", [("rollback", "gen-none"), ("release",), ("snapshots", "diff", "gen-none")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rollback", "gen-none"),
+        ("release",),
+        ("snapshots", "diff", "gen-none"),
+        ("cache", "prune", "--unused-for", "soon"),
+    ],
+)
 def test_what_is_not_there_is_one_line_and_exit_code_2(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:

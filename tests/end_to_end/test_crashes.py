@@ -17,6 +17,7 @@ from lightrag_dagster.storage.snapshots import current_snapshot
 from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
 
 MOMENTS = ("before", "during", "after")
+KINDS = ("replace", "rename", "fsync", "write_table", "_write", "execute", "delete", "connect")
 ROOT = Path(__file__).parents[2]
 
 
@@ -51,7 +52,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
 def test_every_kind_of_write_is_watched(scene: Scene) -> None:
     kinds = {write.rpartition(".")[2] for write in scene.writes}
 
-    assert {"replace", "fsync", "write_table", "_write", "execute", "delete", "connect"} <= kinds
+    assert set(KINDS) <= kinds
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -70,7 +71,7 @@ def test_killed_at_a_hundred_points(scene: Scene, tmp_path: Path, seed: int) -> 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["replace", "fsync", "write_table", "_write", "execute", "delete", "connect"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_killed_inside_each_kind_of_write(scene: Scene, tmp_path: Path, kind: str, moment: str) -> None:
     steps = [number for number, write in enumerate(scene.writes, start=1) if write.endswith(f".{kind}")]
