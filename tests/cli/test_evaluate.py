@@ -36,6 +36,7 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
 
     for path in list(FACTS)[:5]:
         (settings.sources / "notes" / path).unlink()
+    settings = load_settings(documents={"accept_deletes": True})
     publish_sources(settings, {"notes": {"other.md": "The bell was rung by nobody."}})
     code, output, _ = command(capfd, monkeypatch, "evaluate", "--questions", str(questions), "--json")
     assert code == 1
