@@ -27,8 +27,8 @@ def print_table(
         console: Where to print.
         columns: Headings, which wrap between words.
         rows: One value a column; None is printed as nothing, everything else by `str`.
-        wrap: The columns of text, aligned left and wrapped where they must be. All others hold numbers, ids or dates,
-            aligned right and never broken.
+        wrap: The columns of text, aligned left and wrapped where they must be. All others are never broken; they are
+            aligned right, or left if all of their cells begin with a letter, as ids do.
         title: Printed above the table.
         bold_last: Print the last row, a total, in bold.
     """
@@ -38,11 +38,14 @@ def print_table(
         _print_records(console, columns, cells, title)
         return
     table = Table(title=title, title_justify="left")
-    for name, width in zip(columns, widths, strict=True):
+    for at, (name, width) in enumerate(zip(columns, widths, strict=True)):
         if name in wrap:
             table.add_column(Text(name), overflow="fold")
         else:
-            table.add_column(Text(_wrapped(name, width)), justify="right", no_wrap=True, min_width=width)
+            ids = all(row[at][:1].isalpha() for row in cells)
+            table.add_column(
+                Text(_wrapped(name, width)), justify="left" if ids else "right", no_wrap=True, min_width=width
+            )
     for at, row in enumerate(cells):
         style = "bold" if bold_last and at == len(cells) - 1 else ""
         table.add_row(*(Text(cell) for cell in row), style=style)

@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, SettingsError, TransientProviderError
+from lightrag_dagster.models import rerankers
 from lightrag_dagster.models.rerankers import open_reranker
 from lightrag_dagster.settings import RerankSettings, load_settings
 from tests.loopback import Loopback, unused_port
@@ -109,8 +110,9 @@ def test_what_will_not_pass(endpoint: Endpoint, reply: JSONResponse, error: type
     assert len(endpoint.received) == 1
 
 
-def test_an_endpoint_that_is_not_there_is_named() -> None:
-    settings = RerankSettings(provider="http", url=f"http://127.0.0.1:{unused_port()}", max_retries=0)
+def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerankers, "_ATTEMPTS", 1)
+    settings = RerankSettings(provider="http", url=f"http://127.0.0.1:{unused_port()}")
     with pytest.raises(TransientProviderError, match=r"check rerank\.url"):
         rerank(settings)
 
