@@ -196,7 +196,7 @@ class ExtractionSettings(Section):
 class MergingSettings(Section):
     """What the row of an entity or relation is made from, and when its descriptions are summarised.
 
-    The evidence tables hold every mention, whatever the limits.
+    The evidence tables hold every mention, also those above the limits.
     """
 
     max_chunks_per_entity: int = Field(default=200, gt=0, description="Chunks that an entity's row is made from.")
@@ -313,7 +313,7 @@ class Settings(BaseSettings):
     nightly: str = Field(
         default="0 2 * * *",
         description="When the schedule `nightly` ingests: cron, UTC. By default at two in the morning, after the day's "
-        "last edits and early enough to be mended before anybody reads.",
+        "last edits and early enough for repairs before the working day.",
     )
     ingest_new_sources: bool = Field(
         default=False, description="Dagster ingests a new source as soon as it appears, not at the next `nightly`."

@@ -27,7 +27,7 @@ UNPARTITIONED = {
     "knowledge_graph",
     "knowledge_base",
     "answers",
-    "drift_report",
+    "status_report",
     "retrieval_evaluation",
 }
 

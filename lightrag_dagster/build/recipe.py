@@ -146,6 +146,6 @@ class Recipes:
             "knowledge_graph": self.generation,
             "knowledge_base": self.generation,
             "answers": self.answers,
-            "drift_report": digest(_REVISIONS["report"]),
+            "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,
         }

@@ -46,5 +46,5 @@ def test_the_night_begins_when_the_setting_says(settings: Settings) -> None:
 def test_a_morning_without_a_report_shows(settings: Settings) -> None:
     specs = {spec.key.to_user_string(): spec for spec in build_definitions(settings).resolve_all_asset_specs()}
     policies = {name: spec.freshness_policy for name, spec in specs.items() if spec.freshness_policy}
-    assert list(policies) == ["drift_report"]
-    assert policies["drift_report"] == dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)
+    assert list(policies) == ["status_report"]
+    assert policies["status_report"] == dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)
