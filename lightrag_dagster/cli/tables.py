@@ -25,7 +25,7 @@ def print_table(
 
     Args:
         console: Where to print.
-        columns: Headings, which wrap between words.
+        columns: Headings, which wrap between words where they must.
         rows: One value a column; None is printed as nothing, everything else by `str`.
         wrap: The columns of text, aligned left and wrapped where they must be. All others are never broken; they are
             aligned right, or left if all of their cells begin with a letter, as ids do.
@@ -34,7 +34,11 @@ def print_table(
     """
     cells = [["" if value is None else str(value) for value in row] for row in rows]
     widths = [_narrowest([row[at] for row in cells], name, wraps=name in wrap) for at, name in enumerate(columns)]
-    if sum(widths) + _BORDER * len(widths) + 1 > console.width:
+    room = console.width - _BORDER * len(widths) - 1
+    whole = [max(width, cell_len(name)) for width, name in zip(widths, columns, strict=True)]
+    if sum(whole) <= room:
+        widths = whole
+    if sum(widths) > room:
         _print_records(console, columns, cells, title)
         return
     table = Table(title=title, title_justify="left")

@@ -42,7 +42,7 @@ def test_a_narrow_table_has_one_field_a_line() -> None:
 
 
 def test_numbers_are_aligned_right_and_headings_wrap() -> None:
-    text = printed(["source", "input tokens"], [["notes", 12], ["wiki", 1234], ["all", None]], wrap={"source"})
+    text = printed(["source", "input tokens"], [["notes", 12], ["wiki", 1234], ["all", None]], 20, wrap={"source"})
     assert text.splitlines() == [
         "┏━━━━━━━━┳━━━━━━━━┓",
         "┃        ┃  input ┃",

@@ -59,9 +59,7 @@ def rerank(settings: RerankSettings, limit: int = 2) -> list[tuple[int, float]]:
 
 
 def of(endpoint: Endpoint, provider: str = "http") -> RerankSettings:
-    return RerankSettings.model_validate(
-        {"provider": provider, "model": "rerank-1", "url": endpoint.url, "max_retries": 1}
-    )
+    return RerankSettings.model_validate({"provider": provider, "model": "rerank-1", "url": endpoint.url})
 
 
 @pytest.mark.parametrize(
@@ -85,7 +83,8 @@ def test_no_key_no_header(endpoint: Endpoint) -> None:
     assert endpoint.received[0][1] is None
 
 
-def test_what_may_pass_is_tried_again(endpoint: Endpoint) -> None:
+def test_what_may_pass_is_tried_again(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerankers, "_ATTEMPTS", 2)
     endpoint.replies = [JSONResponse({}, 503)]
     assert len(rerank(of(endpoint))) == 2
     endpoint.replies = [JSONResponse({}, 503), JSONResponse({}, 429)]
