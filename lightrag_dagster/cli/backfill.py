@@ -43,7 +43,7 @@ def run_backfill(
         )
         return 0
     if max_cost is not None:
-        settings = settings.model_copy(update={"llm": settings.llm.model_copy(update={"max_cost_usd": max_cost})})
+        settings = settings.changed(llm={"max_cost_usd": max_cost})
     with display(console) as shown:
         outcome = bring_up_to_date(settings, sources or None, shown, backfill=True, knowledge_base=whole)
     for source in sources:
