@@ -10,6 +10,7 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from lightrag_dagster.build.pending import pending
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.models.offline import OfflineChatModel
@@ -202,6 +203,11 @@ class Histories(RuleBasedStateMachine):
     def _run(self, *names: str, backfill: bool = False) -> None:
         outcome = run(self._settings(), *names, backfill=backfill)
         assert outcome.failed == {}
+        if not names:
+            states = pending(self._settings())
+            assert states.publish is None
+            left = {str(state.ingest) for state in states.sources.values() if state.busy}
+            assert all("failed that may succeed now" in reason for reason in left), left
 
     def _settings(self, home: str = "home") -> Settings:
         (self.folder / "sources").mkdir(parents=True, exist_ok=True)
