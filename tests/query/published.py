@@ -47,6 +47,8 @@ def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]]
 
 
 async def _publish(settings: Settings) -> Manifest:
+    documents = settings.documents.model_copy(update={"accept_deletes": True})
+    settings = settings.model_copy(update={"documents": documents})
     home, versions = Home(settings.home), Recipes.of(settings)
     for source in find_sources(settings).values():
         _ingest(source, versions)
