@@ -1,4 +1,4 @@
-"""The jobs: which assets are made together."""
+"""The jobs: assets that are made in one run."""
 
 import dagster as dg
 

@@ -49,7 +49,7 @@ def run_backfill(
     for source in sources:
         for other, chunks in outdated_elsewhere(settings, source).items():
             outcome.notes.append(
-                f"{chunks:,} chunks of {source} also stand in {other}, whose outdated rows are merged for them; "
+                f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "
                 f"`lightrag-dagster backfill --source {other}` makes these again."
             )
     return print_outcome(console, outcome)

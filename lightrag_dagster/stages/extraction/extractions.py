@@ -56,7 +56,7 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
 
     Args:
         source: The source of the chunks.
-        chunks: Rows of CHUNKS; a chunk may stand in many places.
+        chunks: Rows of CHUNKS; a chunk may have several positions.
         extractor: The model, and how it is asked.
         known: Further chunks of the source that need no question; they only count in the progress.
 
