@@ -7,11 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dagster as dg
 import pytest
 from rich.console import Console
 
-from assets import PUBLICATION
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.build.inheritance import drifted_parts, next_inputs
 from lightrag_dagster.build.plan import Remaking
@@ -19,12 +17,10 @@ from lightrag_dagster.build.planning import make_plan
 from lightrag_dagster.build.versions import Versions
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, StoreError
-from lightrag_dagster.instance import open_instance
 from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.generations import Generation, generation_id
 from lightrag_dagster.storage.home import Home
-from resources import build_resources
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import offline_answer, role_of
 from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
