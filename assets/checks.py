@@ -52,8 +52,8 @@ with warnings.catch_warnings():
         asset="entity_mentions",
         name="accepted",
         partitions_def=SOURCES,
-        description="The source's tables belong together and few enough documents and chunks failed, so the merge "
-        "reads this version; otherwise it keeps reading the last accepted one.",
+        description="The source's tables are whole and few enough documents and chunks failed, so the merge "
+        "reads this version; if not, it keeps reading the last accepted one.",
     )
     def source_accepted(
         context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]

@@ -1,4 +1,4 @@
-"""The jobs: which assets are made together."""
+"""The jobs: assets that are made in one run."""
 
 import dagster as dg
 
@@ -26,7 +26,7 @@ EVALUATE = dg.define_asset_job(
     description="Measure how well each mode finds what answers the filed questions.",
 )
 REPORT = dg.define_asset_job(
-    "report", selection=["drift_report"], description="Report what is pending, rejected or outdated."
+    "report", selection=["status_report"], description="Report what is pending, rejected or outdated."
 )
 
 JOBS = [INGEST, BACKFILL, PUBLISH, ASK, EVALUATE, REPORT]

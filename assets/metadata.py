@@ -84,7 +84,7 @@ def stopwatch() -> Iterator[Stopwatch]:
 
 
 def table_metadata(table: pa.Table, **more: Any) -> Metadata:
-    """Return row count, column schema, a preview of the first rows, and whatever else is given."""
+    """Return row count, column schema, a preview of the first rows, and `more`."""
     return {
         "dagster/row_count": table.num_rows,
         "dagster/column_schema": column_schema(table.schema),

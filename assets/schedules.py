@@ -21,7 +21,7 @@ MORNING_DEADLINE = "0 7 * * *"
 MORNING_SLACK = timedelta(hours=2)
 """A report made after five counts for this morning, so that the clock of a slow night does not matter."""
 
-FRESHNESS = {"drift_report": dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)}
+FRESHNESS = {"status_report": dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)}
 """Asset → by when it must have been made. The knowledge base has none: where nothing changes, nothing is published."""
 
 morning = dg.ScheduleDefinition(

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from rich.console import Console
@@ -30,10 +31,13 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.evaluation.bootstrap import Values, estimates
 from lightrag_dagster.evaluation.evaluation import evaluate
 from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.retrieving import BM25
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.models.offline import OfflineChatModel
+from lightrag_dagster.query import ppr
+from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.runner import bring_up_to_date
-from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 from tests.loopback import serving
 
@@ -91,19 +95,19 @@ def main() -> None:
             extraction={"gleaning": 0},
         )
         bring_up_to_date(settings, [], Meter())
-        asking = settings.model_copy(update={"llm": load_settings().llm})
+        asking = settings.changed(llm=load_settings().llm)
         gold = [
             Question(question=one["question"], documents=[f"{SOURCE}/{name}.txt" for name in one["supporting"]])
             for one in questions
         ]
         console = Console(highlight=False)
-        found = _recall(asking, gold, EvaluationSettings().modes, {})
+        found = _recall(asking, gold, [BM25, *(name for name, mode in MODES.items() if mode.retrieves)])
         for mode, values in found.items():
             console.print(f"{mode:8} recall@{K} {_shown(values)}")
         for mode in [mode for mode in found if mode != "ppr"]:
             console.print(f"ppr over {mode:8} {_shown(found['ppr'] - found[mode])}")
         for name, options in ABLATIONS.items():
-            console.print(f"ppr, {name:24} {_shown(_recall(asking, gold, ('ppr',), options)['ppr'])}")
+            console.print(f"ppr, {name:24} {_shown(_recall(asking, gold, ('ppr',), ppr.Walk(**options))['ppr'])}")
 
 
 def sentence_embedder(folder: Path) -> tuple[Callable[[str, int], list[float]], int]:
@@ -137,13 +141,11 @@ def _rows(triples: Sequence[Sequence[str]]) -> str:
 
 
 def _recall(
-    settings: Settings, questions: Sequence[Question], modes: Sequence[str], options: dict[str, Any]
+    settings: Settings, questions: Sequence[Question], modes: Sequence[str], walk: ppr.Walk | None = None
 ) -> dict[str, Values]:
     """Return, for each mode, the share of its supporting passages that each question's first chunks hold."""
-    query = settings.query.model_copy(update={"ppr": settings.query.ppr.model_copy(update=options)})
-    evaluation = EvaluationSettings(modes=tuple(modes))
-    chosen = settings.model_copy(update={"query": query, "evaluation": evaluation})
-    with KnowledgeBase.open(settings=chosen) as knowledge:
+    chosen = settings.changed(evaluation={"modes": tuple(modes)})
+    with patch.object(ppr, "WALK", walk or ppr.WALK), KnowledgeBase.open(settings=chosen) as knowledge:
         rows = evaluate(knowledge, questions).to_pylist()
     recall = {(row["mode"], row["question"]): row["recall"] for row in rows}
     return {mode: np.array([recall[mode, one.question] for one in questions]) for mode in modes}

@@ -79,7 +79,7 @@ async def extracted(texts: list[str]) -> dict[str, str]:
     spelling: dict[str, str] = {}
     answers = {}
     for text in texts:
-        rows = (await model.complete(extraction_request(prompts, text, None, "English"))).text.splitlines()
+        rows = (await model.complete(extraction_request(prompts, text, None))).text.splitlines()
         fields = [row.split(DELIMITER) for row in rows]
         for row in fields:
             for place in range(1, {"entity": 2, "relation": 3}.get(row[0], 1)):
@@ -94,7 +94,7 @@ async def asked() -> list[dict[str, Any]]:
     examples = yaml.safe_load((REPOSITORY / "examples" / "questions.yaml").read_text())
     questions = []
     for text in dict.fromkeys(" ".join(one["question"].split()) for one in examples):
-        answer = await model.complete(keyword_request(prompts, text, "English"))
+        answer = await model.complete(keyword_request(prompts, text))
         keywords = parse_keywords(answer.text)
         questions.append({"question": text, "high": [*keywords.high_level], "low": [*keywords.low_level]})
     first = questions[0]

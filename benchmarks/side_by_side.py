@@ -130,7 +130,7 @@ def main() -> None:
 async def _answers(texts: list[str]) -> dict[str, str]:
     """Return what the offline model says of each passage."""
     model, prompts = OfflineChatModel(), load_prompts(None)
-    requests = {text: extraction_request(prompts, text, None, "English") for text in texts}
+    requests = {text: extraction_request(prompts, text, None) for text in texts}
     return {text: (await model.complete(request)).text for text, request in requests.items()}
 
 

@@ -34,7 +34,7 @@ LOCK_SECONDS = 5.0
 
 @dataclass
 class Outcome:
-    """What a run did.
+    """Result of a run.
 
     `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with the
     reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
@@ -92,7 +92,8 @@ def bring_up_to_date(
         with building(Home(settings.home), LOCK_SECONDS), open_jobs(settings, display, command) as jobs:
             _Run(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
         states = pending(settings)
-    return _complete(outcome, settings, states, [source.name for source in sources], command)
+    outcome.cost_usd = Ledger(Home(settings.home).ledger).spent(command)
+    return _complete(outcome, states, [source.name for source in sources], backfill=backfill)
 
 
 def _repair(home: Home, *, verify: bool) -> list[str]:
@@ -193,22 +194,23 @@ class _Run:
             self._outcome.published = current_snapshot(self._home)
 
 
-def _complete(outcome: Outcome, settings: Settings, states: Pending, names: Sequence[str], command: str) -> Outcome:
+def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfill: bool) -> Outcome:
     for name in names:
         state = states.sources[name]
         if state.problem:
             outcome.failed.setdefault(name, state.problem)
+        if state.outdated:
+            outcome.outdated[name] = sum(state.outdated.values())
+        if state.rejected:
+            outcome.rejected[name] = state.rejected
         if state.waiting:
             outcome.waiting.append(name)
+        elif state.backfill and backfill:
+            outcome.rejected.setdefault(name, f"of the backfill, {state.backfill}; the accepted tables stay")
         elif state.backfill:
             outcome.notes.append(
                 f"A backfill of {name} is not finished: {state.backfill}. "
                 f"`lightrag-dagster backfill --source {name}` resumes it."
             )
-        if state.outdated:
-            outcome.outdated[name] = sum(state.outdated.values())
-        if state.rejected:
-            outcome.rejected[name] = state.rejected
     outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
-    outcome.cost_usd = Ledger(Home(settings.home).ledger).spent(command)
     return outcome

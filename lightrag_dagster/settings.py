@@ -6,7 +6,7 @@ Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environ
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -182,7 +182,6 @@ class EmbeddingSettings(EndpointSettings):
 class ExtractionSettings(Section):
     """What is asked of the model for each chunk."""
 
-    language: str = Field(default="English", description="Filled from the setting `language`.")
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )
@@ -197,7 +196,7 @@ class ExtractionSettings(Section):
 class MergingSettings(Section):
     """What the row of an entity or relation is made from, and when its descriptions are summarised.
 
-    The evidence tables hold every mention, whatever the limits.
+    The evidence tables hold every mention, also those above the limits.
     """
 
     max_chunks_per_entity: int = Field(default=200, gt=0, description="Chunks that an entity's row is made from.")
@@ -210,17 +209,6 @@ class MergingSettings(Section):
     summary_min_tokens: int = Field(default=1200, gt=0, description="This many tokens in all: summarise.")
     summary_max_tokens: int = Field(default=600, gt=0, description="Length asked of a summary. Tokens.")
     summary_context_tokens: int = Field(default=12_000, gt=0, description="Descriptions in one call. Tokens.")
-    language: str = Field(default="English", description="Filled from the setting `language`.")
-
-
-class PPRSettings(Section):
-    """Mode `ppr`: a random walk that starts at what resembles the question."""
-
-    damping: float = Field(default=0.5, gt=0, lt=1, description="Probability of a further step.")
-    facts: int = Field(default=5, ge=0, description="Relations at whose ends the walk starts, or else entities.")
-    start_chunks: int = Field(default=200, gt=0, description="Chunks at which it starts.")
-    chunk_share: float = Field(default=0.05, ge=0, le=1, description="Share of walks that start at a chunk.")
-    specificity: bool = Field(default=True, description="Divide an entity's share by the number of its chunks.")
 
 
 class QuerySettings(Section):
@@ -238,7 +226,6 @@ class QuerySettings(Section):
         default="VECTOR",
         description="Choose them by similarity to the question, or by the rank of their entity or relation.",
     )
-    ppr: PPRSettings = PPRSettings()
     response_type: str = Field(default="Multiple Paragraphs", description="Form and length asked of an answer.")
     user_prompt: str = Field(default="", description="Further instructions to the model that answers.")
     system_prompt: str = Field(default="", description="Replaces the package's instructions to that model.")
@@ -256,7 +243,6 @@ class RerankSettings(Section):
     model: str = Field(default="", description="Name at the endpoint; for local a name or folder.")
     url: str = Field(default="", description="URL of the endpoint, instead of the provider's own.")
     timeout: float = Field(default=30.0, gt=0, description="Per request. Seconds.")
-    max_retries: int = Field(default=2, ge=0, description="Further attempts after a transient failure.")
 
 
 class EvaluationSettings(Section):
@@ -327,7 +313,7 @@ class Settings(BaseSettings):
     nightly: str = Field(
         default="0 2 * * *",
         description="When the schedule `nightly` ingests: cron, UTC. By default at two in the morning, after the day's "
-        "last edits and early enough to be mended before anybody reads.",
+        "last edits and early enough for repairs before the working day.",
     )
     ingest_new_sources: bool = Field(
         default=False, description="Dagster ingests a new source as soon as it appears, not at the next `nightly`."
@@ -337,15 +323,6 @@ class Settings(BaseSettings):
         description="YAML or JSONL file with the questions that the asset `answers` asks; those that name `documents` "
         "or `chunks` are evaluated as well.",
     )
-
-    @model_validator(mode="after")
-    def _fill_language(self) -> Self:
-        for name in ("extraction", "merging"):
-            section = getattr(self, name)
-            if "language" in section.model_fields_set and section.language != self.language:
-                raise ValueError(f"{name}.language is no setting of its own; set language")
-            self.__dict__[name] = section.model_copy(update={"language": self.language})
-        return self
 
     def changed(self, **changes: object) -> "Settings":
         """Return a copy with other values; a mapping changes only the named values of a section.

@@ -10,7 +10,7 @@ from dagster._core.instance.config import PoolGranularity
 
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.instance import open_instance
-from lightrag_dagster.settings import ExtractionSettings, Settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 
 ROOT = Path(__file__).parent.parent
@@ -27,7 +27,7 @@ UNPARTITIONED = {
     "knowledge_graph",
     "knowledge_base",
     "answers",
-    "drift_report",
+    "status_report",
     "retrieval_evaluation",
 }
 
@@ -44,7 +44,7 @@ def test_every_asset_is_described(settings: Settings) -> None:
 
 
 def test_a_prompt_setting_changes_the_code_version_of_what_it_shapes(settings: Settings) -> None:
-    german = settings.model_copy(update={"extraction": ExtractionSettings(language="German")})
+    german = settings.changed(language="German")
     before, after = (
         {spec.key.to_user_string(): spec.code_version for spec in build_definitions(one).resolve_all_asset_specs()}
         for one in (settings, german)

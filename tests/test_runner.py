@@ -66,6 +66,30 @@ def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, l
     assert mended.published is not None
 
 
+def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Settings, loopback: Loopback) -> None:
+    loopback.chat = offline_answer
+    llm = {"provider": "openai", "max_retries": 0}
+    asking = load_settings(home=settings.home, sources=settings.sources, llm=llm)
+    write_source(asking, "notes", {"river.md": RIVER})
+    run(asking)
+    before = published(asking)
+    german = load_settings(home=settings.home, sources=settings.sources, llm=llm, extraction={"language": "German"})
+    loopback.fault = lambda received: Reply.error(429)
+
+    failed = run(german, "notes", backfill=True)
+
+    assert "of the backfill, 1 of 1 chunks of source 'notes' failed (100.0%)" in failed.rejected["notes"]
+    assert (failed.outdated, failed.published, published(german)) == ({"notes": 1}, None, before)
+    # A night in between has nothing to do, and mentions it.
+    night = run(german)
+    assert (night.ingested, night.rejected) == ([], {})
+    assert "`lightrag-dagster backfill --source notes` resumes it" in night.notes[0]
+    loopback.fault = lambda received: None
+    mended = run(german, "notes", backfill=True)
+    assert (mended.rejected, mended.outdated, mended.notes) == ({}, {}, [])
+    assert published(german) != before
+
+
 def test_new_modification_times_publish_nothing(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
     run(settings)

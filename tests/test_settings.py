@@ -115,14 +115,12 @@ def test_a_named_file_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
         load_settings()
 
 
-def test_one_language_serves_extraction_and_merging(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_language_serves_all_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_LANGUAGE", "German")
-    settings = load_settings(extraction={"gleaning": 0})
-    assert (settings.language, settings.extraction.language, settings.merging.language) == ("German",) * 3
-    assert settings.extraction.gleaning == 0
-    assert load_settings(language="Latin").merging.language == "Latin"
-    with pytest.raises(SettingsError, match=r"extraction\.language is no setting of its own; set language"):
-        load_settings(extraction={"language": "French"})
+    assert load_settings(extraction={"gleaning": 0}).language == "German"
+    for section in ("extraction", "merging"):
+        with pytest.raises(SettingsError, match=rf"{section}\.language: Extra inputs"):
+            load_settings(**{section: {"language": "French"}})
 
 
 def test_settings_can_be_changed_inside_a_section() -> None:

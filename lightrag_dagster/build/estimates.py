@@ -95,13 +95,13 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
     """Return the ratios for a home without a past, for so many first questions of so many tokens in all."""
     settings, counts = recipes.settings.extraction, load_tokenizer(recipes.settings.chunking.encoding).counts
     share = questions / max(1, tokens)
-    follow_up = sum(counts([recipes.prompts.render("gleaning_user", language=settings.language)])) * share
+    follow_up = sum(counts([recipes.prompts.render("gleaning_user")])) * share
     inputs, outputs, answer = Estimate.exactly(1), _FIRST_ANSWER, _FIRST_ANSWER.times(_GLEANED)
     for _ in range(settings.gleaning):
         # Each round asks the first question again, then shows all answers so far.
         inputs = inputs.plus(Estimate.exactly(1 + follow_up)).plus(outputs)
         outputs = outputs.plus(answer)
-    empty = extraction_request(recipes.prompts, "", None, settings.language, settings.answer_format)
+    empty = extraction_request(recipes.prompts, "", None, settings.answer_format)
     text = max(0.0, 1 - question_tokens(empty, counts) * share)
     embedded = _EMBEDDED.plus(Estimate.exactly(text / outputs.expected))
     calls = Estimate(1 + settings.gleaning, 1, 1 + settings.gleaning)
@@ -153,7 +153,7 @@ def _question_tokens_of(chunk_ids: pa.ChunkedArray, chunks: pa.Table, recipes: R
     held = chunks.filter(pc.is_in(chunks["chunk_id"], chunk_ids.combine_chunks()))
     texts = {row["chunk_id"]: row for row in held.select(["chunk_id", "content", "heading"]).to_pylist()}
     requests = (
-        extraction_request(recipes.prompts, text["content"], text["heading"], settings.language, settings.answer_format)
+        extraction_request(recipes.prompts, text["content"], text["heading"], settings.answer_format)
         for text in (texts[one] for one in chunk_ids.to_pylist())
     )
     return np.array([question_tokens(request, counts) for request in requests], dtype=float)

@@ -77,7 +77,7 @@ class Outdated:
 
     @property
     def parts(self) -> list[str]:
-        """`summaries` and `vectors`, as far as they are outdated."""
+        """Those of `summaries` and `vectors` that are outdated."""
         return [name for name in ("summaries", "vectors") if getattr(self, name)]
 
 

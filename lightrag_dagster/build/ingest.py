@@ -54,7 +54,7 @@ OpenModel = Callable[[], AbstractAsyncContextManager[ExtractionModel]]
 
 @dataclass(frozen=True)
 class StageReport:
-    """What a step made: the rows, the version that they are, and how many of them were kept from earlier versions."""
+    """Result of one step: the rows, their version, and how many of them were kept from earlier versions."""
 
     rows: pa.Table
     version: TableVersion

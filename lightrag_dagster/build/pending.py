@@ -1,4 +1,4 @@
-"""What is to be done: the one answer that `run`, sensors, schedules, `status` and the report share.
+"""Pending work: the one answer that `run`, sensors, schedules, `status` and the report share.
 
 Decided from the files of each source and from records in the home, never from Dagster's event log. No table is read,
 nothing is chunked or merged: the cost is that of listing the sources.
@@ -18,7 +18,7 @@ from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage.acceptance import accept, accepted, judge
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 PUBLISHED = "published"
@@ -26,13 +26,13 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True)
 class SourceState:
-    """What is pending of one source.
+    """Pending work of one source.
 
     `ingest` is why the next run ingests it; `problem` why it cannot be listed; `waiting` has the run that pays for the
     batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its current
     tables may not be merged; `accept` whether they may although they are not accepted yet.
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
-    begun is not accepted yet. `published` is whether the snapshot holds what was accepted.
+    begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted.
     """
 
     source: str
@@ -49,7 +49,7 @@ class SourceState:
 
     @property
     def busy(self) -> bool:
-        """Whether the next run has something to do for the source."""
+        """True if the next run has something to do for the source."""
         return bool(self.ingest or self.accept or self.waiting)
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class SourceState:
 
 @dataclass(frozen=True)
 class Pending:
-    """What is pending of a home: its sources by name, what a merge would read if it has to, and what is outdated.
+    """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and outdated parts.
 
     `outdated` names the parts of the knowledge base (summaries, vectors) that another recipe made.
     """
@@ -95,18 +95,16 @@ def pending(settings: Settings) -> Pending:
         StoreError: the home is damaged.
     """
     home, recipes = Home(settings.home), Recipes.of(settings)
-    manifest, waiting = current_snapshot(home), _waiting(settings, home)
+    newest, waiting = latest_snapshot(home), _waiting(settings, home)
     sources = {
-        name: source_state(source, recipes, manifest, waiting.get(name, {}))
+        name: source_state(source, recipes, newest, waiting.get(name, {}))
         for name, source in find_sources(settings).items()
     }
-    return Pending(sources, next_publication(recipes), outdated(recipes).parts, manifest)
+    return Pending(sources, next_publication(recipes), outdated(recipes).parts, current_snapshot(home))
 
 
-def source_state(
-    source: Source, recipes: Recipes, manifest: Manifest | None, waiting: Mapping[bool, str]
-) -> SourceState:
-    """Return what is pending of one source; raises StoreError when a record is damaged."""
+def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
+    """Return what is pending of one source; `newest` is the newest snapshot. Raises StoreError for a damaged record."""
     name, home, share = source.name, Home(recipes.settings.home), recipes.settings.documents.max_failed_share
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
     ingest, problem = None, None
@@ -128,7 +126,7 @@ def source_state(
         waiting=waiting,
         rejected=judged.reason if judged.whole and not is_accepted else None,
         accept=judged.accepted and not is_accepted,
-        published=record is not None and manifest is not None and manifest.inputs.sources.get(name) == record.tables,
+        published=record is not None and newest is not None and newest.inputs.sources.get(name) == record.tables,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
         outdated={table: count for table, count in rows.items() if count},

@@ -42,7 +42,7 @@ class Recipes:
         Raises:
             SettingsError: a prompt file cannot be used.
         """
-        return cls(settings, load_prompts(settings.prompts))
+        return cls(settings, load_prompts(settings.prompts, settings.language))
 
     @cached_property
     def chunks(self) -> str:
@@ -60,7 +60,8 @@ class Recipes:
     @cached_property
     def summaries(self) -> str:
         """Recipe of summaries: prompt, model, length, language, and how descriptions are divided among calls."""
-        shapes = self.settings.merging.model_dump(mode="json", exclude=_LIMITS_OF_MERGING)
+        rules = self.settings.merging.model_dump(mode="json", exclude=_LIMITS_OF_MERGING)
+        shapes = rules | {"language": self.prompts.language}
         identity = chat_identity(self.settings.llm.of("summarise"))
         return digest(self.prompts.fingerprint("summary"), identity, shapes, self.settings.chunking.encoding)
 
@@ -145,6 +146,6 @@ class Recipes:
             "knowledge_graph": self.generation,
             "knowledge_base": self.generation,
             "answers": self.answers,
-            "drift_report": digest(_REVISIONS["report"]),
+            "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,
         }

@@ -70,7 +70,7 @@ def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_fai
     Args:
         chunks: rows of CHUNKS now.
         earlier: rows of EXTRACTIONS of the same source; the first table that has a chunk counts.
-        retry_failed: ask again also about what failed for good, not only for a passing reason.
+        retry_failed: also ask again about chunks that failed permanently.
 
     Returns:
         Rows of EXTRACTIONS, and the rows of CHUNKS that are still to be asked about.

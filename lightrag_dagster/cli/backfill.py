@@ -43,13 +43,13 @@ def run_backfill(
         )
         return 0
     if max_cost is not None:
-        settings = settings.model_copy(update={"llm": settings.llm.model_copy(update={"max_cost_usd": max_cost})})
+        settings = settings.changed(llm={"max_cost_usd": max_cost})
     with display(console) as shown:
         outcome = bring_up_to_date(settings, sources or None, shown, backfill=True, knowledge_base=whole)
     for source in sources:
         for other, chunks in outdated_elsewhere(settings, source).items():
             outcome.notes.append(
-                f"{chunks:,} chunks of {source} also stand in {other}, whose outdated rows are merged for them; "
+                f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "
                 f"`lightrag-dagster backfill --source {other}` makes these again."
             )
     return print_outcome(console, outcome)

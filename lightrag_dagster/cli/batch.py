@@ -5,8 +5,8 @@ import time
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 
+from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.batch.ledger import OPEN, Batch, BatchLedger
 from lightrag_dagster.settings import LLMSettings, load_settings
@@ -37,18 +37,8 @@ def list_batches(console: Console, *, every: bool) -> None:
     if not batches:
         console.print("No batches." if every else "No batches are under way.")
         return
-    table = Table("batch", "source", "state", "done", "hours", "cost")
-    for batch in batches:
-        hours = ((batch.ended_at or time.time()) - batch.prepared_at) / _HOUR
-        table.add_row(
-            batch.name[:_SHOWN],
-            batch.source,
-            batch.problem or batch.status or batch.state,
-            f"{batch.finished:,} of {batch.requests:,}",
-            f"{hours:.1f}",
-            f"up to ${batch.worst_usd:.4f}" if batch.state in OPEN else f"${batch.cost_usd:.4f}",
-        )
-    console.print(table)
+    columns = ("batch", "source", "state", "done", "hours", "cost")
+    print_table(console, columns, [_row(batch) for batch in batches], wrap={"source", "state"})
 
 
 def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> None:
@@ -63,6 +53,18 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
     settings = load_settings()
     if not asyncio.run(_cancel(console, settings.llm, Home(settings.home), names, every=every)):
         console.print("No batches are under way.")
+
+
+def _row(batch: Batch) -> tuple[str, ...]:
+    hours = ((batch.ended_at or time.time()) - batch.prepared_at) / _HOUR
+    return (
+        batch.name[:_SHOWN],
+        batch.source,
+        batch.problem or batch.status or batch.state,
+        f"{batch.finished:,} of {batch.requests:,}",
+        f"{hours:.1f}",
+        f"up to ${batch.worst_usd:.4f}" if batch.state in OPEN else f"${batch.cost_usd:.4f}",
+    )
 
 
 async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequence[str], *, every: bool) -> bool:

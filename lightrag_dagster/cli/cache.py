@@ -3,8 +3,8 @@
 import re
 
 from rich.console import Console
-from rich.table import Table
 
+from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -19,19 +19,13 @@ def show_stats(console: Console) -> None:
     home = Home(load_settings().home)
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
         totals = responses.totals()
-        table = Table("store", "rows", "MB", "input tokens", "output tokens", "cost")
-        for column in table.columns[1:]:
-            column.justify = "right"
-        table.add_row(
-            "responses",
-            f"{totals.rows:,}",
-            f"{responses.size / _MEGABYTE:.1f}",
-            f"{totals.input_tokens:,}",
-            f"{totals.output_tokens:,}",
-            f"${totals.cost_usd:.4f}",
-        )
-        table.add_row("vectors", f"{vectors.count():,}", f"{vectors.size / _MEGABYTE:.1f}", "", "", "")
-    console.print(table)
+        bought = (f"{totals.input_tokens:,}", f"{totals.output_tokens:,}", f"${totals.cost_usd:.4f}")
+        rows = [
+            ("responses", f"{totals.rows:,}", f"{responses.size / _MEGABYTE:.1f}", *bought),
+            ("vectors", f"{vectors.count():,}", f"{vectors.size / _MEGABYTE:.1f}", "", "", ""),
+        ]
+    columns = ("store", "rows", "MB", "input tokens", "output tokens", "cost")
+    print_table(console, columns, rows, wrap={"store"})
 
 
 def run_prune(console: Console, unused_for: str, *, dry_run: bool) -> None:

@@ -5,8 +5,8 @@ import json
 import sys
 
 from rich.console import Console
-from rich.table import Table
 
+from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.indexes.graph import query_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.generations import GRAPH, Generation
@@ -33,12 +33,8 @@ def run_cypher(console: Console, query: str, output: str, limit: int) -> None:
     elif output == "json":
         sys.stdout.write(json.dumps(rows, ensure_ascii=False, default=str) + "\n")
     else:
-        table = Table()
-        for column in columns:
-            table.add_column(column, overflow="fold")
-        for row in rows:
-            table.add_row(*("" if value is None else str(value) for value in row.values()))
-        console.print(table)
+        texts = {name for name in columns if any(isinstance(row[name], (str, list, dict)) for row in rows)}
+        print_table(console, columns, [tuple(row.values()) for row in rows], wrap=texts)
     if more:
         Console(stderr=True, markup=False).print(
             f"There are more than {limit} rows; --limit says how many are printed."

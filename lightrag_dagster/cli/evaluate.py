@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.report import cells, change_cells
@@ -42,19 +42,14 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference._asdict()} for one in dropped]
         console.print_json(json.dumps({"snapshot_id": snapshot_id, "modes": summary.to_pylist(), "dropped": fallen}))
     else:
-        console.print(_table(f"{snapshot_id}, 95% intervals", cells(summary, ["recall"])))
+        heading, *rows = cells(summary, ["recall"])
+        print_table(console, heading, rows, wrap={"mode"}, title=f"{snapshot_id}, 95% intervals")
         with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
             missing = missing_gold(knowledge, gold)
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}", soft_wrap=True)
         if changed:
-            console.print(_table("since the snapshot evaluated before", change_cells(changed)))
+            heading, *rows = change_cells(changed)
+            title = "since the snapshot evaluated before"
+            print_table(console, heading, rows, wrap={"mode", "metric", ""}, title=title)
     return 1 if dropped else 0
-
-
-def _table(title: str, rows: list[list[str]]) -> Table:
-    heading, *lines = rows
-    table = Table(*heading, title=title, title_justify="left")
-    for line in lines:
-        table.add_row(*line)
-    return table

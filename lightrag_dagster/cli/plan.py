@@ -3,14 +3,13 @@
 import json
 from collections.abc import Sequence
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
 
 from lightrag_dagster.build.estimates import Estimate
 from lightrag_dagster.build.generation import outdated
 from lightrag_dagster.build.plan import Plan, SourcePlan, Step, make_plan
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.settings import load_settings
 
 
@@ -33,8 +32,10 @@ def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json
 def print_plan(console: Console, plan: Plan) -> None:
     """Print a plan as two tables: what each source needs, and what all of it costs."""
     if plan.sources:
-        console.print(_sources(plan.sources))
-    console.print(_costs(plan))
+        columns = ("source", "documents", "to ask", "answered", "failed", "input tokens")
+        print_table(console, columns, [_source_row(one) for one in plan.sources], wrap={"source", "documents"})
+    columns = ("", "calls", "input tokens", "output tokens", "real time", "by batch")
+    print_table(console, columns, _cost_rows(plan), wrap={""}, bold_last=True)
     if plan.total.high > plan.total.low:
         ranges = [f"{dollars(one.low)} and {dollars(one.high)}" for one in (plan.total, plan.total_by_batch)]
         console.print(f"The price should be between {ranges[0]}, by batch between {ranges[1]}.", soft_wrap=True)
@@ -59,35 +60,19 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value < 10_000_000 else f"{value / 1_000_000:,.0f} M"
 
 
-def _table(*numbers: str, text: Sequence[str]) -> Table:
-    """Return a table that fits into 80 columns: the first column may be folded, numbers never."""
-    table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
-    for index, name in enumerate(text):
-        table.add_column(name, overflow="fold", no_wrap=index > 0)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
+def _source_row(one: SourcePlan) -> tuple[str, ...]:
+    changes = [f"{number(count)} {name}" for name, count in vars(one.documents).items() if count]
+    chunks = (one.chunks_new, one.chunks_stored, one.chunks_failed, one.question_tokens)
+    return (one.source, "\n".join(changes) or "unchanged", *map(number, chunks))
 
 
-def _sources(plans: Sequence[SourcePlan]) -> Table:
-    table = _table("to ask", "answered", "failed", "input tokens", text=("source", "documents"))
-    for one in plans:
-        changes = {name: count for name, count in vars(one.documents).items() if count}
-        table.add_row(
-            one.source,
-            "\n".join(f"{number(count)} {name}" for name, count in changes.items()) or "unchanged",
-            *map(number, (one.chunks_new, one.chunks_stored, one.chunks_failed, one.question_tokens)),
-        )
-    return table
-
-
-def _costs(plan: Plan) -> Table:
-    table = _table("calls", "input tokens", "output tokens", "real time", "by batch", text=("",))
-    for name, step in plan.steps.items():
-        table.add_row(name, *_numbers(step), dollars(step.cost.expected), dollars(step.cost_by_batch.expected))
-    total = dollars(plan.total.expected), dollars(plan.total_by_batch.expected)
-    table.add_row("all", "", "", "", *total, style="bold")
-    return table
+def _cost_rows(plan: Plan) -> list[tuple[str, ...]]:
+    """Return a row for each step, and the total."""
+    rows = [
+        (name, *_numbers(step), dollars(step.cost.expected), dollars(step.cost_by_batch.expected))
+        for name, step in plan.steps.items()
+    ]
+    return [*rows, ("all", "", "", "", dollars(plan.total.expected), dollars(plan.total_by_batch.expected))]
 
 
 def _numbers(step: Step) -> list[str]:

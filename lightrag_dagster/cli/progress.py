@@ -23,6 +23,7 @@ class Display:
 
     def start(self, step: str) -> None:
         """Show a step as running."""
+        self._bars.start()
         self._title = f"{self._prefix} {step}"
         self._step = self._bars.add_task(self._title, total=None)
 
@@ -61,7 +62,11 @@ def display(console: Console) -> Iterator[Display]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console) as bars:
-        shown = Display(bars)
+    bars = Progress(*columns, console=console)
+    shown = Display(bars)
+    try:
         with progress.listening(shown.count, shown.note):
             yield shown
+    finally:
+        if bars.live.is_started:  # else it would print an empty line
+            bars.stop()

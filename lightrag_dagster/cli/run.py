@@ -26,10 +26,7 @@ def run_pipeline(
     `overrides` are settings for this run alone, by section; `wait` stays until batches are done; `verify` reads all
     files of the current snapshot.
     """
-    settings = load_settings()
-    for section, values in overrides.items():
-        changed = getattr(settings, section).model_copy(update=values)
-        settings = settings.model_copy(update={section: changed})
+    settings = load_settings().changed(**overrides)
     with display(console) as shown:
         command = str(uuid4())
         outcome = bring_up_to_date(settings, sources, shown, command=command, verify=verify)

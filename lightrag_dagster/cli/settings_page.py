@@ -27,7 +27,7 @@ llm:
   model: gpt-4o-mini
 ```
 
-Lists and mappings are JSON in a variable. `<name>` stands for a name that you choose. An unknown name in the file is an
+Lists and mappings are JSON in a variable. `<name>` is a name that you choose. An unknown name in the file is an
 error. API keys are no settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
 `JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME` moves the Dagster
 instance out of the home.

@@ -5,17 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.table import Column, Table
 
+from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage import snapshots
-from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 
 _LOCK_SECONDS = 5.0
 _SHOWN = 10
-_ID_LENGTH = 36
 _MEGABYTE = 1_000_000
 
 
@@ -26,17 +24,14 @@ def list_snapshots(console: Console) -> None:
     names: dict[str, list[str]] = {}
     for name, snapshot_id in snapshots.snapshot_names(home).items():
         names.setdefault(snapshot_id, []).append(name)
-    columns = [Column("snapshot", min_width=_ID_LENGTH), Column("published", min_width=10)]
-    columns += [Column(name, justify="right", no_wrap=True) for name in ("documents", "entities", "relations")]
-    table = Table(*columns, box=None, padding=(0, 1, 0, 0))
+    rows = []
     for one in snapshots.list_snapshots(home):
-        marks = list(names.get(one.snapshot_id, []))
+        marks = [one.published_at[:16].replace("T", " "), *names.get(one.snapshot_id, [])]
         if current and one.snapshot_id == current.snapshot_id:
-            marks.insert(0, "held" if held else "published")
-        rows = (str(one.rows[name]) for name in ("raw_documents", "entities", "relations"))
-        described = "\n  ".join([one.snapshot_id, *([", ".join(marks)] if marks else [])])
-        table.add_row(described, one.published_at[:16].replace("T", "\n"), *rows)
-    console.print(table)
+            marks.insert(1, "held" if held else "published")
+        counts = (f"{one.rows[name]:,}" for name in ("raw_documents", "entities", "relations"))
+        rows.append(("\n  ".join([one.snapshot_id, *marks]), *counts))
+    print_table(console, ("snapshot", "documents", "entities", "relations"), rows)
 
 
 def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> None:
@@ -80,6 +75,8 @@ def release(console: Console) -> None:
 
 def collect(console: Console, *, dry_run: bool) -> None:
     """Remove what no retained snapshot uses, and print what was kept and removed."""
+    from lightrag_dagster.storage.gc import collect_garbage
+
     retention = load_settings().retention
     with _locked() as home:
         garbage = collect_garbage(home, retention, dry_run=dry_run)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from rich.console import Console
-from rich.table import Table
 
 from lightrag_dagster.build.pending import Pending, pending
+from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -36,12 +36,12 @@ def show_status(console: Console) -> None:
         )
     _print_cost(console, Ledger(home.ledger))
     _print_batches(console, home)
-    table = Table("source", "state", "documents", "chunks", "outdated rows")
-    for name, state in states.sources.items():
-        shown = "not accepted" if state.rejected else str(state)
-        outdated = ", ".join(f"{rows} {of}" for of, rows in state.outdated.items())
-        table.add_row(name, shown, _counts(state.documents), _counts(state.chunks), outdated)
-    console.print(table)
+    columns = ("source", "state", "documents", "chunks", "outdated rows")
+    counted = (
+        (name, "not accepted" if one.rejected else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
+        for name, one in states.sources.items()
+    )
+    print_table(console, columns, list(counted), wrap=columns)
     _print_problems(console, states)
 
 
@@ -84,4 +84,4 @@ def _print_batches(console: Console, home: Home) -> None:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{rows} {status}" for status, rows in counts.items())
+    return ", ".join(f"{rows:,} {status}" for status, rows in counts.items())

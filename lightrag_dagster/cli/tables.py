@@ -25,24 +25,31 @@ def print_table(
 
     Args:
         console: Where to print.
-        columns: Headings, which wrap between words.
+        columns: Headings, which wrap between words where they must.
         rows: One value a column; None is printed as nothing, everything else by `str`.
-        wrap: The columns of text, aligned left and wrapped where they must be. All others hold numbers, ids or dates,
-            aligned right and never broken.
+        wrap: The columns of text, aligned left and wrapped where they must be. All others are never broken; they are
+            aligned right, or left if all of their cells begin with a letter, as ids do.
         title: Printed above the table.
         bold_last: Print the last row, a total, in bold.
     """
     cells = [["" if value is None else str(value) for value in row] for row in rows]
     widths = [_narrowest([row[at] for row in cells], name, wraps=name in wrap) for at, name in enumerate(columns)]
-    if sum(widths) + _BORDER * len(widths) + 1 > console.width:
+    room = console.width - _BORDER * len(widths) - 1
+    whole = [max(width, cell_len(name)) for width, name in zip(widths, columns, strict=True)]
+    if sum(whole) <= room:
+        widths = whole
+    if sum(widths) > room:
         _print_records(console, columns, cells, title)
         return
     table = Table(title=title, title_justify="left")
-    for name, width in zip(columns, widths, strict=True):
+    for at, (name, width) in enumerate(zip(columns, widths, strict=True)):
         if name in wrap:
             table.add_column(Text(name), overflow="fold")
         else:
-            table.add_column(Text(_wrapped(name, width)), justify="right", no_wrap=True, min_width=width)
+            ids = all(row[at][:1].isalpha() for row in cells)
+            table.add_column(
+                Text(_wrapped(name, width)), justify="left" if ids else "right", no_wrap=True, min_width=width
+            )
     for at, row in enumerate(cells):
         style = "bold" if bold_last and at == len(cells) - 1 else ""
         table.add_row(*(Text(cell) for cell in row), style=style)

@@ -47,7 +47,7 @@ def judge_answers(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa
     Raises:
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
     """
-    prompts = load_prompts(knowledge.settings.prompts)
+    prompts = load_prompts(knowledge.settings.prompts, knowledge.settings.language)
 
     def judged(one: Question) -> dict[str, Any]:
         row: dict[str, Any] = {"mode": JUDGED_MODE, "question": one.question}

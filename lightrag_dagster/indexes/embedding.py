@@ -44,7 +44,7 @@ async def build_vectors(
     """Make one of VECTOR_TABLES hold what a generation holds, pin and record it, unless that is done already.
 
     Raises:
-        ProviderError: see `Embedder.embed_documents`; what was written before stays, and the next run goes on there.
+        ProviderError: see `Embedder.embed_documents`; what was written before stays; the next run continues there.
         EmbeddingError: likewise.
         IntegrityError: see `sync_vectors`.
         StoreError: a table cannot be read or written.

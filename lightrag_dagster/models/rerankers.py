@@ -22,6 +22,7 @@ _ENDPOINTS = {
 }
 """provider → its URL, and the environment variable of its key."""
 
+_ATTEMPTS = 3
 _TRANSIENT = {408, 409, 425, 429}
 
 
@@ -85,7 +86,7 @@ class _Endpoint:
             "top_n": min(limit, len(texts)),
         }
         retrying = AsyncRetrying(
-            stop=stop_after_attempt(1 + self._settings.max_retries),
+            stop=stop_after_attempt(_ATTEMPTS),
             wait=wait_random_exponential(multiplier=0.5, max=10),
             retry=retry_if_exception_type(TransientProviderError),
             reraise=True,

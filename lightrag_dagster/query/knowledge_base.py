@@ -65,7 +65,7 @@ class KnowledgeBase:
         """Use `open` instead."""
         self.snapshot = snapshot
         self.settings = settings
-        self._prompts = load_prompts(settings.prompts)
+        self._prompts = load_prompts(settings.prompts, settings.language)
         self._models = Models(settings, snapshot.manifest.vectors, account)
         self._scoped = lru_cache(_SCOPES)(self._scope)
         self._callers = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
@@ -248,7 +248,7 @@ class KnowledgeBase:
         given = without_blanks(question.keywords or Keywords())
         if given != Keywords():
             return given
-        request = keyword_request(self._prompts, question.text, self.settings.extraction.language)
+        request = keyword_request(self._prompts, question.text)
         return fall_back_to_question(parse_keywords(self.complete(request)), question.text)
 
     def _count(self, text: str) -> int:

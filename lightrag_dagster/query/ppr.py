@@ -1,11 +1,13 @@
 """Mode `ppr`: chunks found by Personalized PageRank over entities, relations and chunks.
 
-After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), whose settings are the defaults. A random walk starts
+After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), whose parameters these are. A random walk starts
 at what resembles the question: the ends of the few relations (facts) nearest to it, or the nearest entities if there
 are none, and with a small share the nearest chunks. It follows relations, and the links between entities and the chunks
 that mention them, and restarts with probability 1 − damping. Chunks are ranked by how often the walk visits them. The
 embedder is the only model that is called.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +16,30 @@ from scipy.sparse import coo_array, csr_array
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.modes import Found, Hits
 from lightrag_dagster.query.search import Search
-from lightrag_dagster.settings import PPRSettings
 
 Mass = npt.NDArray[np.float32]
 
 _ITERATIONS = 50
 _TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How the walk goes; the defaults are measured in docs/evaluation.md.
+
+    `damping` is the probability of a further step. The walk starts at the ends of `facts` relations, or else at as many
+    entities, and with probability `chunk_share` at one of `start_chunks` chunks. With `specificity` an entity's share
+    is divided by the number of its chunks.
+    """
+
+    damping: float = 0.5
+    facts: int = 5
+    start_chunks: int = 200
+    chunk_share: float = 0.05
+    specificity: bool = True
+
+
+WALK = Walk()
 
 
 def find_by_pagerank(search: Search) -> Found:
@@ -30,12 +50,12 @@ def find_by_pagerank(search: Search) -> Found:
     """
     graph, settings = search.snapshot.graph, search.settings
     near = search.nearest(
-        entities=search.query, relations=search.query, chunks=search.query, most_chunks=settings.ppr.start_chunks
+        entities=search.query, relations=search.query, chunks=search.query, most_chunks=WALK.start_chunks
     )
-    start = start_mass(graph, near, settings.ppr)
+    start = start_mass(graph, near, WALK)
     if not start.any():
         return Found({}, near.relations, near.chunks)
-    mass = pagerank(search.snapshot.transitions, start, settings.ppr.damping)
+    mass = pagerank(search.snapshot.transitions, start, WALK.damping)
     split = len(graph.entities.ids)
     entities = _largest(mass[:split], settings.top_k)
     return Found(
@@ -43,30 +63,30 @@ def find_by_pagerank(search: Search) -> Found:
     )
 
 
-def start_mass(graph: Adjacency, near: Found, settings: PPRSettings) -> Mass:
+def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
     """Return where the walk starts: one number a node, entities first, then chunks; they sum to 1, or to 0.
 
     An entity that occurs in many chunks says little, so its share is divided by their number (node specificity).
     """
     start = np.zeros(len(graph.entities.ids) + len(graph.chunks.ids), dtype=np.float32)
     named = np.zeros(len(graph.entities.ids), dtype=np.float32)
-    for row, score in list(near.relations.items())[: settings.facts]:
+    for row, score in list(near.relations.items())[: walk.facts]:
         named[graph.endpoints[row]] += score or 0.0
     if not named.any():
-        for row, score in list(near.entities.items())[: settings.facts]:
+        for row, score in list(near.entities.items())[: walk.facts]:
             named[row] += score or 0.0
     seeds = np.flatnonzero(named)
-    if settings.specificity:
+    if walk.specificity:
         spread = graph.entity_chunks.offsets[seeds + 1] - graph.entity_chunks.offsets[seeds]
         named[seeds] /= np.maximum(spread, 1)
     if named.any():
-        start[: len(named)] = (1 - settings.chunk_share) * named / named.sum()
+        start[: len(named)] = (1 - walk.chunk_share) * named / named.sum()
     if near.chunks:
         rows = np.array(list(near.chunks))
         scores = np.array([score or 0.0 for score in near.chunks.values()], dtype=np.float32)
         # The least similar chunk starts with nothing, so that differences count and not the level that all share.
         scores = (scores - scores.min() + 1e-6) / (scores.max() - scores.min() + 1e-6)
-        start[len(named) + rows] = settings.chunk_share * scores / scores.sum()
+        start[len(named) + rows] = walk.chunk_share * scores / scores.sum()
     total = start.sum()
     return start / total if total else start
 

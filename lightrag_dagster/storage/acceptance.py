@@ -26,7 +26,7 @@ class Accepted(Record):
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Whether versions of a source's tables may be merged, and why not.
+    """The judgement on versions of a source's tables: may they be merged, and why not.
 
     They are `whole` when each was made from the one before it. The shares are of documents and of extracted chunks,
     0 to 1; 0 when the tables are not whole.
@@ -69,7 +69,7 @@ def judge(tables: SourceTables, source: str, max_failed_share: float) -> Accepta
 
 
 def accept(home: Home, source: str, max_failed_share: float, *, candidate: bool = False) -> Acceptance:
-    """Accept the current versions of a source's tables, all five together, or keep what was accepted before.
+    """Accept the current versions of a source's tables, all five at once, or keep the accepted ones.
 
     With `candidate` it is those of a backfill, which become the current ones when they are accepted.
 

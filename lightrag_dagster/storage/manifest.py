@@ -87,12 +87,15 @@ class GenerationInputs(Record):
     @model_validator(mode="before")
     @classmethod
     def _of_older_versions(cls, record: Any) -> Any:
-        """Accept the record of a version of this package that had a recipe for the whole generation."""
-        if not isinstance(record, dict) or not record.get("recipe"):
+        """Accept a recipe for the whole generation, and a language in `merging`, as older versions wrote them."""
+        if not isinstance(record, dict):
             return record
-        recipe = record["recipe"]
-        sources = {name: record[name] for name in ("sources", "left_out")}
-        return sources | {name: recipe[name] for name in ("code", "merging", "encoding", "embedder")}
+        if recipe := record.get("recipe"):
+            sources = {name: record[name] for name in ("sources", "left_out")}
+            record = sources | {name: recipe[name] for name in ("code", "merging", "encoding", "embedder")}
+        if isinstance(merging := record.get("merging"), dict):
+            record = record | {"merging": {name: value for name, value in merging.items() if name != "language"}}
+        return record
 
 
 class GenerationRecord(Record):

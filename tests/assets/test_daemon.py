@@ -1,4 +1,4 @@
-"""A living `dg dev`: a file is dropped into a source, and the published answer changes, nobody doing anything."""
+"""A living `dg dev`: a file is dropped into a source, and the published answer changes by itself."""
 
 import json
 import os

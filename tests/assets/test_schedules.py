@@ -8,7 +8,7 @@ import pytest
 from assets.schedules import MORNING_DEADLINE, MORNING_SLACK, schedules, sources_to_ingest
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.settings import ExtractionSettings, Settings, SourceSettings
+from lightrag_dagster.settings import Settings, SourceSettings
 from tests.support import FLOOD, RIVER, run, write_source
 
 
@@ -25,7 +25,7 @@ def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
     write_source(settings, "office", {"flood.md": f"{FLOOD} It rained."})
     assert sources_to_ingest(settings, known) == ["office"]
     # Outdated rows wait for a backfill.
-    german = settings.model_copy(update={"extraction": ExtractionSettings(language="German")})
+    german = settings.changed(language="German")
     assert sources_to_ingest(german, known) == ["office"]
 
 
@@ -46,5 +46,5 @@ def test_the_night_begins_when_the_setting_says(settings: Settings) -> None:
 def test_a_morning_without_a_report_shows(settings: Settings) -> None:
     specs = {spec.key.to_user_string(): spec for spec in build_definitions(settings).resolve_all_asset_specs()}
     policies = {name: spec.freshness_policy for name, spec in specs.items() if spec.freshness_policy}
-    assert list(policies) == ["drift_report"]
-    assert policies["drift_report"] == dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)
+    assert list(policies) == ["status_report"]
+    assert policies["status_report"] == dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)

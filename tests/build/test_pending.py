@@ -8,7 +8,7 @@ import pytest
 from lightrag_dagster.build.generation import next_publication
 from lightrag_dagster.build.pending import accept_pending, pending
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.settings import DocumentSettings, ExtractionSettings, Settings, SourceSettings
+from lightrag_dagster.settings import DocumentSettings, Settings, SourceSettings
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
@@ -63,7 +63,7 @@ def test_settings_that_cost_nothing_are_followed_at_once(ingested: Settings) -> 
 def test_no_table_is_read(ingested: Settings) -> None:
     write_source(ingested, "bad", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
     ingest_all(ingested, "bad")
-    german = ingested.model_copy(update={"extraction": ExtractionSettings(language="German")})
+    german = ingested.changed(language="German")
     before = pending(german)
     for file in (ingested.home / "tables").rglob("*.parquet"):
         file.write_bytes(b"no table")

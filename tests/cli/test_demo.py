@@ -17,8 +17,7 @@ from tests.cli.test_cli import command
 def examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     folder = tmp_path / "examples"
     shutil.copytree(demo._EXAMPLES / "sources" / "handbook", folder / "sources" / "handbook")
-    for name in ("questions.yaml", "evaluation.yaml"):
-        shutil.copy(demo._EXAMPLES / name, folder)
+    shutil.copy(demo._EXAMPLES / "questions.yaml", folder)
     monkeypatch.setattr(demo, "_EXAMPLES", folder)
     return folder
 

@@ -28,7 +28,7 @@ def questions(tmp_path: Path) -> Path:
 def test_modes_are_measured_and_a_drop_is_exit_code_1(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path
 ) -> None:
-    settings = load_settings()
+    settings = load_settings(documents={"accept_deletes": True})
     publish_sources(settings, {"notes": FACTS})
     code, output, _ = command(capfd, monkeypatch, "evaluate", "--questions", str(questions))
     assert code == 0
@@ -36,6 +36,7 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
 
     for path in list(FACTS)[:5]:
         (settings.sources / "notes" / path).unlink()
+    settings = load_settings(documents={"accept_deletes": True})
     publish_sources(settings, {"notes": {"other.md": "The bell was rung by nobody."}})
     code, output, _ = command(capfd, monkeypatch, "evaluate", "--questions", str(questions), "--json")
     assert code == 1
@@ -46,7 +47,7 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
 
 def test_a_run_evaluates_what_is_new_and_nothing_twice(settings: Settings, questions: Path) -> None:
     evaluation = EvaluationSettings(modes=("naive",))
-    chosen = settings.model_copy(update={"questions": questions, "evaluation": evaluation})
+    chosen = settings.changed(questions=questions, evaluation=evaluation)
     write_source(chosen, "notes", FACTS)
     current = Home(chosen.home).source_table("retrieval_evaluation", ALL_SOURCES) / "current.json"
 
@@ -54,7 +55,7 @@ def test_a_run_evaluates_what_is_new_and_nothing_twice(settings: Settings, quest
     first = current.stat().st_mtime_ns
     run(chosen)
     assert current.stat().st_mtime_ns == first
-    more = chosen.model_copy(update={"evaluation": EvaluationSettings(modes=("naive", "bm25"))})
+    more = chosen.changed(evaluation={"modes": ("naive", "bm25")})
     run(more)
     assert current.stat().st_mtime_ns > first
 

@@ -58,4 +58,6 @@ def test_help_reads_few_modules_of_this_project(arguments: list[str]) -> None:
         "lightrag_dagster.cli.app",
         "lightrag_dagster.cli.ending",
         "lightrag_dagster.errors",
+        "lightrag_dagster.query",
+        "lightrag_dagster.query.modes",
     }

@@ -27,3 +27,14 @@ def test_a_withheld_source_is_never_silent(
     monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "0.5")
     code, output, _ = command(capfd, monkeypatch, "run")
     assert (code, "Published gen-" in output) == (0, True)
+
+
+@pytest.mark.usefixtures("notes")
+def test_with_nothing_to_do_one_line_is_printed(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command(capfd, monkeypatch, "run")
+    code, output, errors = command(capfd, monkeypatch, "run")
+    assert (code, errors) == (0, "")
+    assert output.startswith("Nothing changed; gen-")
+    assert len(output.splitlines()) == 1

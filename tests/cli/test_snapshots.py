@@ -59,7 +59,8 @@ def test_a_narrow_terminal_cuts_nothing_off(
     rows = manifest.rows | {"raw_documents": 123456789, "entities": 12345678, "relations": 987654321}
     path.write_text(manifest.model_copy(update={"rows": rows}).model_dump_json())
     printed = command(capfd, monkeypatch, "snapshots")[1]
-    assert all(text in printed for text in (manifest.snapshot_id, "123456789", "12345678", "987654321", "published"))
+    shown = (manifest.snapshot_id, "123,456,789", "12,345,678", "987,654,321", "published")
+    assert all(text in printed for text in shown)
     assert "…" not in printed
     assert max(map(len, printed.splitlines())) <= 80
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from lightrag_dagster.build.estimates import Estimate
+from lightrag_dagster.build.pending import pending
 from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
@@ -214,6 +215,11 @@ class Histories(RuleBasedStateMachine):
         summaries = sum(role_of(body) == "summarise" for body in asked)
         if not questions and summaries:
             assert plan.steps["summaries"].calls == Estimate.exactly(summaries)
+        if not names:
+            states = pending(self._settings())
+            assert states.publish is None
+            left = {str(state.ingest) for state in states.sources.values() if state.busy}
+            assert all("failed that may succeed now" in reason for reason in left), left
 
     def _settings(self, home: str = "home") -> Settings:
         (self.folder / "sources").mkdir(parents=True, exist_ok=True)

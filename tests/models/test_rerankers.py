@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, SettingsError, TransientProviderError
+from lightrag_dagster.models import rerankers
 from lightrag_dagster.models.rerankers import open_reranker
 from lightrag_dagster.settings import RerankSettings, load_settings
 from tests.loopback import Loopback, unused_port
@@ -58,9 +59,7 @@ def rerank(settings: RerankSettings, limit: int = 2) -> list[tuple[int, float]]:
 
 
 def of(endpoint: Endpoint, provider: str = "http") -> RerankSettings:
-    return RerankSettings.model_validate(
-        {"provider": provider, "model": "rerank-1", "url": endpoint.url, "max_retries": 1}
-    )
+    return RerankSettings.model_validate({"provider": provider, "model": "rerank-1", "url": endpoint.url})
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,8 @@ def test_no_key_no_header(endpoint: Endpoint) -> None:
     assert endpoint.received[0][1] is None
 
 
-def test_what_may_pass_is_tried_again(endpoint: Endpoint) -> None:
+def test_what_may_pass_is_tried_again(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerankers, "_ATTEMPTS", 2)
     endpoint.replies = [JSONResponse({}, 503)]
     assert len(rerank(of(endpoint))) == 2
     endpoint.replies = [JSONResponse({}, 503), JSONResponse({}, 429)]
@@ -109,8 +109,9 @@ def test_what_will_not_pass(endpoint: Endpoint, reply: JSONResponse, error: type
     assert len(endpoint.received) == 1
 
 
-def test_an_endpoint_that_is_not_there_is_named() -> None:
-    settings = RerankSettings(provider="http", url=f"http://127.0.0.1:{unused_port()}", max_retries=0)
+def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerankers, "_ATTEMPTS", 1)
+    settings = RerankSettings(provider="http", url=f"http://127.0.0.1:{unused_port()}")
     with pytest.raises(TransientProviderError, match=r"check rerank\.url"):
         rerank(settings)
 

@@ -14,12 +14,12 @@ NEEDED = {
 
 BROUGHT_ALONG = {
     "annotated_types", "cython_runtime", "dateutil", "deprecation", "dotenv", "idna", "lance_namespace",
-    "lance_namespace_urllib3_client", "overrides", "packaging", "six", "tqdm", "typing_extensions",
-    "typing_inspection", "urllib3",
+    "lance_namespace_urllib3_client", "markdown_it", "mdurl", "overrides", "packaging", "six", "tqdm",
+    "typing_extensions", "typing_inspection", "urllib3",
 }  # fmt: skip
-"""Packages that those import by themselves, most of them LanceDB."""
+"""Packages that those import by themselves: most of them LanceDB, markdown_it the offline language model."""
 
-TERMINAL = {"annotated_doc", "attr", "markdown_it", "mdurl", "pygments", "rich", "shellingham", "typer"}
+TERMINAL = {"annotated_doc", "attr", "pygments", "rich", "shellingham", "typer"}
 """Packages of the command line."""
 
 LISTED = """

@@ -42,7 +42,7 @@ def extract_html(data: bytes) -> tuple[str | None, str]:
             return _title_and_text(_writable(page))
     except etree.ParserError:  # no element at all: an empty file, or only comments
         return None, ""
-    except Exception as error:  # the parsers raise many kinds; each costs this page only (I4)
+    except Exception as error:  # the parsers raise many kinds; one bad page fails alone
         raise ValueError(f"the HTML cannot be parsed ({type(error).__name__})") from error
 
 

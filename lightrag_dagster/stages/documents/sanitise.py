@@ -8,5 +8,5 @@ FORBIDDEN = re.compile(r"[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f\x7
 
 
 def sanitise(text: str) -> str:
-    """Return the text stripped, with HTML entities resolved and characters removed that no store accepts (§1)."""
+    """Return the text stripped, with HTML entities resolved and characters removed that no store accepts."""
     return FORBIDDEN.sub("", html.unescape(text.strip())).strip()

@@ -26,7 +26,8 @@ Failure = PermanentProviderError | TransientProviderError
 
 def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model_identity: str) -> str:
     """Return a hash of all that shapes an extraction besides the chunk."""
-    return digest(prompts.fingerprint("extraction"), settings.model_dump(), model_identity)
+    rules = settings.model_dump() | {"language": prompts.language}
+    return digest(prompts.fingerprint("extraction"), rules, model_identity)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
 
     Args:
         source: The source of the chunks.
-        chunks: Rows of CHUNKS; a chunk may stand in many places.
+        chunks: Rows of CHUNKS; a chunk may have several positions.
         extractor: The model, and how it is asked.
         known: Further chunks of the source that need no question; they only count in the progress.
 
@@ -112,7 +113,7 @@ class _Conversation:
         """Go through the rounds; return why they failed, or None."""
         try:
             prompts, settings = self.extractor.prompts, self.extractor.settings
-            request = extraction_request(prompts, content, heading, settings.language, settings.answer_format)
+            request = extraction_request(prompts, content, heading, settings.answer_format)
             await self._ask_all(request)
         except (PermanentProviderError, TransientProviderError) as failure:
             return failure
@@ -141,7 +142,7 @@ class _Conversation:
         self.answered = True
         prompts, settings = self.extractor.prompts, self.extractor.settings
         for number in range(settings.gleaning):
-            request = gleaning_request(request, self.rounds[-1].text, prompts, settings.language)
+            request = gleaning_request(request, self.rounds[-1].text, prompts)
             if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
                 break
             found.append(await self._ask(request))

@@ -1,4 +1,4 @@
-"""Cleaning of the names, types, keywords and descriptions that a model writes (§4).
+"""Cleaning of the names, types, keywords and descriptions that a model writes.
 
 Each function returns the empty string for a value that cannot be used, and returns its own results unchanged.
 """

@@ -37,7 +37,7 @@ def parse_response(text: str, *, truncated: bool = False) -> Records:
 
 
 def merge_rounds(rounds: Sequence[Records]) -> Records:
-    """Merge the records of one chunk's rounds: the first answer, then each gleaning in turn (§3).
+    """Merge the records of one chunk's rounds: the first answer, then each gleaning in turn.
 
     A later round adds the entities (by exact name) and relations (by exact pair, with direction) that are new, and
     replaces one where its first description is longer. Replaced records leave the order, their successors join its end.

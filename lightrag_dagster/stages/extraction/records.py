@@ -1,4 +1,4 @@
-"""The records of an answer, and the rules by which rows become records (§4)."""
+"""The records of an answer, and the rules by which rows become records."""
 
 import re
 from collections.abc import Container, Sequence

@@ -55,9 +55,7 @@ async def summarise(
         return SEPARATOR.join(texts)
 
     async def ask(group: Group, texts: list[str]) -> str:
-        request = summary_request(
-            prompts, group.kind, group.name, texts, settings.language, settings.summary_max_tokens
-        )
+        request = summary_request(prompts, group.kind, group.name, texts, settings.summary_max_tokens)
         return (await model.complete(request)).text.strip()
 
     async def work() -> None:

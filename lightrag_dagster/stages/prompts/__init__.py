@@ -36,20 +36,21 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Prompts:
-    """The prompts in force, by name (that of the file, without `.md`)."""
+    """The prompts in force, by name (that of the file, without `.md`), and the language of what a model writes."""
 
     texts: Mapping[str, str]
+    language: str
 
     def render(self, name: str, **values: object) -> str:
-        """Return a prompt with its placeholders filled in."""
-        return Template(self.texts[name]).substitute(values)
+        """Return a prompt with its placeholders filled in; `language` always is."""
+        return Template(self.texts[name]).substitute(values, language=self.language)
 
     def fingerprint(self, group: Group) -> str:
-        """Return a hash of the prompts that shape one kind of answer."""
+        """Return a hash of the prompt texts that shape one kind of answer; the language is not part of it."""
         return digest({name: self.texts[name] for name in _PLACEHOLDERS[group]})
 
 
-def load_prompts(folder: Path | None) -> Prompts:
+def load_prompts(folder: Path | None, language: str = "English") -> Prompts:
     """Read the package's prompts, each replaced by the `.md` file of its name in `folder` if there is one.
 
     Raises:
@@ -61,7 +62,7 @@ def load_prompts(folder: Path | None) -> Prompts:
     files = {name: package / f"{name}.md" for name in expected}
     if folder is not None:
         files |= _replacements(folder, expected)
-    return Prompts({name: _read(file, expected[name]) for name, file in files.items()})
+    return Prompts({name: _read(file, expected[name]) for name, file in files.items()}, language)
 
 
 def _replacements(folder: Path, expected: Mapping[str, object]) -> dict[str, Path]:

@@ -37,13 +37,13 @@ _ANSWER_SCHEMA: Mapping[str, object] = {
 
 
 def extraction_request(
-    prompts: Prompts, content: str, heading: str | None, language: str, answer_format: AnswerFormat = "rows"
+    prompts: Prompts, content: str, heading: str | None, answer_format: AnswerFormat = "rows"
 ) -> ChatRequest:
     """Ask for the entities and relations of one chunk, found under `heading` (`Part > Section`)."""
-    system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"), language=language)
+    system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"))
     if answer_format != "rows":
         system = f"{system}\n\n{prompts.render('extraction_json')}"
-    parts = [prompts.render("extraction_user", language=language)]
+    parts = [prompts.render("extraction_user")]
     if heading:
         parts.append(f"Section: {_section(heading)}")
     parts.append(fence(content))
@@ -55,9 +55,9 @@ def extraction_request(
     )
 
 
-def gleaning_request(previous: ChatRequest, answer: str, prompts: Prompts, language: str) -> ChatRequest:
+def gleaning_request(previous: ChatRequest, answer: str, prompts: Prompts) -> ChatRequest:
     """Continue the conversation that `answer` ended: ask for missed records."""
-    further = Message("user", prompts.render("gleaning_user", language=language))
+    further = Message("user", prompts.render("gleaning_user"))
     return replace(previous, messages=(*previous.messages, Message("assistant", answer), further))
 
 
@@ -66,19 +66,18 @@ def summary_request(
     kind: Literal["Entity", "Relation"],
     name: str,
     descriptions: Sequence[str],
-    language: str,
     max_tokens: int,
 ) -> ChatRequest:
     """Ask for one description made of several; a relation's name is `A — B`."""
-    system = prompts.render("summary_system", language=language, max_tokens=max_tokens)
+    system = prompts.render("summary_system", max_tokens=max_tokens)
     lines = "\n".join(json.dumps({"Description": text}, ensure_ascii=False) for text in descriptions)
     user = f"{kind}: {_one_line(name)}\n\n{fence(lines, 'json')}"
     return ChatRequest("summarise", (Message("system", system), Message("user", user)))
 
 
-def keyword_request(prompts: Prompts, query: str, language: str) -> ChatRequest:
+def keyword_request(prompts: Prompts, query: str) -> ChatRequest:
     """Ask for a question's keywords, as JSON with `high_level_keywords` and `low_level_keywords`."""
-    system = prompts.render("keywords_system", language=language)
+    system = prompts.render("keywords_system")
     return ChatRequest("keywords", (Message("system", system), Message("user", f"Question:\n\n{fence(query)}")))
 
 

@@ -20,7 +20,7 @@ from lightrag_dagster.models.stored import StoredChatModel
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract, extraction_fingerprint
-from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 from lightrag_dagster.stages.prompts.requests import extraction_request
 from lightrag_dagster.storage.responses import ResponseStore
@@ -61,13 +61,14 @@ def run(
     concurrency: int = 4,
     longer_outputs: Sequence[int] = (),
     count_tokens: Callable[[str], int] = len,
+    prompts: Prompts = PROMPTS,
     **settings: Any,
 ) -> pa.Table:
     return asyncio.run(
         extract(
             "s",
             table,
-            Extractor(model, PROMPTS, ExtractionSettings(**settings), "f1", count_tokens, concurrency, longer_outputs),
+            Extractor(model, prompts, ExtractionSettings(**settings), "f1", count_tokens, concurrency, longer_outputs),
         )
     )
 
@@ -122,7 +123,7 @@ def test_a_row_says_all_about_a_chunk() -> None:
 
 def test_the_request_holds_heading_and_language() -> None:
     model = ScriptedChatModel(lambda request: DONE)
-    run(chunks("Ants.", heading="Part > Insects"), model, language="Latin")
+    run(chunks("Ants.", heading="Part > Insects"), model, prompts=load_prompts(None, "Latin"))
     first = model.requests[0]
     assert "\nSection: Part > Insects\n" in first.messages[1].content
     assert asked_for(first) == "Ants."
@@ -348,7 +349,7 @@ def test_json_answers_are_asked_for_and_read(answer_format: str) -> None:
     assert request.json_answer
     assert (request.answer_schema is not None) is (answer_format == "json_schema")
     assert "JSON" in request.messages[0].content
-    assert model.requests[0].messages[1] == extraction_request(PROMPTS, "a", None, "English").messages[1]
+    assert model.requests[0].messages[1] == extraction_request(PROMPTS, "a", None).messages[1]
 
 
 def test_progress_counts_distinct_chunks() -> None:
@@ -369,7 +370,7 @@ def test_the_fingerprint_covers_prompts_settings_and_model(tmp_path: Path) -> No
     base = extraction_fingerprint(PROMPTS, plain, "m")
     others = [
         extraction_fingerprint(load_prompts(tmp_path), plain, "m"),
-        extraction_fingerprint(PROMPTS, ExtractionSettings(language="French"), "m"),
+        extraction_fingerprint(load_prompts(None, "French"), plain, "m"),
         extraction_fingerprint(PROMPTS, ExtractionSettings(gleaning=0), "m"),
         extraction_fingerprint(PROMPTS, plain, "n"),
     ]

@@ -26,8 +26,8 @@ def test_every_package_file_is_a_prompt_and_loads() -> None:
 
 
 def test_language_and_types_are_filled_in() -> None:
-    prompts = load_prompts(None)
-    rendered = prompts.render("extraction_system", language="Klingon", entity_types="- Ship")
+    prompts = load_prompts(None, "Klingon")
+    rendered = prompts.render("extraction_system", entity_types="- Ship")
     assert "Klingon" in rendered
     assert "- Ship" in rendered
     assert "$" not in rendered

@@ -2,15 +2,15 @@
 
 import dagster as dg
 
-from assets.drift_report import all_published, drift_report
-from lightrag_dagster.settings import EmbeddingSettings, ExtractionSettings, Settings
+from assets.status_report import all_published, status_report
+from lightrag_dagster.settings import EmbeddingSettings, Settings
 from resources import build_resources
 from tests.support import FLOOD, RIVER, run, write_source
 
 
 def report(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, object], dg.AssetCheckEvaluation]:
-    result = dg.materialize([drift_report, all_published], instance=instance, resources=build_resources(settings))
-    (event,) = result.asset_materializations_for_node("drift_report")
+    result = dg.materialize([status_report, all_published], instance=instance, resources=build_resources(settings))
+    (event,) = result.asset_materializations_for_node("status_report")
     (check,) = result.get_asset_check_evaluations()
     return {name: value.value for name, value in event.metadata.items()}, check
 
@@ -25,7 +25,7 @@ def test_the_report_names_what_is_pending_and_outdated(settings: Settings, insta
     metadata, check = report(settings, instance)
     assert (metadata["outdated_rows"], metadata["rejected"], check.passed) == (0, 0, True)
 
-    german = settings.model_copy(update={"extraction": ExtractionSettings(language="German")})
+    german = settings.changed(language="German")
     metadata, check = report(german, instance)
     assert (metadata["outdated_rows"], check.passed) == (2, True)
     assert "| notes | published | 2 processed | 2 ok | 2 extractions |" in str(metadata["sources"])

@@ -1,4 +1,4 @@
-"""`drift_report`: what of each source is published, pending, rejected or outdated."""
+"""`status_report`: what of each source is published, pending, rejected or outdated."""
 
 import dagster as dg
 
@@ -16,7 +16,7 @@ from resources import LightRAG
     description="What of each source is not published yet and why, and how many rows other prompts, models or settings "
     "made than today's.",
 )
-def drift_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Report what is pending."""
     with stopwatch() as watch:
         states = pending(lightrag.settings)
@@ -34,7 +34,7 @@ def drift_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
 
 
 @dg.asset_check(
-    asset=drift_report,
+    asset=status_report,
     name="all_published",
     description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
 )
