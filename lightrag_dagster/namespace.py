@@ -1,7 +1,8 @@
 """One prefix for the names by which Dagster knows a knowledge base, so that one deployment can hold several.
 
 Asset keys get a first part (`finance/chunks`); names of partitions, groups, jobs, schedules and sensors begin with it
-(`finance_ingest`). Steps, checks and pools keep their names.
+(`finance_ingest`). Pools are shared, because Dagster has no public way to give a declared asset another one: they bound
+how many steps of the whole deployment call a model, or write stores, at once.
 """
 
 from dataclasses import dataclass

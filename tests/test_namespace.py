@@ -1,38 +1,143 @@
 """Two knowledge bases in one Dagster deployment: each finds and changes only what is its own."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.partitions.context import partition_loading_context
 
-from assets.sensors import publish_accepted, source_partitions
 from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.instance import open_instance
 from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot
-from resources import LightRAG
+from resources import build_resources
 from tests.assets.runs import pretend
-from tests.support import FLOOD, RIVER, run, write_source
+from tests.loopback import Loopback
+from tests.loopback_batches import Fate
+from tests.models.models import offline_answer
+from tests.support import RIVER, published, run, write_source
+
+
+def knowledge_base(folder: Path, name: str) -> Settings:
+    """Return settings of a knowledge base with one source, offline."""
+    settings = load_settings(home=folder / name / "home", sources=folder / name / "sources", namespace=name)
+    write_source(settings, f"{name}-notes", {"river.md": RIVER})
+    return settings
 
 
 @pytest.fixture
-def deployment(tmp_path: Path) -> tuple[Settings, Settings]:
-    """Settings of two knowledge bases with one source each, offline."""
-    finance, contracts = (
-        load_settings(home=tmp_path / name / "home", sources=tmp_path / name / "sources", namespace=name)
-        for name in ("finance", "contracts")
-    )
-    write_source(finance, "notes", {"river.md": RIVER})
-    write_source(contracts, "office", {"flood.md": FLOOD})
-    return finance, contracts
+def finance(tmp_path: Path) -> Settings:
+    return knowledge_base(tmp_path, "finance")
 
 
-def evaluate(settings: Settings, instance: dg.DagsterInstance, sensor: str) -> dg.SensorResult | None:
-    """Evaluate a sensor of the code location, and do to the partitions what it asks for."""
+@pytest.fixture
+def contracts(tmp_path: Path) -> Settings:
+    return knowledge_base(tmp_path, "contracts")
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """The instance that both knowledge bases share."""
+    with open_instance(Home(tmp_path / "deployment")) as instance:
+        yield instance
+
+
+def evaluate(settings: Settings, instance: dg.DagsterInstance, sensor: str) -> list[dg.RunRequest]:
+    """Evaluate a sensor as the daemon does, and do to the partitions what it asks for."""
     definitions = build_definitions(settings)
-    definition = definitions.resolve_sensor_def(Namespace(settings.namespace).named(sensor))
-    context = dg.build_sensor_context(
-        instance, repository_def=definitions.get_repository_def(), definitions=definitions
-    )
-    return definition.evaluate_tick(context)
+    sensor_def = definitions.get_repository_def().get_sensor_def(Namespace(settings.namespace).named(sensor))
+    context = dg.build_sensor_context(instance, definitions=definitions, resources=build_resources(settings))
+    with partition_loading_context(dynamic_partitions_store=instance):
+        made = sensor_def.evaluate_tick(context)
+    for request in made.dynamic_partitions_requests or []:
+        if isinstance(request, dg.AddDynamicPartitionsRequest):
+            instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
+        else:
+            for key in request.partition_keys:
+                instance.delete_dynamic_partition(request.partitions_def_name, key)
+    return list(made.run_requests or [])
+
+
+def ingest(settings: Settings, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
+    name = settings.namespace
+    job = build_definitions(settings).resolve_job_def(f"{name}_ingest")
+    return job.execute_in_process(instance=instance, partition_key=f"{name}-notes")
+
+
+def test_everything_runs_under_the_prefix(finance: Settings) -> None:
+    outcome = run(finance)
+
+    assert (outcome.ingested, outcome.failed) == (["finance-notes"], {})
+    assert published(finance).rows["entities"] > 0
+    with open_instance(Home(finance.home)) as instance:
+        assert instance.get_dynamic_partitions("finance_source") == ["finance-notes"]
+        assert {one.job_name for one in instance.get_runs()} == {"finance_ingest", "finance_publish"}
+        made = {key.to_user_string() for key in instance.all_asset_keys()}
+        assert {
+            "finance/raw_documents",
+            "finance/relation_mentions",
+            "finance/entities",
+            "finance/knowledge_base",
+        } <= made
+        assert [name for name in made if not name.startswith("finance/")] == []
+        kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+        checks = [
+            entry.get_dagster_event().asset_check_evaluation_data
+            for one in instance.get_runs()
+            for entry in instance.all_logs(one.run_id, of_type=kinds)
+        ]
+    assert {(one.check_name, one.asset_key.path[0], one.partition, one.passed) for one in checks} == {
+        ("failed_documents", "finance", "finance-notes", True),
+        ("failed_chunks", "finance", "finance-notes", True),
+        ("accepted", "finance", "finance-notes", True),
+        ("integrity", "finance", None, True),
+    }
+    assert run(finance).ingested == []
+
+
+def test_neither_touches_the_partitions_and_runs_of_the_other(
+    finance: Settings, contracts: Settings, deployment: dg.DagsterInstance
+) -> None:
+    for settings in (finance, contracts, finance):
+        evaluate(settings, deployment, "source_partitions")
+    for settings in (finance, contracts):
+        name = settings.namespace
+        assert deployment.get_dynamic_partitions(f"{name}_source") == [f"{name}-notes"]
+        assert evaluate(settings, deployment, "publish_accepted") == []
+        assert ingest(settings, deployment).success
+    pretend(deployment, dg.DagsterRunStatus.STARTED, job="finance_ingest", launched=True)
+
+    assert evaluate(finance, deployment, "publish_accepted") == []
+    assert len(evaluate(contracts, deployment, "publish_accepted")) == 1
+
+    new = finance.changed(ingest_new_sources=True)
+    write_source(new, "new", {"river.md": RIVER})
+    assert [one.partition_key for one in evaluate(new, deployment, "source_partitions")] == ["new"]
+    assert deployment.get_dynamic_partitions("contracts_source") == ["contracts-notes"]
+
+
+def test_batches_that_are_done_are_those_of_the_knowledge_base(
+    finance: Settings, contracts: Settings, deployment: dg.DagsterInstance, loopback: Loopback
+) -> None:
+    loopback.chat = offline_answer
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    online = {"provider": "openai", "mode": "batch"}
+    both = [settings.changed(llm=online) for settings in (finance, contracts)]
+    for settings in both:
+        evaluate(settings, deployment, "source_partitions")
+        assert ingest(settings, deployment).success
+    for settings in both:
+        requests = [one for _ in range(3) for one in evaluate(settings, deployment, "batches")]
+        name = settings.namespace
+        assert {(one.job_name, one.partition_key) for one in requests} == {(f"{name}_ingest", f"{name}-notes")}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "name", "key"), [("", "source", "chunks"), ("finance", "finance_source", "finance/chunks")]
+)
+def test_names(prefix: str, name: str, key: str) -> None:
+    namespace = Namespace(prefix)
+    assert namespace.named("source") == namespace.sources.name == name
+    assert namespace.key("chunks").to_user_string() == key

@@ -11,8 +11,8 @@ from tests.support import FLOOD, RIVER, run, write_source
 
 
 def report(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, object], dg.AssetCheckEvaluation]:
-    (check,) = [one for one in build_checks(Namespace()) if one.node_def.name == "drift_report_all_published"]
-    result = dg.materialize([drift_report, check], instance=instance, resources=build_resources(settings))
+    (all_published,) = [one for one in build_checks(Namespace()) if one.node_def.name == "drift_report_all_published"]
+    result = dg.materialize([drift_report, all_published], instance=instance, resources=build_resources(settings))
     (event,) = result.asset_materializations_for_node("drift_report")
     (check,) = result.get_asset_check_evaluations()
     return {name: value.value for name, value in event.metadata.items()}, check
