@@ -5,7 +5,6 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster._core.definitions.partitions.context import partition_loading_context
 
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.instance import open_instance
@@ -48,9 +47,13 @@ def evaluate(settings: Settings, instance: dg.DagsterInstance, sensor: str) -> l
     """Evaluate a sensor as the daemon does, and do to the partitions what it asks for."""
     definitions = build_definitions(settings)
     sensor_def = definitions.get_repository_def().get_sensor_def(Namespace(settings.namespace).named(sensor))
-    context = dg.build_sensor_context(instance, definitions=definitions, resources=build_resources(settings))
-    with partition_loading_context(dynamic_partitions_store=instance):
-        made = sensor_def.evaluate_tick(context)
+    context = dg.build_sensor_context(
+        instance,
+        definitions=definitions,
+        resources=build_resources(settings),
+        instance_ref=instance.get_ref(),
+    )
+    made = sensor_def.evaluate_tick(context)
     for request in made.dynamic_partitions_requests or []:
         if isinstance(request, dg.AddDynamicPartitionsRequest):
             instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
