@@ -1,21 +1,91 @@
-"""Checks of an ingested source, one result a source; each can be run again without reading anything again."""
+"""The checks that can be run again by themselves, without reading anything again."""
 
 import warnings
+from collections.abc import Callable
 
 import dagster as dg
 
+from assets.knowledge_base import integrity
 from assets.metadata import IngestConfig
-from assets.partitions import SOURCES
+from assets.status_report import all_published
+from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.storage.acceptance import failed_share, judge
 from resources import LightRAG
 
 
-def _failed_share_check(name: str, asset: str, description: str) -> dg.AssetChecksDefinition:
-    @dg.asset_check(asset=asset, name=name, partitions_def=SOURCES, description=description)
+def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
+    """Return the checks of each source, `source_checks`, and those of the whole knowledge base."""
+    integrity_check = dg.asset_check(
+        asset=namespace.key("knowledge_base"),
+        description="Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and Kùzu, vectors are finite "
+        "and of the right size. A generation that breaks this is not published; run the check again to look at the "
+        "snapshot.",
+    )(integrity)
+    report_check = dg.asset_check(
+        asset=namespace.key("status_report"),
+        description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
+    )(all_published)
+    return [*source_checks(namespace), integrity_check, report_check]
+
+
+def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
+    """Return the checks of an ingested source, with one result a source."""
+
+    def check(
+        asset: str, name: str, judged: Callable[..., dg.AssetCheckResult], description: str
+    ) -> dg.AssetChecksDefinition:
+        with warnings.catch_warnings():
+            # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a sick one
+            # green.
+            warnings.filterwarnings("ignore", category=dg.PreviewWarning)
+            return dg.asset_check(
+                asset=namespace.key(asset), name=name, partitions_def=namespace.sources, description=description
+            )(judged)
+
+    return [
+        check(
+            "raw_documents",
+            "failed_documents",
+            _failed_share_of("raw_documents"),
+            "The share of documents that could not be read is at or under documents.max_failed_share; skipped ones, of "
+            "types that cannot be read, do not count.",
+        ),
+        check(
+            "extractions",
+            "failed_chunks",
+            _failed_share_of("extractions"),
+            "The share of chunks whose extraction failed is at or under documents.max_failed_share.",
+        ),
+        check(
+            "entity_mentions",
+            "accepted",
+            source_accepted,
+            "The source's tables belong together and few enough documents and chunks failed, so the merge reads this "
+            "version; otherwise it keeps reading the last accepted one.",
+        ),
+    ]
+
+
+def source_accepted(
+    context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
+) -> dg.AssetCheckResult:
+    """Judge the tables of one source again."""
+    # A backfill that was accepted has no candidate tables any more; then these are the current ones.
+    tables, share = lightrag.tables(candidate=config.backfill), lightrag.settings.documents.max_failed_share
+    judged = judge(tables, context.partition_key, share)
+    return dg.AssetCheckResult(
+        passed=judged.accepted,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description=judged.reason,
+        metadata={"failed_documents": judged.failed_documents, "failed_chunks": judged.failed_chunks},
+    )
+
+
+def _failed_share_of(table: str) -> Callable[..., dg.AssetCheckResult]:
     def check(
         context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
     ) -> dg.AssetCheckResult:
-        version = lightrag.tables(candidate=config.backfill).require(asset, context.partition_key)
+        version = lightrag.tables(candidate=config.backfill).require(table, context.partition_key)
         share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
         return dg.AssetCheckResult(
             passed=share <= allowed,
@@ -30,44 +100,3 @@ def _failed_share_check(name: str, asset: str, description: str) -> dg.AssetChec
         )
 
     return check
-
-
-with warnings.catch_warnings():
-    # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a sick one green.
-    warnings.filterwarnings("ignore", category=dg.PreviewWarning)
-
-    failed_documents = _failed_share_check(
-        "failed_documents",
-        "raw_documents",
-        "The share of documents that could not be read is at or under documents.max_failed_share; skipped ones, of "
-        "types that cannot be read, do not count.",
-    )
-    failed_chunks = _failed_share_check(
-        "failed_chunks",
-        "extractions",
-        "The share of chunks whose extraction failed is at or under documents.max_failed_share.",
-    )
-
-    @dg.asset_check(
-        asset="entity_mentions",
-        name="accepted",
-        partitions_def=SOURCES,
-        description="The source's tables are whole and few enough documents and chunks failed, so the merge "
-        "reads this version; if not, it keeps reading the last accepted one.",
-    )
-    def source_accepted(
-        context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
-    ) -> dg.AssetCheckResult:
-        """Judge the tables of one source again."""
-        # A backfill that was accepted has no candidate tables any more; then these are the current ones.
-        tables, share = lightrag.tables(candidate=config.backfill), lightrag.settings.documents.max_failed_share
-        judged = judge(tables, context.partition_key, share)
-        return dg.AssetCheckResult(
-            passed=judged.accepted,
-            severity=dg.AssetCheckSeverity.ERROR,
-            description=judged.reason,
-            metadata={"failed_documents": judged.failed_documents, "failed_chunks": judged.failed_chunks},
-        )
-
-
-SOURCE_CHECKS = [failed_documents, failed_chunks, source_accepted]

@@ -1,34 +1,50 @@
 """The jobs: assets that are made in one run."""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias
+
 import dagster as dg
 
-from assets import INGESTION, PUBLICATION, SOURCE_CHECKS
+from assets import INGESTION, PUBLICATION
+from assets.checks import source_checks
 from assets.metadata import IngestConfig
+from lightrag_dagster.namespace import Namespace
 
-INGEST = dg.define_asset_job(
-    "ingest", selection=INGESTION, description="Read, chunk, extract and parse one source (one partition)."
-)
-BACKFILL = dg.define_asset_job(
-    "backfill",
-    selection=INGESTION,
-    config=dg.RunConfig(
-        ops={definition.node_def.name: IngestConfig(backfill=True) for definition in (*INGESTION, *SOURCE_CHECKS)}
-    ),
-    description="Make the rows of one source again that another recipe made; may cost as much as the first ingestion.",
-)
-PUBLISH = dg.define_asset_job(
-    "publish", selection=PUBLICATION, description="Merge all accepted sources, build the stores, check and publish."
-)
-ASK = dg.define_asset_job("ask", selection=["answers"], description="Ask the published snapshot every question.")
-EVALUATE = dg.define_asset_job(
-    "evaluate",
-    selection=["retrieval_evaluation"],
-    description="Measure how well each mode finds what answers the filed questions.",
-)
-REPORT = dg.define_asset_job(
-    "report", selection=["status_report"], description="Report what is pending, rejected or outdated."
-)
+if TYPE_CHECKING:
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
-JOBS = [INGEST, BACKFILL, PUBLISH, ASK, EVALUATE, REPORT]
-BUILDING = (INGEST, BACKFILL, PUBLISH)
+    Job: TypeAlias = UnresolvedAssetJobDefinition
+
+INGESTED = [key.path[-1] for definition in INGESTION for key in definition.keys]
+PUBLISHED = [key.path[-1] for definition in PUBLICATION for key in definition.keys]
+BUILDING = ("ingest", "backfill", "publish")
 """The jobs that change what is accepted or published."""
+
+JOBS = (*BUILDING, "ask", "evaluate", "report")
+
+
+def build_jobs(namespace: Namespace) -> "dict[str, Job]":
+    """Return each of `JOBS` by its name without prefix."""
+    ingestion = [definition.node_def.name for definition in (*INGESTION, *source_checks(namespace))]
+
+    def job(name: str, assets: Iterable[str], description: str, config: dg.RunConfig | None = None) -> "Job":
+        selection = [namespace.key(asset) for asset in assets]
+        return dg.define_asset_job(namespace.named(name), selection=selection, config=config, description=description)
+
+    return {
+        "ingest": job("ingest", INGESTED, "Read, chunk, extract and parse one source (one partition)."),
+        "backfill": job(
+            "backfill",
+            INGESTED,
+            "Make the rows of one source again that another recipe made; may cost as much as the first ingestion.",
+            dg.RunConfig(ops={step: IngestConfig(backfill=True) for step in ingestion}),
+        ),
+        "publish": job("publish", PUBLISHED, "Merge all accepted sources, build the stores, check and publish."),
+        "ask": job("ask", ["answers"], "Ask the published snapshot every question."),
+        "evaluate": job(
+            "evaluate",
+            ["retrieval_evaluation"],
+            "Measure how well each mode finds what answers the filed questions.",
+        ),
+        "report": job("report", ["status_report"], "Report what is pending, rejected or outdated."),
+    }

@@ -6,6 +6,7 @@ import dagster as dg
 
 from assets.metadata import LLM_POOL, OWNERS, BuildConfig, account_of, made_by, stopwatch, table_metadata
 from lightrag_dagster.build.generation import merge_sources
+from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.schemas import MERGED_TABLES
 from resources import LightRAG
 
@@ -76,7 +77,7 @@ def merged(
     record = report.generation.record()
     for name in MERGED_TABLES:
         yield dg.MaterializeResult(
-            asset_key=name,
+            asset_key=context.asset_key_for_output(name),
             data_version=dg.DataVersion(record.tables[name]),
             tags=made_by(record.inputs.code_version),
             metadata=table_metadata(
@@ -88,16 +89,17 @@ def merged(
                 summary_cost_usd=report.usage.cost_usd,
                 summaries_failed=record.failed_summaries,
                 left_out=dict(record.inputs.left_out),
-                **column_lineage(name),
+                **column_lineage(name, Namespace(lightrag.settings.namespace)),
             ),
         )
 
 
-def column_lineage(table: str) -> dict[str, dg.TableColumnLineage]:
+def column_lineage(table: str, namespace: Namespace) -> dict[str, dg.TableColumnLineage]:
     """Return the metadata that shows which columns a merged table's columns are made from; none for evidence."""
     if table not in _LINEAGE:
         return {}
     made_from = {
-        column: [dg.TableColumnDep(*one.split(".")) for one in origins] for column, origins in _LINEAGE[table].items()
+        column: [dg.TableColumnDep(namespace.key(asset), name) for asset, name in (one.split(".") for one in origins)]
+        for column, origins in _LINEAGE[table].items()
     }
     return {"dagster/column_lineage": dg.TableColumnLineage(made_from)}

@@ -1,6 +1,5 @@
-"""The one partition dimension."""
+"""The partitions of the assets as they are declared; `build_definitions` puts those of the namespace in their place."""
 
-import dagster as dg
+from lightrag_dagster.namespace import Namespace
 
-SOURCES = dg.DynamicPartitionsDefinition(name="source")
-"""A partition is a source: an authoritative statement of what that source holds now."""
+SOURCES = Namespace().sources

@@ -1,16 +1,21 @@
 """What Dagster does at fixed times."""
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.jobs import INGEST, REPORT
 from assets.metadata import MAX_RUNTIME
 from lightrag_dagster.build.pending import pending
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings
 from resources import LightRAG
+
+if TYPE_CHECKING:
+    from assets.jobs import Job
 
 MORNING = "0 6 * * *"
 """The report is made when the night's runs have ended and before the first person asks how they went."""
@@ -24,32 +29,15 @@ MORNING_SLACK = timedelta(hours=2)
 FRESHNESS = {"status_report": dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)}
 """Asset → by when it must have been made. The knowledge base has none: where nothing changes, nothing is published."""
 
-morning = dg.ScheduleDefinition(
-    name="morning",
-    cron_schedule=MORNING,
-    job=REPORT,
-    default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Reports what of each source is published, pending or rejected, and what is outdated.",
-)
 
-
-def schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
+def build_schedules(settings: Settings, jobs: "Mapping[str, Job]") -> list[dg.ScheduleDefinition]:
     """Return every schedule; raises SettingsError when `nightly` is no cron line."""
-
-    def nightly(
-        context: dg.ScheduleEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
-    ) -> list[dg.RunRequest] | dg.SkipReason:
-        """Request a run for each source of which something is pending."""
-        night = context.scheduled_execution_time.isoformat()
-        known = set(context.instance.get_dynamic_partitions("source"))
-        names = sources_to_ingest(lightrag.settings, known)
-        requests = [dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=MAX_RUNTIME) for name in names]
-        return requests or dg.SkipReason("nothing changed in any source")
-
+    namespace = Namespace(settings.namespace)
     try:
-        schedule = dg.schedule(
+        at_night = dg.schedule(
+            name=namespace.named("nightly"),
             cron_schedule=settings.nightly,
-            job=INGEST,
+            job=jobs["ingest"],
             description="Ingests every source of which files changed or chunks are to be asked about again; rows of "
             "another recipe wait for a backfill. Stopped until it is started by hand, since it may cost money.",
         )(nightly)
@@ -57,7 +45,25 @@ def schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
         raise SettingsError(
             f"setting nightly: {settings.nightly!r} is no cron line; write one like '0 2 * * *'"
         ) from error
-    return [schedule, morning]
+    morning = dg.ScheduleDefinition(
+        name=namespace.named("morning"),
+        cron_schedule=MORNING,
+        job=jobs["report"],
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description="Reports what of each source is published, pending or rejected, and what is outdated.",
+    )
+    return [at_night, morning]
+
+
+def nightly(
+    context: dg.ScheduleEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
+) -> list[dg.RunRequest] | dg.SkipReason:
+    """Request a run for each source of which something is pending."""
+    night = context.scheduled_execution_time.isoformat()
+    known = set(context.instance.get_dynamic_partitions(Namespace(lightrag.settings.namespace).partitions))
+    names = sources_to_ingest(lightrag.settings, known)
+    requests = [dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=MAX_RUNTIME) for name in names]
+    return requests or dg.SkipReason("nothing changed in any source")
 
 
 def sources_to_ingest(settings: Settings, partitions: AbstractSet[str]) -> list[str]:

@@ -8,24 +8,26 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from assets.jobs import BACKFILL, INGEST, PUBLISH
 from assets.metadata import COMMAND_TAG, MAX_RUNTIME
-from assets.partitions import SOURCES
 from assets.runs import building_under_way, end_orphans
 from lightrag_dagster.build.generation import next_publication
 from lightrag_dagster.build.pending import accept_pending
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
 from resources import LightRAG
+
+if TYPE_CHECKING:
+    from assets.jobs import Job
 
 WEBHOOK_VARIABLE = "LIGHTRAG_FAILURE_WEBHOOK"
 """The address may hold a key, so it is no setting: it is read when it is used, and never logged."""
@@ -35,6 +37,9 @@ CHECK_SECONDS = 60
 
 FAILURE_CHECK_SECONDS = 30
 """A failure is worth a message within the minute."""
+
+CONDITION_CHECK_SECONDS = 30
+"""As often as Dagster evaluates conditions by default."""
 
 BATCH_CHECK_SECONDS = 300
 """A batch takes minutes at least and a day at most, so that five minutes more are nothing, and polite."""
@@ -67,28 +72,78 @@ def conditions(settings: Settings) -> dict[str, dg.AutomationCondition[Any]]:
     return dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA) if settings.questions else {}
 
 
-downstream = dg.AutomationConditionSensorDefinition(
-    "downstream",
-    target=dg.AssetSelection.groups("downstream"),
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Makes what is downstream of the knowledge base again when another snapshot is published.",
-)
+def build_sensors(namespace: Namespace, jobs: "Mapping[str, Job]") -> list[dg.SensorDefinition]:
+    """Return every sensor, all of them running at first."""
+
+    def common(name: str, description: str, seconds: int = CHECK_SECONDS) -> dict[str, Any]:
+        return {
+            "name": namespace.named(name),
+            "minimum_interval_seconds": seconds,
+            "default_status": dg.DefaultSensorStatus.RUNNING,
+            "description": description,
+        }
+
+    return [
+        dg.sensor(
+            job=jobs["ingest"],
+            **common(
+                "source_partitions",
+                "Keeps the partitions in step with the configured sources; ingests a new source at once if "
+                "`ingest_new_sources` says so.",
+            ),
+        )(source_partitions),
+        dg.sensor(
+            jobs=[jobs["ingest"], jobs["backfill"]],
+            **common(
+                "batches",
+                "Looks at the batches under way at the language model's provider, and runs the ingestion or backfill "
+                "of each source whose batches are done: it stores their responses, and submits what follows from them.",
+                BATCH_CHECK_SECONDS,
+            ),
+        )(batches),
+        dg.sensor(
+            job=jobs["publish"],
+            **common(
+                "publish_accepted",
+                "Merges and publishes when the accepted versions of the sources, or the sources themselves, are no "
+                "longer those of the newest snapshot, and no ingestion, backfill or publication is under way.",
+            ),
+        )(publish_accepted),
+        dg.AutomationConditionSensorDefinition(
+            target=dg.AssetSelection.groups(namespace.named("downstream")),
+            **common(
+                "downstream",
+                "Makes what is downstream of the knowledge base again when another snapshot is published.",
+                CONDITION_CHECK_SECONDS,
+            ),
+        ),
+        dg.run_failure_sensor(
+            **common(
+                "record_failures",
+                "Appends each failed run to failures.jsonl in the home, and posts the same record to the address in "
+                f"{WEBHOOK_VARIABLE}, if there is one.",
+                FAILURE_CHECK_SECONDS,
+            )
+        )(record_failures),
+        dg.run_status_sensor(
+            run_status=dg.DagsterRunStatus.SUCCESS,
+            **common(
+                "record_failed_checks",
+                "Does the same for each failed check of a run, such as `accepted`.",
+                FAILURE_CHECK_SECONDS,
+            ),
+        )(record_failed_checks),
+    ]
 
 
-@dg.sensor(
-    name="source_partitions",
-    job=INGEST,
-    minimum_interval_seconds=CHECK_SECONDS,
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Keeps the partitions in step with the configured sources; ingests a new source at once if "
-    "`ingest_new_sources` says so.",
-)
 def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SensorResult:
     """Add a partition for each new source and delete that of each source that is gone."""
-    wanted, known = set(find_sources(lightrag.settings)), set(context.instance.get_dynamic_partitions("source"))
+    namespace = Namespace(lightrag.settings.namespace)
+    wanted = set(find_sources(lightrag.settings))
+    known = set(context.instance.get_dynamic_partitions(namespace.partitions))
     added, removed = sorted(wanted - known), sorted(known - wanted)
-    requests = [SOURCES.build_add_request(added)] if added else []
-    removals = [SOURCES.build_delete_request(removed)] if removed else []
+    requests = [namespace.sources.build_add_request(added)] if added else []
+    removals = [namespace.sources.build_delete_request(removed)] if removed else []
     at_once = added if lightrag.settings.ingest_new_sources else []
     return dg.SensorResult(
         run_requests=[dg.RunRequest(partition_key=name, tags=MAX_RUNTIME) for name in at_once],
@@ -96,14 +151,6 @@ def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.Resource
     )
 
 
-@dg.sensor(
-    name="batches",
-    jobs=[INGEST, BACKFILL],
-    minimum_interval_seconds=BATCH_CHECK_SECONDS,
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Looks at the batches under way at the language model's provider, and runs the ingestion or backfill "
-    "of each source whose batches are done: it stores their responses, and submits what follows from them.",
-)
 def batches(
     context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> list[dg.RunRequest] | dg.SkipReason:
@@ -114,12 +161,13 @@ def batches(
     from lightrag_dagster.models.batch.waiting import poll_batches
 
     due = run_sync(poll_batches(settings.llm, home))
-    partitions = set(context.instance.get_dynamic_partitions("source"))
+    namespace = Namespace(settings.namespace)
+    partitions = set(context.instance.get_dynamic_partitions(namespace.partitions))
     # One run for the same batches in the same states; another after a while, since a run may have failed.
     bucket = int(time.time() // RETRY_SECONDS)
     requests = [
         dg.RunRequest(
-            job_name=(BACKFILL if waiting.backfill else INGEST).name,
+            job_name=namespace.named("backfill" if waiting.backfill else "ingest"),
             partition_key=waiting.source,
             run_key=f"{waiting.source} {digest(waiting.backfill, states)} {bucket}",
             tags={COMMAND_TAG: waiting.run},
@@ -130,20 +178,13 @@ def batches(
     return requests or dg.SkipReason("every extraction that waits has batches under way")
 
 
-@dg.sensor(
-    name="publish_accepted",
-    job=PUBLISH,
-    minimum_interval_seconds=CHECK_SECONDS,
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Merges and publishes when the accepted versions of the sources, or the sources themselves, are no "
-    "longer those of the newest snapshot, and no ingestion, backfill or publication is under way.",
-)
 def publish_accepted(
     context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.RunRequest | dg.SkipReason:
     """Compare records of the home; a source that is gone counts as a change."""
-    end_orphans(context.instance, lightrag.home)
-    if building_under_way(context.instance):
+    namespace = Namespace(lightrag.settings.namespace)
+    end_orphans(context.instance, lightrag.home, namespace)
+    if building_under_way(context.instance, namespace):
         return dg.SkipReason("waiting for the runs under way")
     accept_pending(lightrag.settings)
     wanted = next_publication(lightrag.recipes)
@@ -153,13 +194,6 @@ def publish_accepted(
     return dg.RunRequest(run_key=f"{wanted.hash} {int(time.time() // RETRY_SECONDS)}")
 
 
-@dg.run_failure_sensor(
-    name="record_failures",
-    minimum_interval_seconds=FAILURE_CHECK_SECONDS,
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Appends each failed run to failures.jsonl in the home, and posts the same record to the address in "
-    f"{WEBHOOK_VARIABLE}, if there is one.",
-)
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:
     """Record one failed run."""
     errors = [
@@ -170,21 +204,11 @@ def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourcePa
     _record(lightrag.home, context, [*errors[:1], context.failure_event.message or "no reason was given"][0])
 
 
-@dg.run_status_sensor(
-    run_status=dg.DagsterRunStatus.SUCCESS,
-    name="record_failed_checks",
-    minimum_interval_seconds=FAILURE_CHECK_SECONDS,
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Does the same for each failed check of a run, such as `accepted`.",
-)
 def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:
     """Record the checks of one run that failed with severity ERROR."""
     for check in _failed_checks(context):
         name = f"check {check.check_name} of {check.asset_key.to_user_string()}"
         _record(lightrag.home, context, f"{name}: {check.description or 'it failed'}")
-
-
-SENSORS = [source_partitions, batches, publish_accepted, downstream, record_failures, record_failed_checks]
 
 
 def _failed_checks(context: dg.RunStatusSensorContext) -> Iterable[dg.AssetCheckEvaluation]:

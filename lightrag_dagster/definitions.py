@@ -7,10 +7,11 @@ from datetime import timedelta
 
 import dagster as dg
 
-from assets import ASSETS, CHECKS
-from assets.jobs import JOBS
-from assets.schedules import FRESHNESS, schedules
-from assets.sensors import SENSORS, conditions
+from assets import ASSETS
+from assets.checks import build_checks
+from assets.jobs import build_jobs
+from assets.schedules import FRESHNESS, build_schedules
+from assets.sensors import build_sensors, conditions
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings, load_settings
@@ -25,9 +26,14 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     versions, following = Recipes.of(settings).by_asset(), conditions(settings)
     providers = {"extractions": settings.llm.provider} | dict.fromkeys(_VECTORS, settings.embedding.provider)
 
+    namespace = Namespace(settings.namespace)
+    keys = {key: namespace.key(key.path[-1]) for asset in ASSETS for key in asset.keys}
+
     def complete(spec: dg.AssetSpec) -> dg.AssetSpec:
         name = spec.key.to_user_string()
         return spec.replace_attributes(
+            group_name=namespace.named(spec.group_name or "default"),
+            partitions_def=namespace.sources if spec.partitions_def else None,
             code_version=versions[name],
             automation_condition=following.get(name),
             freshness_policy=FRESHNESS.get(name) or _freshness(name, settings),
@@ -35,16 +41,13 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             kinds=(spec.kinds - {"openai"}) | ({providers[name]} - {"offline"} if name in providers else set()),
         )
 
-    namespace = Namespace(settings.namespace)
-    jobs = namespace.jobs(JOBS)
-    # Together, since a check names its asset by the key that the prefix changes.
-    found = namespace.assets([*dg.map_asset_specs(complete, ASSETS), *CHECKS])
+    jobs = build_jobs(namespace)
     return dg.Definitions(
-        assets=[one for one in found if not isinstance(one, dg.AssetChecksDefinition)],
-        asset_checks=[one for one in found if isinstance(one, dg.AssetChecksDefinition)],
+        assets=[asset.map_asset_specs(complete).with_attributes(asset_key_replacements=keys) for asset in ASSETS],
+        asset_checks=build_checks(namespace),
         jobs=list(jobs.values()),
-        schedules=namespace.schedules(schedules(settings), jobs),
-        sensors=namespace.sensors(SENSORS, jobs),
+        schedules=build_schedules(settings, jobs),
+        sensors=build_sensors(namespace, jobs),
         resources=build_resources(settings),
         executor=dg.in_process_executor,
     )

@@ -7,18 +7,16 @@ from uuid import uuid4
 
 import dagster as dg
 
-from assets import CHECKS
 from assets.metadata import COMMAND_TAG
-from assets.partitions import SOURCES
 from assets.runs import end_orphans
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.instance import open_instance
+from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
 
-_CHECKS = {definition.node_def.name for definition in CHECKS}
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -29,12 +27,13 @@ class Jobs:
         self._instance = instance
         self._display = display
         self._command = command
+        self._namespace = Namespace(settings.namespace)
         self._definitions = build_definitions(settings)
+        self._checks = {check.node_def.name for check in self._definitions.asset_checks or ()}
 
     def sync_partitions(self, names: Sequence[str]) -> None:
         """Make Dagster's partitions the configured sources."""
-        name = SOURCES.name
-        assert name is not None
+        name = self._namespace.partitions
         known = set(self._instance.get_dynamic_partitions(name))
         for gone in known - set(names):
             self._instance.delete_dynamic_partition(name, gone)
@@ -45,7 +44,7 @@ class Jobs:
         self._display.run(partition or "all sources")
         run_id = str(uuid4())
         self._instance.add_event_listener(run_id, self._show)
-        definition = self._definitions.resolve_job_def(job)
+        definition = self._definitions.resolve_job_def(self._namespace.named(job))
         definition.execute_in_process(
             instance=self._instance,
             partition_key=partition,
@@ -56,7 +55,7 @@ class Jobs:
 
     def _show(self, entry: dg.EventLogEntry) -> None:
         event = entry.dagster_event
-        if event is None or not event.step_key or event.step_key in _CHECKS:
+        if event is None or not event.step_key or event.step_key in self._checks:
             return
         if event.event_type is dg.DagsterEventType.STEP_START:
             self._display.start(event.step_key)
@@ -81,7 +80,7 @@ def open_jobs(settings: Settings, display: Display, command: str) -> Iterator[Jo
     """
     home = Home(settings.home)
     with open_instance(home) as instance:
-        end_orphans(instance, home)
+        end_orphans(instance, home, Namespace(settings.namespace))
         jobs = Jobs(settings, instance, display, command)
         jobs.sync_partitions(list(find_sources(settings)))
         yield jobs

@@ -292,7 +292,7 @@ class Settings(BaseSettings):
     namespace: str = Field(
         default="",
         pattern=r"^([a-z][a-z0-9_]*)?$",
-        description="Prefix of asset keys, partitions, pools, jobs, schedules and sensors, so that several knowledge "
+        description="Prefix of asset keys, groups, partitions, jobs, schedules and sensors, so that several knowledge "
         "bases can live in one Dagster deployment.",
     )
     dagster: DagsterSettings = DagsterSettings()

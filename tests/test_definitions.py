@@ -55,10 +55,12 @@ def test_a_prompt_setting_changes_the_code_version_of_what_it_shapes(settings: S
     assert not changed & {"raw_documents", "chunks", "entity_mentions"}
 
 
-def test_owners_kinds_and_freshness_follow_the_settings(settings: Settings) -> None:
+@pytest.mark.parametrize("namespace", ["", "finance"])
+def test_owners_kinds_and_freshness_follow_the_settings(settings: Settings, namespace: str) -> None:
+    settings = settings.changed(namespace=namespace)
     changed = settings.changed(llm={"provider": "openai"}, dagster={"owners": ("team:finance",), "fresh_hours": 30})
     offline, online = (
-        {spec.key.to_user_string(): spec for spec in build_definitions(one).resolve_all_asset_specs()}
+        {spec.key.path[-1]: spec for spec in build_definitions(one).resolve_all_asset_specs()}
         for one in (settings, changed)
     )
     assert not [name for name, spec in offline.items() if "openai" in spec.kinds]

@@ -1,108 +1,146 @@
-"""The prefix of a namespace, on a small code location that has one definition of each kind."""
+"""Two knowledge bases in one Dagster deployment: each finds and changes only what is its own."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.instance import open_instance
 from lightrag_dagster.namespace import Namespace
-
-SOURCES = dg.DynamicPartitionsDefinition(name="source")
-
-
-@dg.asset(partitions_def=SOURCES, group_name="ingestion", deps=["upstream"])
-def read(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
-    return dg.MaterializeResult(metadata={"source": context.partition_key})
-
-
-@dg.multi_asset(
-    specs=[dg.AssetSpec(name, deps=[read], group_name="merged") for name in ("left", "right")],
-    check_specs=[dg.AssetCheckSpec("sound", asset="left")],
-)
-def merge(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
-    for name in ("left", "right"):
-        yield dg.MaterializeResult(asset_key=context.asset_key_for_output(name))
-    yield dg.AssetCheckResult(check_name="sound", asset_key=context.asset_key_for_output("left"), passed=True)
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.storage.home import Home
+from resources import build_resources
+from tests.assets.runs import pretend
+from tests.loopback import Loopback
+from tests.loopback_batches import Fate
+from tests.models.models import offline_answer
+from tests.support import RIVER, published, run, write_source
 
 
-@dg.asset_check(asset="right", name="whole")
-def whole() -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(passed=True)
+def knowledge_base(folder: Path, name: str) -> Settings:
+    """Return settings of a knowledge base with one source, offline."""
+    settings = load_settings(home=folder / name / "home", sources=folder / name / "sources", namespace=name)
+    write_source(settings, f"{name}-notes", {"river.md": RIVER})
+    return settings
 
 
-INGEST = dg.define_asset_job("ingest", selection=[read])
-PUBLISH = dg.define_asset_job("publish", selection=["left", "right"])
-nightly = dg.ScheduleDefinition(name="nightly", job=INGEST, cron_schedule="0 2 * * *")
-downstream = dg.AutomationConditionSensorDefinition("downstream", target=dg.AssetSelection.groups("merged"))
+@pytest.fixture
+def finance(tmp_path: Path) -> Settings:
+    return knowledge_base(tmp_path, "finance")
 
 
-@dg.sensor(name="publish_accepted", job=PUBLISH)
-def publish_accepted(context: dg.SensorEvaluationContext) -> dg.RunRequest:
-    return dg.RunRequest()
+@pytest.fixture
+def contracts(tmp_path: Path) -> Settings:
+    return knowledge_base(tmp_path, "contracts")
 
 
-@dg.run_failure_sensor(name="record_failures")
-def record_failures(context: dg.RunFailureSensorContext) -> None:
-    pass
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """The instance that both knowledge bases share."""
+    with open_instance(Home(tmp_path / "deployment")) as instance:
+        yield instance
 
 
-def location(name: str) -> dg.Definitions:
-    namespace = Namespace(name)
-    jobs = namespace.jobs([INGEST, PUBLISH])
-    return dg.Definitions(
-        assets=namespace.assets([read, merge, whole]),
-        jobs=list(jobs.values()),
-        schedules=namespace.schedules([nightly], jobs),
-        sensors=namespace.sensors([publish_accepted, downstream, record_failures], jobs),
+def evaluate(settings: Settings, instance: dg.DagsterInstance, sensor: str) -> list[dg.RunRequest]:
+    """Evaluate a sensor as the daemon does, and do to the partitions what it asks for."""
+    definitions = build_definitions(settings)
+    sensor_def = definitions.get_repository_def().get_sensor_def(Namespace(settings.namespace).named(sensor))
+    context = dg.build_sensor_context(
+        instance,
+        definitions=definitions,
+        resources=build_resources(settings),
+        instance_ref=instance.get_ref(),
     )
+    made = sensor_def.evaluate_tick(context)
+    for request in made.dynamic_partitions_requests or []:
+        if isinstance(request, dg.AddDynamicPartitionsRequest):
+            instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
+        else:
+            for key in request.partition_keys:
+                instance.delete_dynamic_partition(request.partitions_def_name, key)
+    return list(made.run_requests or [])
 
 
-def test_everything_is_prefixed() -> None:
-    definitions = location("finance")
-    graph = definitions.resolve_asset_graph()
-    assert {key.to_user_string() for key in graph.materializable_asset_keys} == {
-        "finance/read",
-        "finance/left",
-        "finance/right",
+def ingest(settings: Settings, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
+    name = settings.namespace
+    job = build_definitions(settings).resolve_job_def(f"{name}_ingest")
+    return job.execute_in_process(instance=instance, partition_key=f"{name}-notes")
+
+
+def test_everything_runs_under_the_prefix(finance: Settings) -> None:
+    outcome = run(finance)
+
+    assert (outcome.ingested, outcome.failed) == (["finance-notes"], {})
+    assert published(finance).rows["entities"] > 0
+    with open_instance(Home(finance.home)) as instance:
+        assert instance.get_dynamic_partitions("finance_source") == ["finance-notes"]
+        assert {one.job_name for one in instance.get_runs()} == {"finance_ingest", "finance_publish"}
+        made = {key.to_user_string() for key in instance.all_asset_keys()}
+        assert {
+            "finance/raw_documents",
+            "finance/relation_mentions",
+            "finance/entities",
+            "finance/knowledge_base",
+        } <= made
+        assert [name for name in made if not name.startswith("finance/")] == []
+        kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+        checks = [
+            entry.get_dagster_event().asset_check_evaluation_data
+            for one in instance.get_runs()
+            for entry in instance.all_logs(one.run_id, of_type=kinds)
+        ]
+    assert {(one.check_name, one.asset_key.path[0], one.partition, one.passed) for one in checks} == {
+        ("failed_documents", "finance", "finance-notes", True),
+        ("failed_chunks", "finance", "finance-notes", True),
+        ("accepted", "finance", "finance-notes", True),
+        ("integrity", "finance", None, True),
     }
-    assert {key.to_user_string() for key in graph.get(dg.AssetKey(["finance", "read"])).parent_keys} == {"upstream"}
-    assert {(key.asset_key.to_user_string(), key.name) for key in graph.asset_check_keys} == {
-        ("finance/left", "sound"),
-        ("finance/right", "whole"),
-    }
-    groups = {spec.group_name for spec in definitions.resolve_all_asset_specs() if len(spec.key.path) > 1}
-    assert groups == {"finance_ingestion", "finance_merged"}
-    assert definitions.resolve_schedule_def("finance_nightly").job_name == "finance_ingest"
-    repository = definitions.get_repository_def()
-    assert {sensor.name for sensor in repository.sensor_defs} == {
-        "finance_publish_accepted",
-        "finance_downstream",
-        "finance_record_failures",
-    }
-    assert repository.get_sensor_def("finance_publish_accepted").job_name == "finance_publish"
+    assert run(finance).ingested == []
 
 
-def test_jobs_run_under_the_prefix(instance: dg.DagsterInstance) -> None:
-    definitions = location("finance")
-    instance.add_dynamic_partitions("finance_source", ["notes"])
-    assert definitions.resolve_job_def("finance_ingest").execute_in_process(partition_key="notes", instance=instance)
-    ended = definitions.resolve_job_def("finance_publish").execute_in_process(instance=instance)
-    assert {
-        event.asset_key.to_user_string() for event in ended.get_asset_materialization_events() if event.asset_key
-    } == {
-        "finance/left",
-        "finance/right",
-    }
-    assert [check.passed for check in ended.get_asset_check_evaluations()] == [True, True]
+def test_neither_touches_the_partitions_and_runs_of_the_other(
+    finance: Settings, contracts: Settings, deployment: dg.DagsterInstance
+) -> None:
+    for settings in (finance, contracts, finance):
+        evaluate(settings, deployment, "source_partitions")
+    for settings in (finance, contracts):
+        name = settings.namespace
+        assert deployment.get_dynamic_partitions(f"{name}_source") == [f"{name}-notes"]
+        assert evaluate(settings, deployment, "publish_accepted") == []
+        assert ingest(settings, deployment).success
+    pretend(deployment, dg.DagsterRunStatus.STARTED, job="finance_ingest", launched=True)
+
+    assert evaluate(finance, deployment, "publish_accepted") == []
+    assert len(evaluate(contracts, deployment, "publish_accepted")) == 1
+
+    new = finance.changed(ingest_new_sources=True)
+    write_source(new, "new", {"river.md": RIVER})
+    assert [one.partition_key for one in evaluate(new, deployment, "source_partitions")] == ["new"]
+    assert deployment.get_dynamic_partitions("contracts_source") == ["contracts-notes"]
 
 
-def test_an_empty_namespace_changes_nothing() -> None:
-    definitions = location("")
-    assert definitions.assets == [read, merge, whole]
-    assert definitions.jobs == [INGEST, PUBLISH]
-    assert definitions.sensors == [publish_accepted, downstream, record_failures]
+def test_batches_that_are_done_are_those_of_the_knowledge_base(
+    finance: Settings, contracts: Settings, deployment: dg.DagsterInstance, loopback: Loopback
+) -> None:
+    loopback.chat = offline_answer
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    online = {"provider": "openai", "mode": "batch"}
+    both = [settings.changed(llm=online) for settings in (finance, contracts)]
+    for settings in both:
+        evaluate(settings, deployment, "source_partitions")
+        assert ingest(settings, deployment).success
+    for settings in both:
+        requests = [one for _ in range(3) for one in evaluate(settings, deployment, "batches")]
+        name = settings.namespace
+        assert {(one.job_name, one.partition_key) for one in requests} == {(f"{name}_ingest", f"{name}-notes")}
 
 
-@pytest.mark.parametrize("name", ["", "finance"])
-def test_names(name: str) -> None:
-    assert Namespace(name).named("source") == ("finance_source" if name else "source")
+@pytest.mark.parametrize(
+    ("prefix", "name", "key"), [("", "source", "chunks"), ("finance", "finance_source", "finance/chunks")]
+)
+def test_names(prefix: str, name: str, key: str) -> None:
+    namespace = Namespace(prefix)
+    assert namespace.named("source") == namespace.sources.name == name
+    assert namespace.key("chunks").to_user_string() == key

@@ -17,7 +17,7 @@ def pretend(
 ) -> str:
     """Record a run of a status; `launched` as by the daemon, with `assets` as by the UI for chosen assets."""
     if assets:
-        made = [dg.asset(name=name)(lambda: None) for name in assets]
+        made = [dg.asset(key=name.split("/"))(lambda: None) for name in assets]
         definition = dg.Definitions(made).resolve_implicit_global_asset_job_def()
         assert definition.name == job
     else:
@@ -29,6 +29,6 @@ def pretend(
         status=status,
         tags=tags or {},
         remote_job_origin=origin,
-        asset_selection=frozenset(dg.AssetKey(name) for name in assets) or None,
+        asset_selection=frozenset(dg.AssetKey(name.split("/")) for name in assets) or None,
     )
     return run.run_id

@@ -7,9 +7,11 @@ import dagster as dg
 import pytest
 
 from assets import INGESTION, PUBLICATION
+from assets.checks import build_checks
 from assets.graph import knowledge_graph
-from assets.knowledge_base import integrity, knowledge_base
+from assets.knowledge_base import knowledge_base
 from assets.merged import column_lineage
+from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage import files
@@ -67,11 +69,12 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
 
 def checked(settings: Settings, instance: dg.DagsterInstance) -> dg.AssetCheckEvaluation:
     """Run the check alone, as a person does in the UI."""
+    (check,) = [one for one in build_checks(Namespace()) if one.node_def.name == "knowledge_base_integrity"]
     result = dg.Definitions(
         assets=[*INGESTION, *PUBLICATION],
-        asset_checks=[integrity],
+        asset_checks=[check],
         resources=build_resources(settings),
-        jobs=[dg.define_asset_job("check", dg.AssetSelection.checks(integrity))],
+        jobs=[dg.define_asset_job("check", dg.AssetSelection.checks(check))],
     )
     (evaluation,) = result.resolve_job_def("check").execute_in_process(instance=instance).get_asset_check_evaluations()
     return evaluation
@@ -99,8 +102,10 @@ def test_a_snapshot_reports_its_cost_and_its_change(settings: Settings, instance
 
 @pytest.mark.parametrize("table", ["entities", "relations"])
 def test_column_lineage_names_real_columns(table: str) -> None:
-    lineage = column_lineage(table)["dagster/column_lineage"]
+    lineage = column_lineage(table, Namespace("finance"))["dagster/column_lineage"]
     assert set(lineage.deps_by_column) <= set(MERGED_TABLES[table].names)
     for origins in lineage.deps_by_column.values():
         for one in origins:
-            assert one.column_name in SOURCE_TABLES[one.asset_key.to_user_string()].names
+            prefix, name = one.asset_key.path
+            assert prefix == "finance"
+            assert one.column_name in SOURCE_TABLES[name].names

@@ -8,6 +8,7 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
 from assets.metadata import COMMAND_TAG
 from assets.runs import building_under_way, end_orphans
+from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.storage.home import Home
 from tests.assets.runs import pretend
 from tests.storage.test_lock import hold
@@ -25,13 +26,15 @@ from tests.storage.test_lock import hold
         ("__ASSET_JOB", {"answers"}, dg.DagsterRunStatus.STARTED, False),
         ("__ASSET_JOB", {"extractions"}, dg.DagsterRunStatus.FAILURE, False),
         ("report", set(), dg.DagsterRunStatus.STARTED, False),
+        ("finance_ingest", set(), dg.DagsterRunStatus.STARTED, False),
+        ("__ASSET_JOB", {"finance/extractions"}, dg.DagsterRunStatus.STARTED, False),
     ],
 )
 def test_what_is_built_counts_not_the_name_of_the_job(
     instance: dg.DagsterInstance, job: str, assets: set[str], status: dg.DagsterRunStatus, under_way: bool
 ) -> None:
     pretend(instance, status, job=job, assets=assets, launched=True)
-    assert building_under_way(instance) is under_way
+    assert building_under_way(instance, Namespace()) is under_way
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,7 @@ def test_what_is_built_counts_not_the_name_of_the_job(
         (["chunks"], BulkActionStatus.CANCELING, True),
         (["chunks"], BulkActionStatus.COMPLETED_SUCCESS, False),
         (["answers"], BulkActionStatus.REQUESTED, False),
+        (["finance/chunks"], BulkActionStatus.REQUESTED, False),
     ],
 )
 def test_a_backfill_counts_between_its_runs_too(
@@ -53,16 +57,17 @@ def test_a_backfill_counts_between_its_runs_too(
             from_failure=False,
             tags={},
             backfill_timestamp=0.0,
-            asset_selection=[dg.AssetKey(name) for name in assets],
+            asset_selection=[dg.AssetKey(name.split("/")) for name in assets],
         )
     )
-    assert building_under_way(instance) is under_way
+    assert building_under_way(instance, Namespace()) is under_way
 
 
 def test_runs_of_a_killed_command_end(instance: dg.DagsterInstance, tmp_path: Path) -> None:
-    command = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "one"})
+    command = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "one"}, job="ingest")
+    other = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "one"}, job="finance_ingest")
     # The sensor `batches` continues what a command began, under its tag.
-    daemon = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "one"}, launched=True)
+    daemon = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "one"}, job="ingest", launched=True)
 
     def status(run_id: str) -> dg.DagsterRunStatus:
         run = instance.get_run_by_id(run_id)
@@ -70,9 +75,9 @@ def test_runs_of_a_killed_command_end(instance: dg.DagsterInstance, tmp_path: Pa
         return run.status
 
     holder = hold(Home(tmp_path))
-    end_orphans(instance, Home(tmp_path))
+    end_orphans(instance, Home(tmp_path), Namespace())
     assert status(command) is dg.DagsterRunStatus.STARTED
     holder.communicate("")
-    end_orphans(instance, Home(tmp_path))
+    end_orphans(instance, Home(tmp_path), Namespace())
     assert status(command) is dg.DagsterRunStatus.FAILURE
-    assert status(daemon) is dg.DagsterRunStatus.STARTED
+    assert {status(run) for run in (other, daemon)} == {dg.DagsterRunStatus.STARTED}

@@ -5,9 +5,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.schedules import MORNING_DEADLINE, MORNING_SLACK, schedules, sources_to_ingest
+from assets.jobs import build_jobs
+from assets.schedules import MORNING_DEADLINE, MORNING_SLACK, build_schedules, sources_to_ingest
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings, SourceSettings
 from tests.support import FLOOD, RIVER, run, write_source
 
@@ -38,9 +40,10 @@ def test_a_source_that_cannot_be_listed_fails_by_itself(settings: Settings, tmp_
 
 def test_the_night_begins_when_the_setting_says(settings: Settings) -> None:
     later = settings.model_copy(update={"nightly": "30 3 * * *"})
-    assert schedules(later)[0].cron_schedule == "30 3 * * *"
+    jobs = build_jobs(Namespace())
+    assert build_schedules(later, jobs)[0].cron_schedule == "30 3 * * *"
     with pytest.raises(SettingsError, match="nightly: 'at three' is no cron line"):
-        schedules(settings.model_copy(update={"nightly": "at three"}))
+        build_schedules(settings.model_copy(update={"nightly": "at three"}), jobs)
 
 
 def test_a_morning_without_a_report_shows(settings: Settings) -> None:
