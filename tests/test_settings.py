@@ -123,6 +123,13 @@ def test_one_language_serves_all_prompts(monkeypatch: pytest.MonkeyPatch) -> Non
             load_settings(**{section: {"language": "French"}})
 
 
+@pytest.mark.parametrize("name", ["query.ppr", "rerank.max_retries", "extraction.language"])
+def test_a_setting_that_is_no_longer_there_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("LIGHTRAG_" + name.upper().replace(".", "__"), "1")
+    with pytest.raises(SettingsError, match=rf"setting {name}: Extra inputs"):
+        load_settings()
+
+
 def test_settings_can_be_changed_inside_a_section() -> None:
     before = load_settings()
     after = before.changed(home=Path("elsewhere"), llm={"max_cost_usd": 5})

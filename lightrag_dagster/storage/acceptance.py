@@ -61,8 +61,8 @@ def judge(tables: SourceTables, source: str, max_failed_share: float) -> Accepta
             first = "".join(f"; {reason}" for reason in version.reasons)
             reason = (
                 f"{failed:,} of {counted:,} {what} of source {source!r} failed ({share:.1%}), more than the "
-                f"{max_failed_share:.1%} that documents.max_failed_share allows{first}; mend them or raise the bound, "
-                "and run again"
+                f"{max_failed_share:.1%} that documents.max_failed_share allows{first}; "
+                "correct them or raise the bound, and run again"
             )
             return Acceptance(False, versions, reason, True, *shares)
     return Acceptance(True, versions, None, True, *shares)
