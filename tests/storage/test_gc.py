@@ -1,4 +1,4 @@
-"""Garbage collection through real runs."""
+"""Garbage collection beside real builds."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 from lightrag_dagster.storage.snapshots import list_snapshots
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
-from tests.support import FLOOD, RIVER, published, run, snapshot_contents, write_source
+from tests.support import FLOOD, RIVER, published, snapshot_contents, write_source
+from tests.support import build as bring_up_to_date
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
 
@@ -36,7 +37,7 @@ def no_minimum_age(monkeypatch: pytest.MonkeyPatch) -> None:
 def build(settings: Settings, year: int, **more: str | bytes) -> str:
     """Publish a snapshot in which the gauge was built in that year."""
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", str(year)), "flood.txt": FLOOD} | more)
-    run(settings)
+    bring_up_to_date(settings)
     return published(settings).snapshot_id
 
 
