@@ -19,6 +19,7 @@ from lightrag_dagster.runner import LOCK_SECONDS, Outcome, bring_up_to_date
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.acceptance import accept
 from lightrag_dagster.storage.generations import Generation
@@ -89,6 +90,7 @@ def build(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
         if next_publication(recipes, backfill=whole) is not None:
             outcome.published = publish_accepted(settings, backfill=whole, account=account)
     outcome.rejected, outcome.manifest = pending(settings).rejected, current_snapshot(home)
+    outcome.cost_usd = Ledger(home.ledger).spent(account.run)
     return outcome
 
 
