@@ -295,7 +295,7 @@ def _histories(count: int, steps: int, make: Callable[[], Histories]) -> None:
 
 
 def test_some_histories_end_as_a_clean_build(tmp_path_factory: pytest.TempPathFactory, loopback: Loopback) -> None:
-    _histories(3, 10, lambda: Histories(tmp_path_factory.mktemp("history"), loopback, build))
+    _histories(3, 8, lambda: Histories(tmp_path_factory.mktemp("history"), loopback, build))
 
 
 @pytest.mark.long
