@@ -32,19 +32,6 @@ def test_run_publishes_every_source(settings: Settings) -> None:
     assert manifest.rows["entities"] > 5
 
 
-def test_second_run_does_nothing(settings: Settings) -> None:
-    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    run(settings)
-    before, stored = published(settings), _stored(settings)
-
-    outcome = run(settings)
-
-    assert outcome.ingested == []
-    assert outcome.published is None
-    assert published(settings) == before
-    assert _stored(settings) == stored
-
-
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A published home of one source, to be copied."""
@@ -53,6 +40,17 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
     build(settings)
     return settings
+
+
+def test_second_run_does_nothing(notes: Settings) -> None:
+    before, stored = published(notes), _stored(notes)
+
+    outcome = run(notes)
+
+    assert outcome.ingested == []
+    assert outcome.published is None
+    assert published(notes) == before
+    assert _stored(notes) == stored
 
 
 def _add(settings: Settings) -> None:
