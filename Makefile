@@ -43,7 +43,7 @@ test: setup
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
-	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 -m 'not long'
+	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal -m 'not long'
 
 test-long: setup
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -m long

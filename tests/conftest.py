@@ -15,6 +15,11 @@ from tests.query.published import publish_sources
 API_KEY = "sk-test-SECRET0123456789"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with tests of whole runs, so that none of them is the last one that everything waits for."""
+    items.sort(key=lambda item: not item.nodeid.startswith(("tests/assets/", "tests/cli/", "tests/end_to_end/")))
+
+
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _leave_settings(monkeypatch, tmp_path)

@@ -1,21 +1,34 @@
 """What tests of the whole pipeline share: making sources, running, and looking at what was published."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from rich.console import Console
 
+from lightrag_dagster.build.generation import next_publication
+from lightrag_dagster.build.pending import accept_pending, pending, why_ingest
+from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.errors import LightRAGError, ProviderAccessError
 from lightrag_dagster.indexes.graph import open_graph
 from lightrag_dagster.indexes.lance import open_vectors
-from lightrag_dagster.runner import Outcome, bring_up_to_date
+from lightrag_dagster.runner import LOCK_SECONDS, Outcome, bring_up_to_date
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.documents.sources import chosen_sources
+from lightrag_dagster.storage.acceptance import accept
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import Manifest
 from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.tables import SourceTables
+from tests.query.published import ingest, publish_accepted
 
 RIVER = (
     "Marta Lindqvist maintains the gauge at Halden Weir. Orrin Instruments built the gauge in 2019. "
@@ -50,6 +63,35 @@ def run(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
     """Bring the knowledge base up to date, without a terminal; a backfill without names is one of everything."""
     with display(Console(quiet=True)) as shown:
         return bring_up_to_date(settings, names, shown, backfill=backfill, knowledge_base=backfill and not names)
+
+
+def build(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
+    """Do the work of `run` by the functions of the build floor alone, without Dagster and its event log.
+
+    For tests whose subject is the data. Batches are not waited for, and no questions are asked of the snapshot.
+    """
+    home, recipes, outcome = Home(settings.home), Recipes.of(settings), Outcome()
+    account = Account(str(uuid4()))
+    with building(home, LOCK_SECONDS):
+        for source in chosen_sources(settings, names):
+            tables = SourceTables(home, candidate=backfill)
+            try:
+                if why_ingest(source, tables, recipes) is not None:
+                    ingest(source, tables, recipes, replace(account, source=source.name))
+                    outcome.ingested.append(source.name)
+                elif backfill and tables.has_candidate(source.name):
+                    accept(home, source.name, settings.documents.max_failed_share, candidate=True)
+            except ProviderAccessError:
+                raise
+            except LightRAGError as error:
+                outcome.failed[source.name] = str(error)
+        accept_pending(settings)
+        whole = backfill and not names
+        if next_publication(recipes, backfill=whole) is not None:
+            outcome.published = publish_accepted(settings, backfill=whole, account=account)
+    outcome.rejected, outcome.manifest = pending(settings).rejected, current_snapshot(home)
+    outcome.cost_usd = Ledger(home.ledger).spent(account.run)
+    return outcome
 
 
 def published(settings: Settings) -> Manifest:

@@ -15,7 +15,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import ingesting
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
-from tests.support import FLOOD, RIVER, published, run, write_source
+from tests.support import FLOOD, RIVER, build, published, run, write_source
 
 ROOT = Path(__file__).parents[1]
 
@@ -92,7 +92,7 @@ def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Se
 
 def test_new_modification_times_publish_nothing(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
-    run(settings)
+    build(settings)
     before = published(settings)
     for path in settings.sources.rglob("*.md"):
         os.utime(path, (1_000_000_000, 1_000_000_000))
@@ -130,7 +130,7 @@ def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, mon
 
 def test_with_nothing_to_do_dagster_is_not_imported(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
-    run(settings)
+    build(settings)
     statement = (
         "import sys; from lightrag_dagster.cli import main; sys.argv = ['lightrag-dagster', 'run']\n"
         "try: main()\n"

@@ -11,7 +11,7 @@ from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings, SourceSettings
-from tests.support import FLOOD, RIVER, run, write_source
+from tests.support import FLOOD, RIVER, build, write_source
 
 
 def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
@@ -21,7 +21,7 @@ def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
     known = {"notes", "office"}
     assert sources_to_ingest(settings, known) == ["notes", "office"]
 
-    run(settings)
+    build(settings)
 
     assert sources_to_ingest(settings, known) == []
     write_source(settings, "office", {"flood.md": f"{FLOOD} It rained."})
@@ -33,7 +33,7 @@ def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
 
 def test_a_source_that_cannot_be_listed_fails_by_itself(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
-    run(settings)
+    build(settings)
     missing = settings.model_copy(update={"named_sources": {"absent": SourceSettings(uri=str(tmp_path / "absent"))}})
     assert sources_to_ingest(missing, {"absent", "notes"}) == ["absent"]
 

@@ -7,7 +7,7 @@ from assets.status_report import status_report
 from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import EmbeddingSettings, Settings
 from resources import build_resources
-from tests.support import FLOOD, RIVER, run, write_source
+from tests.support import FLOOD, RIVER, build, write_source
 
 
 def report(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, object], dg.AssetCheckEvaluation]:
@@ -24,7 +24,7 @@ def test_the_report_names_what_is_pending_and_outdated(settings: Settings, insta
     assert (metadata["outdated_rows"], check.passed) == (0, False)
     assert "| notes | pending: raw_documents, never made |" in str(metadata["sources"])
 
-    run(settings)
+    build(settings)
     metadata, check = report(settings, instance)
     assert (metadata["outdated_rows"], metadata["rejected"], check.passed) == (0, 0, True)
 
@@ -40,7 +40,7 @@ def test_the_report_names_what_is_pending_and_outdated(settings: Settings, insta
 
 def test_a_rejected_source_is_an_error(settings: Settings, instance: dg.DagsterInstance) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
-    run(settings)
+    build(settings)
     metadata, check = report(settings, instance)
     assert (metadata["rejected"], check.passed, check.severity) == (1, False, dg.AssetCheckSeverity.ERROR)
     assert "broken.txt: not valid UTF-8" in str(check.description)

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.settings import load_settings
 from tests.cli.test_cli import command
-from tests.support import FLOOD
+from tests.support import FLOOD, build
 
 
 def test_a_backfill_from_edit_to_published(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
     (notes / "flood.txt").write_text(FLOOD)
-    command(capfd, monkeypatch, "run")
+    build(load_settings())
     code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
     assert (code, output) == (0, "Everything was made with the prompts, models and settings of today.\n")
 
@@ -43,7 +44,7 @@ def test_a_backfill_from_edit_to_published(
 
 @pytest.mark.usefixtures("notes")
 def test_a_backfill_of_the_knowledge_base(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    command(capfd, monkeypatch, "run")
+    build(load_settings())
     monkeypatch.setenv("LIGHTRAG_EMBEDDING__DIMENSIONS", "512")
     for words, expected in (
         (["run"], "kept: vectors; `lightrag-dagster backfill` shows"),

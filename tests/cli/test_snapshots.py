@@ -9,7 +9,7 @@ import pytest
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.manifest import Manifest
 from tests.cli.test_cli import command
-from tests.support import RIVER, published, run, write_source
+from tests.support import RIVER, build, published, write_source
 
 
 def test_back_and_forth_from_the_command_line(
@@ -20,7 +20,7 @@ def test_back_and_forth_from_the_command_line(
     snapshots = []
     for year in (2001, 2002):
         write_source(settings, "notes", {"river.md": RIVER.replace("2019", str(year))})
-        run(settings)
+        build(settings)
         snapshots.append(published(settings).snapshot_id)
     first, second = snapshots
 

@@ -19,7 +19,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from tests.support import published, run
+from tests.support import build, published, run
 
 NUMBER_OF_SOURCES = 5
 SUMMARISED = 3  # distinct descriptions
@@ -43,7 +43,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         settings = load_settings(
             home=folder / "home", sources=folder / "sources", merging={"summary_min_descriptions": SUMMARISED}
         )
-        run(settings)
+        build(settings)
         yield settings
 
 
@@ -81,7 +81,7 @@ def test_a_moved_document_costs_nothing(built: Settings) -> None:
     document = _some_document(built)
     document.rename(document.with_name("moved.txt"))
 
-    run(built)
+    build(built)
 
     assert spent_in(built) == spent
     assert texts_of(built) == texts

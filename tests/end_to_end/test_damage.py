@@ -14,7 +14,7 @@ from lightrag_dagster.storage.damage import find_damage
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback
 from tests.models.models import offline_answer
-from tests.support import FLOOD, RIVER, published, run, snapshot_contents, write_source
+from tests.support import FLOOD, RIVER, build, published, snapshot_contents, write_source
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_damaged_snapshot_is_built_again(
 ) -> None:
     home = Home(settings.home)
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    run(settings)
+    build(settings)
     before, snapshot_id = snapshot_contents(settings), published(settings).snapshot_id
     damage(settings.home)
     asked = len(loopback.requests)

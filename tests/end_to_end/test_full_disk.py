@@ -11,7 +11,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import LightRAGError, one_line
 from lightrag_dagster.settings import Settings, load_settings
-from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
 
@@ -33,11 +33,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path: Path) -> None:
     settings = load_settings(home=small_disk / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})
-    run(settings)
+    build(settings)
     first = published(settings)
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
     clean = settings.model_copy(update={"home": tmp_path / "clean"})
-    run(clean)
+    build(clean)
 
     failures = []
     for room in (16, 3000):  # kilobytes: Dagster, or the graph, finds it too little
@@ -59,7 +59,7 @@ def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path
 def test_a_disk_that_cannot_be_written_is_named(small_disk: Path, tmp_path: Path) -> None:
     settings = load_settings(home=small_disk / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})
-    run(settings)
+    build(settings)
     first = published(settings)
     write_source(settings, "notes", {"river.md": FLOOD})
     _mount(small_disk, "-o", "remount,ro").check_returncode()
@@ -71,7 +71,7 @@ def test_a_disk_that_cannot_be_written_is_named(small_disk: Path, tmp_path: Path
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.retrieve(QUESTION, mode="mix").entities
     _mount(small_disk, "-o", "remount,rw").check_returncode()
-    run(settings)
+    build(settings)
     assert published(settings) != first
 
 

@@ -1,15 +1,19 @@
-"""DESIGN §5 through the real assets: I2 in its plain form, I4, I5, I6 and plain cases of I1."""
+"""DESIGN §5: I2 in its plain form, I4, I5, I6 and plain cases of I1.
+
+The first run, the one without a change and the one with a bad source go through Dagster, the others do without.
+"""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
-from tests.support import FLOOD, OFFICE, RIVER, published, run, snapshot_contents, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 Files = dict[str, str | bytes]
 
@@ -28,17 +32,25 @@ def test_run_publishes_every_source(settings: Settings) -> None:
     assert manifest.rows["entities"] > 5
 
 
-def test_second_run_does_nothing(settings: Settings) -> None:
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A published home of one source, to be copied."""
+    folder = tmp_path_factory.mktemp("notes")
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    run(settings)
-    before, stored = published(settings), _stored(settings)
+    build(settings)
+    return settings
 
-    outcome = run(settings)
+
+def test_second_run_does_nothing(notes: Settings) -> None:
+    before, stored = published(notes), _stored(notes)
+
+    outcome = run(notes)
 
     assert outcome.ingested == []
     assert outcome.published is None
-    assert published(settings) == before
-    assert _stored(settings) == stored
+    assert published(notes) == before
+    assert _stored(notes) == stored
 
 
 def _add(settings: Settings) -> None:
@@ -66,17 +78,19 @@ def _share(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("change", [_add, _edit, _delete, _rename, _duplicate, _share])
-def test_a_change_equals_a_clean_build(settings: Settings, tmp_path: Path, change: Callable[[Settings], None]) -> None:
+def test_a_change_equals_a_clean_build(
+    notes: Settings, settings: Settings, tmp_path: Path, change: Callable[[Settings], None]
+) -> None:
+    shutil.copytree(notes.home, settings.home)
+    shutil.copytree(notes.sources, settings.sources, dirs_exist_ok=True)
     settings = settings.model_copy(update={"documents": settings.documents.model_copy(update={"accept_deletes": True})})
-    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    run(settings)
     first = published(settings).snapshot_id
 
     change(settings)
-    run(settings)
+    build(settings)
 
     clean = settings.model_copy(update={"home": tmp_path / "clean"})
-    run(clean)
+    build(clean)
     assert published(settings).snapshot_id != first
     assert snapshot_contents(settings) == snapshot_contents(clean)
 
@@ -84,14 +98,14 @@ def test_a_change_equals_a_clean_build(settings: Settings, tmp_path: Path, chang
 def test_a_source_that_is_gone_leaves_the_knowledge_base(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     folder = write_source(settings, "office", {"office.txt": OFFICE})
-    run(settings)
+    build(settings)
 
     (folder / "office.txt").unlink()
     folder.rmdir()
-    run(settings)
+    build(settings)
 
     clean = settings.model_copy(update={"home": tmp_path / "clean"})
-    run(clean)
+    build(clean)
     assert snapshot_contents(settings) == snapshot_contents(clean)
     assert sorted(published(settings).inputs.sources) == ["notes"]
 
@@ -99,15 +113,15 @@ def test_a_source_that_is_gone_leaves_the_knowledge_base(settings: Settings, tmp
 def test_going_back_republishes_the_same_snapshot(settings: Settings) -> None:
     folder = write_source(settings, "notes", {"river.md": RIVER})
     modified = (folder / "river.md").stat().st_mtime
-    run(settings)
+    build(settings)
     first = published(settings)
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020")})
-    run(settings)
+    build(settings)
     second = published(settings)
 
     write_source(settings, "notes", {"river.md": RIVER})
     os.utime(folder / "river.md", (modified, modified))
-    run(settings)
+    build(settings)
 
     assert second.snapshot_id != first.snapshot_id
     assert published(settings).snapshot_id == first.snapshot_id
@@ -117,7 +131,7 @@ def test_one_bad_document_costs_itself_alone(settings: Settings) -> None:
     good: Files = {f"{index}.txt": f"{RIVER} Note {index}." for index in range(9)}
     write_source(settings, "notes", good | {"broken.txt": b"\xff\xfe\x00\xd8broken"})
 
-    outcome = run(settings)
+    outcome = build(settings)
 
     assert outcome.failed == {}
     assert published(settings).rows["raw_documents"] == 10
@@ -127,7 +141,7 @@ def test_one_bad_document_costs_itself_alone(settings: Settings) -> None:
 def test_one_bad_source_costs_itself_alone(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
     write_source(settings, "office", {"office.txt": OFFICE})
-    run(settings)
+    build(settings)
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
     write_source(settings, "office", {"unrelated.txt": "Nothing of the office is left here, and Ulla Berg knows why."})
 

@@ -10,7 +10,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage import gc
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import list_snapshots
-from tests.support import run, snapshot_contents
+from tests.support import build, snapshot_contents
 
 LEAST_CHANGED = 0.01
 
@@ -32,14 +32,14 @@ def pass_nights(folder: Path, nights: int, documents: int) -> None:
     texts = iter(generate(documents + nights * changed, 1))
     for number in range(documents):
         (notes / f"{number}.txt").write_text(next(texts))
-    run(settings)
+    build(settings)
     for night in range(nights):
         for number in range(changed):
             (notes / f"{(night * changed + number) % documents}.txt").write_text(next(texts))
-        run(settings)
+        build(settings)
 
     clean = settings.model_copy(update={"home": folder / "clean"})
-    run(clean)
+    build(clean)
 
     assert len(list_snapshots(Home(settings.home))) == 2
     assert size(settings) <= 3 * size(clean)

@@ -16,7 +16,7 @@ from lightrag_dagster.storage.generations import GRAPH, VIEWS, Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.snapshots import pin
-from tests.support import FLOOD, RIVER, published, run, snapshot_contents, write_source
+from tests.support import FLOOD, RIVER, build, published, snapshot_contents, write_source
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
 ROOT = Path(__file__).parents[2]
@@ -46,10 +46,10 @@ print(outcome.failed, outcome.manifest.snapshot_id)
 """
 
 
-def build(settings: Settings, year: int) -> str:
+def build_year(settings: Settings, year: int) -> str:
     """Publish a snapshot in which the gauge was built in that year."""
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", str(year)), "flood.txt": FLOOD})
-    run(settings)
+    build(settings)
     return published(settings).snapshot_id
 
 
@@ -66,11 +66,11 @@ def process(script: str, *arguments: object) -> subprocess.Popen[str]:
 
 def publish_beside_a_reader(settings: Settings, publications: int) -> None:
     home = Home(settings.home)
-    first = build(settings, 2000)
+    first = build_year(settings, 2000)
     with process(READER, settings.home) as reader:
         assert reader.stdout
         assert reader.stdout.readline().strip() == first
-        seen = {build(settings, 2001 + number) for number in range(publications)}
+        seen = {build_year(settings, 2001 + number) for number in range(publications)}
         collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False)
         output, errors = reader.communicate("\n", timeout=60)
     assert reader.returncode == 0, errors
@@ -89,7 +89,7 @@ def test_a_reader_keeps_its_snapshot_through_fifty_publications(settings: Settin
 
 def test_an_analyst_holds_up_no_run_and_sees_one_state(settings: Settings) -> None:
     home = Home(settings.home)
-    first = Generation(home, build(settings, 2001))
+    first = Generation(home, build_year(settings, 2001))
     names = "SELECT name FROM entities ORDER BY name"
     nodes = "MATCH (entity:Entity) RETURN entity.name ORDER BY entity.name"
     with (
@@ -102,7 +102,7 @@ def test_an_analyst_holds_up_no_run_and_sees_one_state(settings: Settings) -> No
         cursor.execute("SELECT e.name, m.description FROM entities e JOIN entity_evidence m USING (entity_id)")
         assert cursor.fetchone()
 
-        second = build(settings, 2002)
+        second = build_year(settings, 2002)
 
         assert second != first.id
         assert cursor.fetchall()
@@ -115,7 +115,7 @@ def test_an_analyst_holds_up_no_run_and_sees_one_state(settings: Settings) -> No
 
         # A name keeps a snapshot for somebody who opened its files without the library.
         pin(home, "analysis", first.id)
-        build(settings, 2003)
+        build_year(settings, 2003)
         collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False)
         assert tables.execute(names).fetchall() == rows
 
@@ -129,7 +129,7 @@ def test_two_builders_at_once_take_turns_or_are_refused(settings: Settings, tmp_
     assert len(refused) < 2
     assert all("is building in" in errors for errors in refused)
     clean = settings.model_copy(update={"home": tmp_path / "clean"})
-    run(clean)
+    build(clean)
     assert snapshot_contents(settings) == snapshot_contents(clean)
 
 
@@ -149,6 +149,6 @@ def test_a_builder_that_waits_too_long_says_who_is_in_its_way(
         ):
             pass
         other.communicate("\n")
-    run(settings)
+    build(settings)
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.retrieve(QUESTION).entities

@@ -1,4 +1,6 @@
-"""A run that is killed on purpose: `python -m tests.end_to_end.victim HOME SOURCES STEP MOMENT`.
+"""A run that is killed on purpose: `python -m tests.end_to_end.victim HOME SOURCES STEP MOMENT WAY`.
+
+WAY is `run`, through Dagster, or `build`, without it.
 
 Everything that leaves a mark on disk is counted. At number STEP the process kills itself with SIGKILL, `before` it,
 `during` it (a few milliseconds after it began) or `after` it. STEP 0 never comes; then the run ends well and prints one
@@ -22,7 +24,7 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.sqlite import KeyedTable
-from tests.support import run
+from tests.support import build, run
 
 SECONDS_INTO_A_WRITE = 0.003
 
@@ -78,12 +80,12 @@ def _kill_soon() -> None:
     kill()
 
 
-def main(home: str, sources: str, step: str, moment: str) -> None:
+def main(home: str, sources: str, step: str, moment: str, way: str) -> None:
     """Run once, or part of the way."""
     executioner = Executioner(int(step), moment)
     for owner, name in WRITES:
         executioner.watch(owner, name)
-    run(load_settings(home=Path(home), sources=Path(sources)))
+    {"build": build, "run": run}[way](load_settings(home=Path(home), sources=Path(sources)))
     print("\n".join(executioner.seen))  # noqa: T201  # the test reads it
 
 

@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,16 +9,17 @@ from lightrag_dagster.evaluation.answers import answer_all
 from lightrag_dagster.evaluation.questions import Question
 from lightrag_dagster.settings import Settings, load_settings
 from tests.loopback import Loopback, Received, Reply
-from tests.query.published import SOURCES, publish_sources
+from tests.query.published import publish_sources
 
 WEIR, OFFICE = "Who maintains the gauge at Halden Weir?", "Who leads the office in Bergen?"
 QUESTIONS = [Question(question=WEIR, mode="naive"), Question(question=OFFICE, mode="naive")]
 
 
 @pytest.fixture
-def configured(tmp_path: Path, loopback: Loopback) -> Settings:
+def configured(tmp_path: Path, published_home: Path, loopback: Loopback) -> Settings:
     offline = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
-    publish_sources(offline, SOURCES)
+    shutil.copytree(published_home, offline.home)
+    shutil.copytree(published_home.parent / "sources", offline.sources)
     asking = {"provider": "openai", "max_concurrency": 2}
     query = {"chunk_top_k": 1}
     return load_settings(home=offline.home, sources=offline.sources, llm=asking, query=query)

@@ -7,7 +7,9 @@ from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_an
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.storage.acceptance import Acceptance
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.tables import SourceTables
@@ -33,25 +35,24 @@ def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]]
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
     for one in find_sources(settings).values():
-        _ingest(one, Recipes.of(settings))
+        assert ingest(one, SourceTables(Home(settings.home)), Recipes.of(settings)).accepted
     return publish_accepted(settings)
 
 
-def publish_accepted(settings: Settings, *, backfill: bool = False) -> Manifest:
+def publish_accepted(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
     """Merge what is accepted, and publish."""
     home, recipes = Home(settings.home), Recipes.of(settings)
-    merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise"), backfill=backfill)
+    merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise", account), backfill=backfill)
     for table in VECTOR_TABLES:
-        embed(recipes, table, lambda embedder: open_embedder(embedder.settings(settings.embedding), home))
+        embed(recipes, table, lambda embedder: open_embedder(embedder.settings(settings.embedding), home, account))
     build_graph(home)
     return publish_newest(recipes)
 
 
-def _ingest(source: Source, recipes: Recipes) -> None:
-    home, name = Home(recipes.settings.home), source.name
-    tables = SourceTables(home)
+def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Account | None = None) -> Acceptance:
+    """Make every table of one source, in real time."""
+    name, llm = source.name, recipes.settings.llm
     read_source(source, tables, recipes)
     chunk_source(name, tables, recipes)
-    extract_source(name, tables, recipes, lambda: open_chat_model(recipes.settings.llm, home, "extract"))
-    _, acceptance = parse_and_accept(name, tables, recipes)
-    assert acceptance.accepted
+    extract_source(name, tables, recipes, lambda: open_chat_model(llm, tables.home, "extract", account))
+    return parse_and_accept(name, tables, recipes)[1]

@@ -3,6 +3,7 @@
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -46,10 +47,7 @@ HIDDEN = st.lists(
 )
 
 
-@pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(shown=OPEN, hidden=HIDDEN, data=st.data())
-def test_a_secret_stays_in_its_source(shown: list[str], hidden: list[str], data: st.DataObject) -> None:
+def _check(shown: list[str], hidden: list[str], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         configured = load_settings(home=Path(folder) / "home", sources=Path(folder) / "sources")
         sources = {
@@ -78,3 +76,21 @@ def test_a_secret_stays_in_its_source(shown: list[str], hidden: list[str], data:
             assert "Halden Weir" in bounded
             if mode in ("naive", "mix") and any(SECRET.casefold() in text.casefold() for text in hidden):
                 assert SECRET.casefold() in everything(Filters()).casefold()
+
+
+BOUNDS: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
+@settings(max_examples=4, **BOUNDS)
+@given(shown=OPEN, hidden=HIDDEN, data=st.data())
+def test_a_secret_stays_in_its_source(shown: list[str], hidden: list[str], data: st.DataObject) -> None:
+    _check(shown, hidden, data)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
+@settings(max_examples=50, **BOUNDS)
+@given(shown=OPEN, hidden=HIDDEN, data=st.data())
+def test_a_secret_stays_in_its_source_often(shown: list[str], hidden: list[str], data: st.DataObject) -> None:
+    _check(shown, hidden, data)

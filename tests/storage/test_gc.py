@@ -1,4 +1,4 @@
-"""Garbage collection through real runs."""
+"""Garbage collection beside real builds."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,14 +12,15 @@ from lightrag_dagster.query import snapshot
 from lightrag_dagster.query.question import Filters
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.schemas import ANSWERS
-from lightrag_dagster.settings import RetentionSettings, Settings
+from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage import gc, snapshots
 from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 from lightrag_dagster.storage.snapshots import list_snapshots
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
-from tests.support import FLOOD, RIVER, published, run, snapshot_contents, write_source
+from tests.storage.years import Years, build_year
+from tests.support import snapshot_contents
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
 
@@ -33,19 +34,12 @@ def no_minimum_age(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "MINIMUM_AGE", 0.0)
 
 
-def build(settings: Settings, year: int, **more: str | bytes) -> str:
-    """Publish a snapshot in which the gauge was built in that year."""
-    write_source(settings, "notes", {"river.md": RIVER.replace("2019", str(year)), "flood.txt": FLOOD} | more)
-    run(settings)
-    return published(settings).snapshot_id
-
-
-def test_a_name_opens_a_snapshot_and_keeps_it(settings: Settings) -> None:
+def test_a_name_opens_a_snapshot_and_keeps_it(years: Years) -> None:
+    settings, (first, *_) = years(1)
     home = Home(settings.home)
-    first = build(settings, 2001)
     snapshots.pin(home, "audit", first)
     for year in (2002, 2003, 2004):
-        build(settings, year)
+        build_year(settings, year)
 
     garbage = collect_garbage(home, keep(1), dry_run=False)
 
@@ -59,10 +53,9 @@ def test_a_name_opens_a_snapshot_and_keeps_it(settings: Settings) -> None:
         KnowledgeBase.open(settings.home, "audit", settings=settings)
 
 
-def test_garbage_is_what_nobody_needs(settings: Settings) -> None:
+def test_garbage_is_what_nobody_needs(years: Years) -> None:
+    settings, _ = years(6)
     home = Home(settings.home)
-    for year in range(2001, 2007):
-        build(settings, year)
     before = snapshot_contents(settings)
 
     planned = collect_garbage(home, keep(2), dry_run=True)
@@ -76,7 +69,7 @@ def test_garbage_is_what_nobody_needs(settings: Settings) -> None:
     assert [one.sequence for one in list_snapshots(home)] == [5, 6]
     assert snapshot_contents(settings) == before
     assert collect_garbage(home, keep(2), dry_run=False).table_versions == 0
-    build(settings, 2001)
+    build_year(settings, 2001)
     assert snapshot_contents(settings)["entities"] != before["entities"]
 
 
@@ -91,9 +84,9 @@ def test_answers_and_evaluations_that_were_replaced_are_garbage(tmp_path: Path) 
     assert tables.read("answers", ALL_SOURCES)["answer"].to_pylist() == ["second"]
 
 
-def test_a_snapshot_stays_for_its_grace_period(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_stays_for_its_grace_period(years: Years) -> None:
+    settings, (first, second, third) = years(3)
     home = Home(settings.home)
-    first, second, third = (build(settings, year) for year in (2001, 2002, 2003))
     manifest = snapshots.read_manifest(home, first)
     old = (datetime.now(UTC) - timedelta(days=30)).isoformat(timespec="seconds")
     home.generation(first).joinpath("manifest.json").write_text(
@@ -109,9 +102,9 @@ def test_a_snapshot_stays_for_its_grace_period(settings: Settings, monkeypatch: 
     assert collect_garbage(home, keep(1), dry_run=False).generations == sorted([first, second])
 
 
-def test_a_snapshot_that_a_release_replaced_stays_for_its_grace_period(settings: Settings) -> None:
+def test_a_snapshot_that_a_release_replaced_stays_for_its_grace_period(years: Years) -> None:
+    settings, (first, _, third) = years(3)
     home = Home(settings.home)
-    first, _, third = (build(settings, year) for year in (2001, 2002, 2003))
     pointer = home.current.read_text()
     assert first in pointer
     snapshots.rollback(home, first)
@@ -122,12 +115,12 @@ def test_a_snapshot_that_a_release_replaced_stays_for_its_grace_period(settings:
     assert collect_garbage(home, keep(1, days=1), dry_run=True).retained[first] == "in its grace period"
 
 
-def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(settings: Settings) -> None:
+def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(years: Years) -> None:
+    settings, (first,) = years(1)
     home = Home(settings.home)
-    first = build(settings, 2001)
     with KnowledgeBase.open(settings=settings) as knowledge:
-        build(settings, 2002)
-        build(settings, 2003)
+        build_year(settings, 2002)
+        build_year(settings, 2003)
         assert first in collect_garbage(home, keep(1), dry_run=False).generations
         with pytest.raises(StoreError, match=f"{first} was removed by `gc` while it was open; open .* again"):
             knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes"))
@@ -135,16 +128,14 @@ def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(settings: Settings
         assert knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes")).chunks
 
 
-def test_a_snapshot_that_is_removed_while_it_is_opened_is_named(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_snapshot_that_is_removed_while_it_is_opened_is_named(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, (first,) = years(1)
     home = Home(settings.home)
-    first = build(settings, 2001)
 
     def collected_meanwhile(home: Home) -> Manifest:
         found = snapshots.require_current(home)
         for year in (2002, 2003):
-            build(settings, year)
+            build_year(settings, year)
         collect_garbage(home, keep(1), dry_run=False)
         return found
 

@@ -1,4 +1,4 @@
-"""Rollback, release, names and differences of snapshots through real runs."""
+"""Rollback, release, names and differences of snapshots beside real builds."""
 
 import pytest
 
@@ -7,17 +7,17 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import list_snapshots
-from tests.storage.test_gc import build
+from tests.storage.years import Years, build_year
 from tests.support import published, run
 
 
-def test_a_rollback_holds_until_release(settings: Settings) -> None:
+def test_a_rollback_holds_until_release(years: Years) -> None:
+    settings, (first, second) = years(2)
     home = Home(settings.home)
-    first, second = build(settings, 2001), build(settings, 2002)
 
     assert snapshots.rollback(home, first).snapshot_id == first
     assert (published(settings).snapshot_id, snapshots.held_snapshot(home)) == (first, first)
-    third = build(settings, 2003)
+    third = build_year(settings, 2003)
 
     assert third == first
     assert [one.sequence for one in list_snapshots(home)] == [1, 2, 3]
@@ -35,10 +35,10 @@ def test_a_name_is_not_an_id(settings: Settings, name: str) -> None:
         snapshots.pin(Home(settings.home), name, "gen-x")
 
 
-def test_two_snapshots_are_compared(settings: Settings) -> None:
+def test_two_snapshots_are_compared(years: Years) -> None:
+    settings, (first,) = years(1)
     home = Home(settings.home)
-    first = build(settings, 2001)
-    second = build(settings, 2002, **{"new.txt": "Ulla Berg met Jonas Feld."})
+    second = build_year(settings, 2002, **{"new.txt": "Ulla Berg met Jonas Feld."})
 
     found = snapshots.diff(home, first, second)
 
