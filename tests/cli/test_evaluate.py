@@ -28,7 +28,7 @@ def questions(tmp_path: Path) -> Path:
 def test_modes_are_measured_and_a_drop_is_exit_code_1(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path
 ) -> None:
-    settings = load_settings()
+    settings = load_settings(documents={"accept_deletes": True})
     publish_sources(settings, {"notes": FACTS})
     code, output, _ = command(capfd, monkeypatch, "evaluate", "--questions", str(questions))
     assert code == 0
