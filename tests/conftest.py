@@ -6,11 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
+import hypothesis
 import pytest
 
 from lightrag_dagster.settings import Settings, load_settings
 from tests.loopback import Loopback, serving
 from tests.query.published import publish_sources
+
+# A busy machine makes a quick example slow.
+hypothesis.settings.register_profile("without a deadline", deadline=None)
+hypothesis.settings.load_profile("without a deadline")
 
 API_KEY = "sk-test-SECRET0123456789"
 

@@ -35,6 +35,8 @@ def _placeholder(name: str) -> type[Exception]:
 
 def import_lancedb() -> None:
     """Import `lancedb` for local databases only; a command that ends afterwards may call it, a library must not."""
+    if "lancedb" in sys.modules:  # to forget the client that it already has would load its classes twice
+        return
     finder = _Placeholders()
     sys.meta_path.insert(0, finder)
     try:
