@@ -73,7 +73,9 @@ def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Se
     write_source(asking, "notes", {"river.md": RIVER})
     run(asking)
     before = published(asking)
-    german = load_settings(home=settings.home, sources=settings.sources, llm=llm, extraction={"language": "German"})
+    german = load_settings(
+        home=settings.home, sources=settings.sources, llm=llm, extraction={"answer_format": "json_object"}
+    )
     loopback.fault = lambda received: Reply.error(429)
 
     failed = run(german, "notes", backfill=True)

@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -23,7 +23,7 @@ from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval, Step
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import MergingSettings, Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
 from lightrag_dagster.stages.prompts.requests import keyword_request
@@ -67,7 +67,8 @@ class KnowledgeBase:
         self.settings = settings
         self._prompts = load_prompts(settings.prompts, settings.language)
         self._models = Models(settings, snapshot.manifest.vectors, account)
-        self._scoped = lru_cache(_SCOPES)(self._scope)
+        # Of a function, since a cache of a method would keep this object, and its memory, in a reference cycle.
+        self._scoped = lru_cache(_SCOPES)(partial(_scope, snapshot, settings.merging))
         self._callers = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
         # A pool of its own: questions wait for their searches, so they must not take each other's threads.
         self._searchers = ThreadPoolExecutor(thread_name_prefix="lightrag-search")
@@ -259,12 +260,13 @@ class KnowledgeBase:
         request = request_in_context(self._prompts, replace(question, history=()), "")
         return _SPARE_TOKENS + sum(self._count(message.content) for message in request.messages)
 
-    def _scope(self, filters: Filters) -> Snapshot:
-        if filters == Filters():
-            return self.snapshot
-        from lightrag_dagster.query.scope import scoped
-
-        return scoped(self.snapshot, filters, self.settings.merging)
-
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return self._models.embed(texts, self.snapshot.corpus_state)
+
+
+def _scope(snapshot: Snapshot, merging: MergingSettings, filters: Filters) -> Snapshot:
+    if filters == Filters():
+        return snapshot
+    from lightrag_dagster.query.scope import scoped
+
+    return scoped(snapshot, filters, merging)

@@ -52,9 +52,9 @@ def recorded(generation: Generation, kind: str) -> Path:
     return next(path for path in found if str(path.relative_to(generation.home.root)) in names)
 
 
-def flip(path: Path) -> None:
+def flip(path: Path, place: float = 0.5) -> None:
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
+    content[int(len(content) * place)] ^= 1
     path.write_bytes(content)
 
 
@@ -173,8 +173,9 @@ def test_a_source_keeps_what_was_accepted(generation: Generation) -> None:
 
 def test_hashes_of_files_that_two_snapshots_read_are_kept(generation: Generation) -> None:
     home = generation.home
-    flip(recorded(generation, "source table"))
     second = asyncio.run(build(merge(home, "river")))
+    # Near the beginning: rows are counted by the footer, which stays readable.
+    flip(recorded(generation, "source table"), 0.05)
     snapshots.publish(Home(home.root), second, [])
     (found,) = find_damage(home, second.id, verify=True)
     assert found.path == recorded(generation, "source table")

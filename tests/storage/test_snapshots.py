@@ -13,7 +13,7 @@ from lightrag_dagster.indexes.graph import open_graph
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.views import open_views
 from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.generations import Generation, remove_leftovers
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import current_snapshot, list_snapshots, read_manifest
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
@@ -164,6 +164,7 @@ def test_a_half_built_generation_does_not_disturb_the_next_run(tmp_path: Path) -
     for leftover in (".graph.kuzu.abc", ".views.duckdb.abc.tmp"):
         half.path(leftover).write_bytes(b"half")
     (home.root / ".CURRENT.abc.tmp").write_text('{"id"')
+    remove_leftovers(home)
     published = publish(generation_of(home, "river"))
     assert published.snapshot_id == half.id
     assert not list(home.generation(half.id).glob(".*"))
