@@ -72,10 +72,44 @@ def conditions(settings: Settings) -> dict[str, dg.AutomationCondition[Any]]:
     return dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA) if settings.questions else {}
 
 
+_SENSORS = {
+    "source_partitions": (
+        CHECK_SECONDS,
+        "Keeps the partitions in step with the configured sources; ingests a new source at once if "
+        "`ingest_new_sources` says so.",
+    ),
+    "batches": (
+        BATCH_CHECK_SECONDS,
+        "Looks at the batches under way at the language model's provider, and runs the ingestion or backfill of each "
+        "source whose batches are done: it stores their responses, and submits what follows from them.",
+    ),
+    "publish_accepted": (
+        CHECK_SECONDS,
+        "Merges and publishes when the accepted versions of the sources, or the sources themselves, are no longer "
+        "those of the newest snapshot, and no ingestion, backfill or publication is under way.",
+    ),
+    "downstream": (
+        CONDITION_CHECK_SECONDS,
+        "Makes what is downstream of the knowledge base again when another snapshot is published.",
+    ),
+    "record_failures": (
+        FAILURE_CHECK_SECONDS,
+        "Appends each failed run to failures.jsonl in the home, and posts the same record to the address in "
+        f"{WEBHOOK_VARIABLE}, if there is one.",
+    ),
+    "record_failed_checks": (
+        FAILURE_CHECK_SECONDS,
+        "Does the same for each failed check of a run, such as `accepted`.",
+    ),
+}
+"""Sensor → how often it looks, in seconds, and its description."""
+
+
 def build_sensors(namespace: Namespace, jobs: "Mapping[str, Job]") -> list[dg.SensorDefinition]:
     """Return every sensor, all of them running at first."""
 
-    def common(name: str, description: str, seconds: int = CHECK_SECONDS) -> dict[str, Any]:
+    def common(name: str) -> dict[str, Any]:
+        seconds, description = _SENSORS[name]
         return {
             "name": namespace.named(name),
             "minimum_interval_seconds": seconds,
@@ -83,56 +117,15 @@ def build_sensors(namespace: Namespace, jobs: "Mapping[str, Job]") -> list[dg.Se
             "description": description,
         }
 
+    downstream = dg.AssetSelection.groups(namespace.named("downstream"))
+    success = dg.DagsterRunStatus.SUCCESS
     return [
-        dg.sensor(
-            job=jobs["ingest"],
-            **common(
-                "source_partitions",
-                "Keeps the partitions in step with the configured sources; ingests a new source at once if "
-                "`ingest_new_sources` says so.",
-            ),
-        )(source_partitions),
-        dg.sensor(
-            jobs=[jobs["ingest"], jobs["backfill"]],
-            **common(
-                "batches",
-                "Looks at the batches under way at the language model's provider, and runs the ingestion or backfill "
-                "of each source whose batches are done: it stores their responses, and submits what follows from them.",
-                BATCH_CHECK_SECONDS,
-            ),
-        )(batches),
-        dg.sensor(
-            job=jobs["publish"],
-            **common(
-                "publish_accepted",
-                "Merges and publishes when the accepted versions of the sources, or the sources themselves, are no "
-                "longer those of the newest snapshot, and no ingestion, backfill or publication is under way.",
-            ),
-        )(publish_accepted),
-        dg.AutomationConditionSensorDefinition(
-            target=dg.AssetSelection.groups(namespace.named("downstream")),
-            **common(
-                "downstream",
-                "Makes what is downstream of the knowledge base again when another snapshot is published.",
-                CONDITION_CHECK_SECONDS,
-            ),
-        ),
-        dg.run_failure_sensor(
-            **common(
-                "record_failures",
-                "Appends each failed run to failures.jsonl in the home, and posts the same record to the address in "
-                f"{WEBHOOK_VARIABLE}, if there is one.",
-                FAILURE_CHECK_SECONDS,
-            )
-        )(record_failures),
-        dg.run_status_sensor(
-            run_status=dg.DagsterRunStatus.SUCCESS,
-            **common(
-                "record_failed_checks",
-                "Does the same for each failed check of a run, such as `accepted`.",
-                FAILURE_CHECK_SECONDS,
-            ),
-        )(record_failed_checks),
+        dg.sensor(job=jobs["ingest"], **common("source_partitions"))(source_partitions),
+        dg.sensor(jobs=[jobs["ingest"], jobs["backfill"]], **common("batches"))(batches),
+        dg.sensor(job=jobs["publish"], **common("publish_accepted"))(publish_accepted),
+        dg.AutomationConditionSensorDefinition(target=downstream, **common("downstream")),
+        dg.run_failure_sensor(**common("record_failures"))(record_failures),
+        dg.run_status_sensor(run_status=success, **common("record_failed_checks"))(record_failed_checks),
     ]
 
 

@@ -73,23 +73,23 @@ def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Se
     write_source(asking, "notes", {"river.md": RIVER})
     run(asking)
     before = published(asking)
-    german = load_settings(
+    as_json = load_settings(
         home=settings.home, sources=settings.sources, llm=llm, extraction={"answer_format": "json_object"}
     )
     loopback.fault = lambda received: Reply.error(429)
 
-    failed = run(german, "notes", backfill=True)
+    failed = run(as_json, "notes", backfill=True)
 
     assert "of the backfill, 1 of 1 chunks of source 'notes' failed (100.0%)" in failed.rejected["notes"]
-    assert (failed.outdated, failed.published, published(german)) == ({"notes": 1}, None, before)
+    assert (failed.outdated, failed.published, published(as_json)) == ({"notes": 1}, None, before)
     # A night in between has nothing to do, and mentions it.
-    night = run(german)
+    night = run(as_json)
     assert (night.ingested, night.rejected) == ([], {})
     assert "`lightrag-dagster backfill --source notes` resumes it" in night.notes[0]
     loopback.fault = lambda received: None
-    mended = run(german, "notes", backfill=True)
+    mended = run(as_json, "notes", backfill=True)
     assert (mended.rejected, mended.outdated, mended.notes) == ({}, {}, [])
-    assert published(german) != before
+    assert published(as_json) != before
 
 
 def test_new_modification_times_publish_nothing(settings: Settings) -> None:
