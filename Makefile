@@ -40,9 +40,9 @@ test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --target-version py313 --ignore UP040,UP046,UP047 . # these want syntax that 3.11 has not
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy --python-version 3.12
-	$(BIN)/mypy --python-version 3.13
+	$(BIN)/mypy --num-workers 2
+	$(BIN)/mypy --num-workers 2 --python-version 3.12
+	$(BIN)/mypy --num-workers 2 --python-version 3.13
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal -m 'not long'
 
 test-long: setup

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, OWNERS, account_of, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, account_of, stopwatch, table_metadata
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file
 from lightrag_dagster.storage.tables import ALL_SOURCES
 from resources import LightRAG
@@ -13,7 +13,6 @@ from resources import LightRAG
     group_name="downstream",
     pool=LLM_POOL,
     kinds={"parquet"},
-    owners=OWNERS,
     description="One row a question of the file that the setting `questions` names: answer, references, snapshot, "
     "or why there is no answer.",
 )

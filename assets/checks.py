@@ -6,9 +6,9 @@ from collections.abc import Callable
 import dagster as dg
 
 from assets.knowledge_base import integrity
-from assets.metadata import IngestConfig
+from assets.metadata import IngestConfig, is_backfill
+from assets.namespace import Namespace
 from assets.status_report import all_published
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.storage.acceptance import failed_share, judge
 from resources import LightRAG
 
@@ -71,7 +71,10 @@ def source_accepted(
 ) -> dg.AssetCheckResult:
     """Judge the tables of one source again."""
     # A backfill that was accepted has no candidate tables any more; then these are the current ones.
-    tables, share = lightrag.tables(candidate=config.backfill), lightrag.settings.documents.max_failed_share
+    tables, share = (
+        lightrag.tables(candidate=is_backfill(context, config, lightrag.settings)),
+        lightrag.settings.documents.max_failed_share,
+    )
     judged = judge(tables, context.partition_key, share)
     return dg.AssetCheckResult(
         passed=judged.accepted,
@@ -85,7 +88,9 @@ def _failed_share_of(table: str) -> Callable[..., dg.AssetCheckResult]:
     def check(
         context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
     ) -> dg.AssetCheckResult:
-        version = lightrag.tables(candidate=config.backfill).require(table, context.partition_key)
+        version = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings)).require(
+            table, context.partition_key
+        )
         share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
         return dg.AssetCheckResult(
             passed=share <= allowed,

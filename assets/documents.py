@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, IngestConfig, ingested, stopwatch
+from assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
 from assets.partitions import SOURCES
 from lightrag_dagster.build.ingest import read_source
 from resources import LightRAG
@@ -12,14 +12,13 @@ from resources import LightRAG
     partitions_def=SOURCES,
     group_name="ingestion",
     kinds={"python", "parquet"},
-    owners=OWNERS,
     description="One row a document: text, identity, content hash and status. Failures and duplicates are rows too.",
 )
 def raw_documents(
     context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.MaterializeResult:
     """Read the source as it is now."""
-    tables = lightrag.tables(candidate=config.backfill)
+    tables = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
     with stopwatch() as watch:
         report = read_source(lightrag.source(context.partition_key), tables, lightrag.recipes)
     return ingested(report, lightrag.recipes, watch)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, OWNERS, IngestConfig, account_of, ingested, stopwatch
+from assets.metadata import LLM_POOL, IngestConfig, account_of, ingested, is_backfill, stopwatch
 from assets.partitions import SOURCES
 from lightrag_dagster.build.ingest import Waiting, extract_source
 from resources import LightRAG
@@ -17,7 +17,6 @@ from resources import LightRAG
     pool=LLM_POOL,
     kinds={"openai", "parquet"},
     output_required=False,
-    owners=OWNERS,
     description="One row a distinct chunk: the raw responses of every round, status, tokens and cost.",
 )
 def extractions(
@@ -29,11 +28,15 @@ def extractions(
     materialisation: the rest of the run and its checks are skipped, the source's last accepted tables stay, and the
     sensor `batches` starts it again.
     """
-    source, tables = context.partition_key, lightrag.tables(candidate=config.backfill)
+    source, backfill = context.partition_key, is_backfill(context, config, lightrag.settings)
+    tables = lightrag.tables(candidate=backfill)
     account = account_of(context, lightrag.settings, source)
     with stopwatch() as watch:
         report = extract_source(
-            source, tables, lightrag.recipes, lambda: lightrag.extraction_model(account, backfill=config.backfill)
+            source,
+            tables,
+            lightrag.recipes,
+            lambda: lightrag.extraction_model(account, backfill=backfill),
         )
     if isinstance(report, Waiting):
         batches = {"batches": sorted(report.batches)}

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, WRITER_POOL, made_by, stopwatch
+from assets.metadata import WRITER_POOL, made_by, stopwatch
 from lightrag_dagster.build.generation import build_graph
 from resources import LightRAG
 
@@ -18,7 +18,6 @@ from resources import LightRAG
     group_name="knowledge_base",
     pool=WRITER_POOL,
     kinds={"kuzu"},
-    owners=OWNERS,
     description="Document → Chunk → Entity and Entity — Entity, written once and verified; and the same as arrays.",
 )
 def knowledge_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:

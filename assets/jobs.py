@@ -8,7 +8,7 @@ import dagster as dg
 from assets import INGESTION, PUBLICATION
 from assets.checks import source_checks
 from assets.metadata import IngestConfig
-from lightrag_dagster.namespace import Namespace
+from assets.namespace import Namespace
 
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, WRITER_POOL, Metadata, account_of, made_by, stopwatch
+from assets.metadata import WRITER_POOL, Metadata, account_of, made_by, stopwatch
 from lightrag_dagster.build.generation import check_published, publish_newest
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -25,7 +25,6 @@ from resources import LightRAG
     group_name="knowledge_base",
     pool=WRITER_POOL,
     kinds={"parquet", "duckdb"},
-    owners=OWNERS,
     description="The manifest that pins one version of every table and store; readers see it whole or not at all.",
 )
 def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import OWNERS, IngestConfig, ingested, stopwatch
+from assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
 from assets.partitions import SOURCES
 from lightrag_dagster.build.ingest import parse_and_accept
 from resources import LightRAG
@@ -20,7 +20,7 @@ _DESCRIPTIONS = {
     partitions_def=SOURCES,
     group_name="ingestion",
     specs=[
-        dg.AssetSpec(name, deps=["extractions"], kinds={"python", "parquet"}, owners=OWNERS, description=description)
+        dg.AssetSpec(name, deps=["extractions"], kinds={"python", "parquet"}, description=description)
         for name, description in _DESCRIPTIONS.items()
     ],
 )
@@ -28,7 +28,7 @@ def mentions(
     context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> Iterator[dg.MaterializeResult]:
     """Parse the responses that were not parsed before; accept the source's tables when they may be merged."""
-    tables = lightrag.tables(candidate=config.backfill)
+    tables = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
     with stopwatch() as watch:
         reports, _ = parse_and_accept(context.partition_key, tables, lightrag.recipes)
     for report in reports:

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, OWNERS, BuildConfig, account_of, made_by, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, PREVIEW_ROWS, BuildConfig, account_of, made_by, stopwatch, table_metadata
+from assets.namespace import Namespace
 from lightrag_dagster.build.generation import merge_sources
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.storage.files import count_rows, read_first
 from resources import LightRAG
 
 _DESCRIPTIONS = {
@@ -61,7 +62,7 @@ _LINEAGE: dict[str, dict[str, list[str]]] = {
     group_name="knowledge_base",
     pool=LLM_POOL,
     specs=[
-        dg.AssetSpec(name, deps=_DEPENDENCIES, kinds={"duckdb", "parquet"}, owners=OWNERS, description=description)
+        dg.AssetSpec(name, deps=_DEPENDENCIES, kinds={"duckdb", "parquet"}, description=description)
         for name, description in _DESCRIPTIONS.items()
     ],
 )
@@ -76,15 +77,17 @@ def merged(
         )
     record = report.generation.record()
     for name in MERGED_TABLES:
+        path = report.generation.path(f"{name}.parquet")
         yield dg.MaterializeResult(
             asset_key=context.asset_key_for_output(name),
             data_version=dg.DataVersion(record.tables[name]),
             tags=made_by(record.inputs.code_version),
             metadata=table_metadata(
-                report.generation.read_table(name),
+                read_first(path, PREVIEW_ROWS),
+                count_rows(path),
                 seconds=watch.seconds,
                 generation=report.generation.id,
-                merged=report.extent,
+                merged=report.merged,
                 summary_calls=report.usage.calls,
                 summary_cost_usd=report.usage.cost_usd,
                 summaries_failed=record.failed_summaries,

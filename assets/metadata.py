@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
+from assets.namespace import Namespace
 from lightrag_dagster.build.ingest import StageReport
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.settings import Settings
@@ -24,12 +25,11 @@ MAX_RUNTIME = {"dagster/max_runtime": str(6 * 3600)}
 """Run tags: a run that takes longer than six hours hangs, on a dead mount say, and is ended so that others get their
 turn; what it was answered is stored, so a first ingestion that really takes so long continues with the next run."""
 
-OWNERS = ["team:data-platform"]
 # One run at a time asks a language model, so that the limits of a run are those of the home.
 LLM_POOL = "llm"
 # One run at a time writes the stores; the builder's lock would make the others wait too, but in a running process.
 WRITER_POOL = "writer"
-_PREVIEW_ROWS = 5
+PREVIEW_ROWS = 5
 _PREVIEW_CHARACTERS = 60
 
 Metadata = dict[str, Any]
@@ -62,10 +62,20 @@ class BuildConfig(dg.Config):
     )
 
 
+def is_backfill(
+    context: dg.AssetExecutionContext | dg.AssetCheckExecutionContext, config: IngestConfig, settings: Settings
+) -> bool:
+    """Say whether a step belongs to a backfill, by its configuration or its job.
+
+    `dg launch` puts an empty configuration in place of the job's own.
+    """
+    return config.backfill or context.run.job_name == Namespace(settings.namespace).named("backfill")
+
+
 def account_of(context: dg.AssetExecutionContext, settings: Settings, source: str = "") -> Account:
     """Return on whose account a step makes its calls: the command's that started the run, else the run's own."""
     run = context.run.tags.get(COMMAND_TAG, context.run.run_id)
-    return Account(run, source, settings.llm.max_cost_usd)
+    return Account.of(run, source, settings.llm)
 
 
 def made_by(fingerprint: str) -> dict[str, str]:
@@ -83,10 +93,10 @@ def stopwatch() -> Iterator[Stopwatch]:
         watch.seconds = round(time.perf_counter() - watch.started, 3)
 
 
-def table_metadata(table: pa.Table, **more: Any) -> Metadata:
-    """Return row count, column schema, a preview of the first rows, and `more`."""
+def table_metadata(table: pa.Table, rows: int | None = None, **more: Any) -> Metadata:
+    """Return row count, column schema, a preview and `more`; of many `rows` the table may be only the first ones."""
     return {
-        "dagster/row_count": table.num_rows,
+        "dagster/row_count": table.num_rows if rows is None else rows,
         "dagster/column_schema": column_schema(table.schema),
         "preview": dg.MetadataValue.md(preview(table)),
         **more,
@@ -139,7 +149,7 @@ def column_schema(schema: pa.Schema) -> dg.TableSchema:
 def preview(table: pa.Table) -> str:
     """Return the first rows as a Markdown table; long values are cut."""
     lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
-    rows = table.slice(0, _PREVIEW_ROWS).to_pylist()
+    rows = table.slice(0, PREVIEW_ROWS).to_pylist()
     lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in rows]
     return "\n".join(lines)
 

@@ -1,5 +1,5 @@
 """The partitions of the assets as they are declared; `build_definitions` puts those of the namespace in their place."""
 
-from lightrag_dagster.namespace import Namespace
+from assets.namespace import Namespace
 
 SOURCES = Namespace().sources

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 import pyarrow as pa
 
-from assets.metadata import LLM_POOL, OWNERS, Metadata, account_of, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, Metadata, account_of, stopwatch, table_metadata
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.evaluation.report import cells, change_cells, markdown
@@ -21,7 +21,6 @@ QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
     group_name="downstream",
     pool=LLM_POOL,
     kinds={"parquet"},
-    owners=OWNERS,
     description="Recall, precision, rank, context and time of every mode on the questions of the setting `questions` "
     "that name where their answer is, with intervals, one row a mode and metric; and quality of answers where a "
     "language model is configured.",

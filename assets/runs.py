@@ -5,8 +5,8 @@ from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
 
 from assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
 from assets.metadata import COMMAND_TAG
+from assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets.metadata import MAX_RUNTIME
+from assets.namespace import Namespace
 from lightrag_dagster.build.pending import pending
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings
 from resources import LightRAG
 

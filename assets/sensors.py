@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from assets.metadata import COMMAND_TAG, MAX_RUNTIME
+from assets.namespace import Namespace
 from assets.runs import building_under_way, end_orphans
 from lightrag_dagster.build.generation import next_publication
 from lightrag_dagster.build.pending import accept_pending
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
@@ -149,7 +149,7 @@ def batches(
 ) -> list[dg.RunRequest] | dg.SkipReason:
     """Request a run for each source whose batches are done, paid for by the run that submitted them."""
     settings, home = lightrag.settings, lightrag.home
-    if not (settings.llm.by_batch and home.batches.exists()):
+    if not (settings.llm.by_batch and home.may_have_batches):
         return dg.SkipReason("nothing was submitted by batch")
     from lightrag_dagster.models.batch.waiting import poll_batches
 

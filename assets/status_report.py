@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, stopwatch
+from assets.metadata import stopwatch
 from lightrag_dagster.build.pending import PUBLISHED, Pending, pending
 from lightrag_dagster.core.identity import digest
 from resources import LightRAG
@@ -12,7 +12,6 @@ from resources import LightRAG
     deps=[dg.AssetDep("extractions", partition_mapping=dg.AllPartitionMapping())],
     group_name="operations",
     kinds={"python"},
-    owners=OWNERS,
     description="What of each source is not published yet and why, and how many rows other prompts, models or settings "
     "made than today's.",
 )

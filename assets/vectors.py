@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import OWNERS, WRITER_POOL, account_of, made_by, stopwatch
+from assets.metadata import WRITER_POOL, account_of, made_by, stopwatch
 from lightrag_dagster.build.generation import embed
 from resources import LightRAG
 
@@ -16,7 +16,6 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> dg.
         group_name="knowledge_base",
         pool=WRITER_POOL,
         kinds={"lancedb"},
-        owners=OWNERS,
         description=description,
     )
     def vectors(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:

@@ -9,11 +9,9 @@ texts embedded, and megabytes that the process wrote, to whatever file.
 
 import argparse
 import itertools
-import sqlite3
 import tempfile
 import time
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 
 from benchmarks.passages import generate, write_sources
@@ -22,6 +20,7 @@ from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.vectors import VectorStore
 
 SHARES = (0.0, 0.001, 0.01, 0.1, 1.0)
 SOURCES = 2
@@ -35,18 +34,17 @@ def totals(home: Home) -> Counter[str]:
     done = Counter(written=int(dict(line.split(": ") for line in _COUNTERS.read_text().splitlines())["wchar"]))
     for purpose, entry in Ledger(home.ledger).by_purpose().items():
         done[purpose] = entry.calls
-    if home.vectors.exists():
-        with closing(sqlite3.connect(home.vectors)) as connection:
-            done["texts"] = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    with VectorStore(home.vectors) as vectors:
+        done["texts"] = vectors.count()
     return done
 
 
 def show(what: str, settings: Settings) -> None:
     """Run, and print what it cost."""
-    before, meter, started = totals(Home(settings.home)), Meter(), time.perf_counter()
+    before, meter, started = totals(Home.of(settings)), Meter(), time.perf_counter()
     bring_up_to_date(settings, [], meter)
     seconds = time.perf_counter() - started
-    spent = totals(Home(settings.home)) - before
+    spent = totals(Home.of(settings)) - before
     milliseconds: Counter[str] = Counter()
     for step, took, _ in meter.table() if meter.started else []:
         milliseconds[step] += int(took * 1000)

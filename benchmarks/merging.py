@@ -1,25 +1,26 @@
-"""The merge of made-up mentions: the one after a change, compared with the one of everything.
+"""The merge of made-up mentions, in one bucket or several, in one process or two.
 
-    python -m benchmarks.merging --mentions 1000000 --runs 4
+    python -m benchmarks.merging --mentions 1000000 --runs 3
 
 Four sources hold chunks of six entity mentions and four relation mentions each, about 80 characters of description a
 mention. `flat`: every name is as frequent as any other, three entity mentions a name. `zipf`: the r-th name is as
-frequent as 1 / (r + 10), so that a few are in a large part of all chunks. A change replaces a share of the chunks, all
-over the sources, by others.
+frequent as 1 / (r + 10), so that a few are in a large part of all chunks.
 
-Each merge runs in a process of its own, from reading the Parquet files to having written the merged ones, and before
-or after it, in turn, the merge of everything from the same files. Printed are its seconds, those of the processor, its
-peak memory, and both times as a share of the merge of everything: medians of all runs. `rewrite` reads and writes the
-merged tables and merges nothing: no change can cost less.
+Each merge runs in a process of its own, from reading the Parquet files to having written the merged ones. Printed are
+medians of its seconds, those of the processor in all its processes, and the peak memory of its largest process. All of
+them must have made the same tables.
 """
 
 import argparse
 import asyncio
 import multiprocessing
-import shutil
+import os
+import resource
 import tempfile
 import time
-from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -30,19 +31,19 @@ import pyarrow as pa
 
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
+from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENTIONS
 from lightrag_dagster.settings import MergingSettings, load_settings
-from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
-from lightrag_dagster.stages.merging.merge import open_merge
+from lightrag_dagster.stages.merging.inputs import MergeInput
+from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import store
+from lightrag_dagster.storage.generations import scratch_folder, store
 from lightrag_dagster.storage.home import Home
 
 Array = npt.NDArray[Any]
 
-SHARES = (0.001, 0.01, 0.1, 1.0)
 SOURCES = 4
 ENTITIES, RELATIONS = 6, 4  # mentions of a chunk
 CHUNKS_A_DOCUMENT = 5
@@ -80,17 +81,13 @@ class Shortener:
         return ChatResponse(request.messages[-1].content[:300])
 
 
-def write_inputs(folder: Path, chunks: int, zipf: bool, changed: float) -> list[MergeInput]:
-    """Write the files of all sources; the same chunks every time, but for the changed share."""
-    fresh = np.random.default_rng(0).random(chunks) < changed
-    ids = np.char.add(np.where(fresh, "chunk-b", "chunk-a"), np.char.zfill(np.arange(chunks).astype(str), 8))
-
-    def drawn(draw: Callable[[np.random.Generator], Array]) -> Array:
-        return np.where(fresh[:, None], draw(np.random.default_rng(2)), draw(np.random.default_rng(1)))
-
-    names = chunks * ENTITIES // MENTIONS_A_NAME
-    named = np.char.add("Name ", drawn(lambda random: _ranks(random, (chunks, ENTITIES), names, zipf)).astype(str))
-    texts = drawn(lambda random: _texts(random, (chunks, ENTITIES + RELATIONS)))
+def write_inputs(folder: Path, chunks: int, zipf: bool) -> list[MergeInput]:
+    """Write the files of all sources."""
+    random = np.random.default_rng(1)
+    ids = np.char.add("chunk-", np.char.zfill(np.arange(chunks).astype(str), 8))
+    ranks = _ranks(random, (chunks, ENTITIES), chunks * ENTITIES // MENTIONS_A_NAME, zipf)
+    named = np.char.add("Name ", ranks.astype(str))
+    texts = _texts(random, (chunks, ENTITIES + RELATIONS))
     return [
         _write_source(folder, f"source-{source}", ids[source::SOURCES], named[source::SOURCES], texts[source::SOURCES])
         for source in range(SOURCES)
@@ -154,83 +151,65 @@ def _texts(random: np.random.Generator, shape: tuple[int, int]) -> Array:
     return np.array([" ".join(words) for words in drawn]).reshape(shape)
 
 
-def run_merge(inputs: list[MergeInput], previous: Previous | None, folder: Path) -> Previous:
-    """Merge, and write the merged tables."""
-    settings = MergingSettings()
-    with open_merge(inputs, settings, "embedder", folder, previous) as merge:
-        groups = merge.to_summarise(_rough_counts)
-        summaries = asyncio.run(summarise(groups, Shortener(), load_prompts(None), settings, _rough_counts, 4))
-        merged = merge.finish(summaries, "recipe")
-    return _write_merged(folder, inputs, merged.tables)
-
-
-def rewrite(inputs: list[MergeInput], previous: Previous, folder: Path) -> Previous:
-    """Read and write the merged tables."""
-    return _write_merged(folder, inputs, {name: files.read_parquet(path) for name, path in previous.tables.items()})
+def run_merge(inputs: list[MergeInput], folder: Path, workers: int, bits: int | None) -> dict[str, str]:
+    """Merge, write the merged tables, and return their versions."""
+    settings, home = MergingSettings(), Home(folder)
+    with scratch_folder(home) as scratch:
+        with (
+            ProcessEngine(workers) if workers > 1 else nullcontext(LOCAL) as engine,
+            open_merge(inputs, settings, "embedder", scratch, None, engine, bits) as merge,
+        ):
+            groups = merge.to_summarise(_rough_counts)
+            summaries = asyncio.run(summarise(groups, Shortener(), load_prompts(None), settings, _rough_counts, 4))
+            merged = merge.finish(summaries, "recipe")
+        nothing = Recipes.of(load_settings()).generation_inputs({}, {})
+        generation = store(home, nothing, merged._asdict(), {}, 0)
+    return dict(generation.record().tables)
 
 
 def _rough_counts(texts: list[str]) -> list[int]:
     return [len(text) // 4 for text in texts]
 
 
-def _write_merged(folder: Path, inputs: list[MergeInput], tables: dict[str, pa.Table]) -> Previous:
-    home = Home(folder)
-    shutil.rmtree(home.generations, ignore_errors=True)
-    generation = store(home, Recipes.of(load_settings()).generation_inputs({}, {}), tables, {}, 0)
-    return Previous(inputs, {name: generation.path(f"{name}.parquet") for name in tables})
+def timed(*arguments: Any) -> tuple[dict[str, str], Cost]:
+    """Merge in a process of its own; return the versions of the tables, and what it cost."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_measured, *arguments).result()
 
 
-def timed(work: Callable[..., Previous], *arguments: Any) -> tuple[Previous, Cost]:
-    """Run work in a process of its own; return what it returns and what it cost."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_measured, (work, arguments))
-
-
-def _measured(work: Callable[..., Previous], arguments: tuple[Any, ...]) -> tuple[Previous, Cost]:
-    started, processor = time.perf_counter(), time.process_time()
-    result = work(*arguments)
-    seconds, processor = time.perf_counter() - started, time.process_time() - processor
+def _measured(*arguments: Any) -> tuple[dict[str, str], Cost]:
+    started = time.perf_counter()
+    versions = run_merge(*arguments)
+    seconds = time.perf_counter() - started
+    times, workers = os.times(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = times.user + times.system + times.children_user + times.children_system
     # Not getrusage: its peak is at least what the parent held when it started this process.
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return result, Cost(seconds, processor, int(status["VmHWM"].split()[0]) / 1024)
+    return versions, Cost(seconds, processor, max(int(status["VmHWM"].split()[0]), workers.ru_maxrss) / 1024)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mentions", type=int, default=1_000_000)
-    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
     chunks = arguments.mentions // (ENTITIES + RELATIONS)
-    print(f"{'names':6} {'what':>16} {'seconds':>16} {'processor':>16} {'memory':>9}")
+    ways = {"1 bucket": (1, 0), "8 buckets": (1, 3), "as needed": (1, None), "2 workers, 8 buckets": (2, 3)}
+    print(f"{'names':6} {'how':>22} {'seconds':>8} {'processor':>10} {'memory':>9}")
     for names in ("flat", "zipf"):
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            for name in ("merged", "again"):
-                (folder / name).mkdir()
-            inputs = write_inputs(folder / "before", chunks, names == "zipf", 0.0)
-            previous, _ = timed(run_merge, inputs, None, folder / "merged")
-
-            def compare(what: str, *work: Any, names: str = names, folder: Path = folder) -> None:
-                """Time work, and the merge of everything that is in the files it reads."""
-                mine, whole = list[Cost](), list[Cost]()
-                turns = [(work, mine), ((run_merge, work[1], None), whole)]
-                for run in range(arguments.runs):
-                    # Neither always comes first: the machine is not equally fast all the time.
-                    for what_runs, costs in turns[:: 1 if run % 2 else -1]:
-                        costs.append(timed(*what_runs, folder / "again")[1])
-                times = [
-                    f"{median(one[kind] for one in mine):8.1f} "
-                    f"{median(one[kind] / other[kind] for one, other in zip(mine, whole, strict=True)):6.0%}"
-                    for kind in range(2)
-                ]
-                memory = median(one.megabytes for one in mine)
-                print(f"{names:6} {what:>16} {times[0]:>16} {times[1]:>16} {memory:6.0f} MB", flush=True)
-
-            compare("everything", run_merge, inputs, None)
-            compare("rewrite", rewrite, inputs, previous)
-            for share in SHARES:
-                changed = write_inputs(folder / f"after-{share}", chunks, names == "zipf", share)
-                compare(f"{share:.1%} changed", run_merge, changed, previous)
+            inputs = write_inputs(folder / "inputs", chunks, names == "zipf")
+            costs, versions = {way: list[Cost]() for way in ways}, list[dict[str, str]]()
+            # In turn: the machine is not equally fast all the time.
+            for run, (way, how) in product(range(arguments.runs), ways.items()):
+                made, cost = timed(inputs, folder / f"{run}-{way}", *how)
+                versions.append(made)
+                costs[way].append(cost)
+            assert all(one == versions[0] for one in versions), "the number of buckets shows in the rows"
+            for way, measured in costs.items():
+                seconds, processor, memory = (median(one[kind] for one in measured) for kind in range(3))
+                print(f"{names:6} {way:>22} {seconds:8.1f} {processor:10.1f} {memory:6.0f} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,15 @@ import dagster as dg
 from assets import ASSETS
 from assets.checks import build_checks
 from assets.jobs import build_jobs
+from assets.namespace import Namespace
 from assets.schedules import FRESHNESS, build_schedules
 from assets.sensors import build_sensors, conditions
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings, load_settings
 from resources import build_resources
 
 _VECTORS = ("chunk_vectors", "entity_vectors", "relation_vectors")
+_EXECUTORS = {"in_process": dg.in_process_executor, "multiprocess": dg.multiprocess_executor}
 _FRESH = ("raw_documents", "knowledge_base")
 
 
@@ -49,7 +50,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         schedules=build_schedules(settings, jobs),
         sensors=build_sensors(namespace, jobs),
         resources=build_resources(settings),
-        executor=dg.in_process_executor,
+        executor=_EXECUTORS[settings.dagster.executor],
     )
 
 

@@ -13,6 +13,7 @@ LightRAGError                    catch this one; the command line turns it into 
 ├── EmbeddingError               vectors of the wrong number, size or value
 ├── StoreError                   a file or store in the home that is missing, locked or unreadable
 │   └── BuilderLockedError       another process is building in this home
+├── EngineError                  workers that were killed time and again
 ├── IntegrityError               a generation whose stores disagree, so that it must not be published
 └── QueryError                   a question that cannot be asked
     └── NoSnapshotError          nothing has been published in this home yet
@@ -74,6 +75,10 @@ class StoreError(LightRAGError):
 
 class BuilderLockedError(StoreError):
     """Another process is building in this home."""
+
+
+class EngineError(LightRAGError):
+    """The workers of an engine were killed time and again."""
 
 
 class IntegrityError(LightRAGError):

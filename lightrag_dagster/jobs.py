@@ -8,11 +8,11 @@ from uuid import uuid4
 import dagster as dg
 
 from assets.metadata import COMMAND_TAG
+from assets.namespace import Namespace
 from assets.runs import end_orphans
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.instance import open_instance
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
@@ -78,7 +78,7 @@ def open_jobs(settings: Settings, display: Display, command: str) -> Iterator[Jo
         SourceError: the folder of sources cannot be listed.
         StoreError: the folder of the instance cannot be written.
     """
-    home = Home(settings.home)
+    home = Home.of(settings)
     with open_instance(home) as instance:
         end_orphans(instance, home, Namespace(settings.namespace))
         jobs = Jobs(settings, instance, display, command)

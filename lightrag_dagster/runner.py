@@ -3,9 +3,9 @@
 What is to be done is asked first; Dagster is imported only when there is something.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from lightrag_dagster.build.generation import next_publication
@@ -14,9 +14,11 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
+from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import accept
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building, ingesting
@@ -27,6 +29,8 @@ from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
 if TYPE_CHECKING:
     from lightrag_dagster.jobs import Jobs
+
+Value = TypeVar("Value")
 
 LOCK_SECONDS = 5.0
 """How long the command line waits for another builder, or another ingestion of a source, before it says so."""
@@ -39,7 +43,7 @@ class Outcome:
     `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with the
     reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
     source; `outdated_parts` names what of the knowledge base is outdated: summaries, vectors. `notes` are further lines
-    for people; `damaged` are files of the snapshot that were missing or damaged, and were built again.
+    for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were built again.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -48,11 +52,29 @@ class Outcome:
     rejected: dict[str, str] = field(default_factory=dict)
     outdated: dict[str, int] = field(default_factory=dict)
     outdated_parts: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, list[str]] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
     published: Manifest | None = None
     manifest: Manifest | None = None
     cost_usd: float = 0.0
+
+    def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
+        """Return the outcome of this run and a `later` one of some of its `sources`, for the same command."""
+
+        def others(earlier: Mapping[str, Value]) -> dict[str, Value]:
+            return {source: value for source, value in earlier.items() if source not in sources}
+
+        return replace(
+            later,
+            ingested=sorted({*self.ingested, *later.ingested}),
+            waiting=[source for source in self.waiting if source not in sources] + later.waiting,
+            failed=others(self.failed) | later.failed,
+            rejected=others(self.rejected) | later.rejected,
+            outdated=others(self.outdated) | later.outdated,
+            notes=others(self.notes) | later.notes,
+            damaged=self.damaged + later.damaged,
+            published=later.published or self.published,
+        )
 
 
 def bring_up_to_date(
@@ -83,16 +105,16 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     sources = chosen_sources(settings, names) if names is not None else []
-    command, outcome = command or str(uuid4()), Outcome(damaged=_repair(Home(settings.home), verify=verify))
+    command, outcome = command or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
     states = pending(settings)
     busy = states.publish is not None or any(states.sources[source.name].busy for source in sources)
     if busy or backfill or knowledge_base or questions_pending(settings):
         from lightrag_dagster.jobs import open_jobs
 
-        with building(Home(settings.home), LOCK_SECONDS), open_jobs(settings, display, command) as jobs:
+        with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, command) as jobs:
             _Run(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
         states = pending(settings)
-    outcome.cost_usd = Ledger(Home(settings.home).ledger).spent(command)
+    outcome.cost_usd = Ledger(Home.of(settings).ledger).spent(command)
     return _complete(outcome, states, [source.name for source in sources], backfill=backfill)
 
 
@@ -100,13 +122,13 @@ def _repair(home: Home, *, verify: bool) -> list[str]:
     """Discard what is damaged of the current snapshot, so that this run builds it again, and say what it was."""
     if not find_current_damage(home, verify=verify):
         return []
-    with building(home, LOCK_SECONDS):
-        return [str(one) for one in repair_current(home, verify=verify)]
+    with building(home, LOCK_SECONDS) as lock:
+        return [str(one) for one in repair_current(home, verify=verify, lock=lock)]
 
 
 def questions_pending(settings: Settings) -> list[str]:
     """Return the jobs that ask questions of the published snapshot and have not asked these yet."""
-    home, recipes = Home(settings.home), Recipes.of(settings)
+    home, recipes = Home.of(settings), Recipes.of(settings)
     manifest, jobs = current_snapshot(home), []
     questions = read_question_file(settings.questions)
     for job, table, asked, recipe in (
@@ -131,9 +153,10 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     """
     from lightrag_dagster.jobs import open_jobs
 
-    home = Home(settings.home)
+    home = Home.of(settings)
+    bucket.refresh(home)
     if (manifest := current_snapshot(home)) is None:
-        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+        raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
     with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id
@@ -143,7 +166,7 @@ def make_report(settings: Settings, display: Display) -> None:
     """Materialise the report asset, as the schedule `morning` does."""
     from lightrag_dagster.jobs import open_jobs
 
-    with building(Home(settings.home), LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
+    with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
         jobs.execute("report")
 
 
@@ -152,7 +175,7 @@ class _Run:
 
     def __init__(self, settings: Settings, jobs: "Jobs", outcome: Outcome) -> None:
         self._settings = settings
-        self._home = Home(settings.home)
+        self._home = Home.of(settings)
         self._recipes = Recipes.of(settings)
         self._jobs = jobs
         self._outcome = outcome
@@ -169,7 +192,7 @@ class _Run:
             except LightRAGError as error:
                 self._outcome.failed[source.name] = str(error)
         accept_pending(self._settings)
-        waiting = any(state.waiting for state in pending(self._settings).sources.values())
+        waiting = bool(sources_that_wait(self._settings.llm, self._home))
         # What waits for responses will change the merge: to summarise and embed all before would be paid for twice.
         self._publish(backfill=knowledge_base and not waiting)
         for job in questions_pending(self._settings):
@@ -208,9 +231,9 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
         elif state.backfill and backfill:
             outcome.rejected.setdefault(name, f"of the backfill, {state.backfill}; the accepted tables stay")
         elif state.backfill:
-            outcome.notes.append(
+            outcome.notes[name] = [
                 f"A backfill of {name} is not finished: {state.backfill}. "
                 f"`lightrag-dagster backfill --source {name}` resumes it."
-            )
+            ]
     outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
     return outcome

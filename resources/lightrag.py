@@ -30,7 +30,11 @@ class LightRAG:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.home = Home(settings.home)
+
+    @cached_property
+    def home(self) -> Home:
+        """The home; not looked for when definitions are loaded, since that of a bucket claims a folder of the cache."""
+        return Home.of(self.settings)
 
     @cached_property
     def recipes(self) -> Recipes:

@@ -8,9 +8,14 @@ from pathlib import Path
 import dagster as dg
 import hypothesis
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.storage.database import postgres_engine
+from lightrag_dagster.storage.home import Address, Home
+from tests.buckets import S3Server, serving_buckets
 from tests.loopback import Loopback, serving
+from tests.postgres import PostgresServer, new_schema, serving_postgres
 from tests.query.published import publish_sources
 
 # A busy machine makes a quick example slow.
@@ -34,7 +39,18 @@ def _leave_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("LIGHTRAG_", "OPENAI_", "DAGSTER_")):
             monkeypatch.delenv(name)
+    # The servers of the tests speak plain HTTP, and reading all certificates costs every client 40 ms.
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(folder))
     monkeypatch.chdir(folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_syncing() -> Iterator[None]:
+    """Save the wait for the disk: only a loss of power could tell, and no test causes one."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -83,3 +99,48 @@ def loopback(_server: Loopback, _clean_environment: None) -> Iterator[Loopback]:
     _server.reset()
     with pointing_to(_server):
         yield _server
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A Postgres server that lives as long as the session."""
+    with serving_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _buckets() -> Iterator[S3Server]:
+    with serving_buckets() as server:
+        yield server
+
+
+@pytest.fixture
+def buckets(_buckets: S3Server, _clean_environment: None, monkeypatch: pytest.MonkeyPatch) -> S3Server:
+    """An S3 server, to which the environment points."""
+    monkeypatch.delenv("SSL_CERT_DIR")  # obstore refuses to work without any certificate
+    _buckets.requests.clear()
+    _buckets.failing = lambda environ: False
+    return _buckets
+
+
+@pytest.fixture
+def postgres(postgres_server: PostgresServer) -> Iterator[SecretStr]:
+    """The URL of an empty Postgres database."""
+    url = postgres_server.url(new_schema())
+    yield SecretStr(url)
+    postgres_engine(url).dispose()
+
+
+@pytest.fixture(params=["SQLite", "Postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
+    """An empty database of either kind."""
+    if request.param == "SQLite":
+        return tmp_path / "new" / "folder" / "store.sqlite"
+    url: SecretStr = request.getfixturevalue("postgres")
+    return url
+
+
+@pytest.fixture(params=["SQLite", "Postgres"])
+def any_home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
+    """An empty home with a database of either kind."""
+    return Home(tmp_path / "new" / "home", request.getfixturevalue("postgres") if request.param == "Postgres" else None)

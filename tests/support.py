@@ -70,7 +70,7 @@ def build(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
 
     For tests whose subject is the data. Batches are not waited for, and no questions are asked of the snapshot.
     """
-    home, recipes, outcome = Home(settings.home), Recipes.of(settings), Outcome()
+    home, recipes, outcome = Home.of(settings), Recipes.of(settings), Outcome()
     account = Account(str(uuid4()))
     with building(home, LOCK_SECONDS):
         for source in chosen_sources(settings, names):
@@ -96,14 +96,14 @@ def build(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
 
 def published(settings: Settings) -> Manifest:
     """Return the manifest of the current snapshot."""
-    manifest = current_snapshot(Home(settings.home))
+    manifest = current_snapshot(Home.of(settings))
     assert manifest is not None
     return manifest
 
 
 def snapshot_contents(settings: Settings) -> dict[str, Any]:
     """Return everything that the current snapshot holds, in a form that can be compared."""
-    home, manifest = Home(settings.home), published(settings)
+    home, manifest = Home.of(settings), published(settings)
     generation = Generation(home, manifest.snapshot_id)
     contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES}
     for source, versions in manifest.inputs.sources.items():

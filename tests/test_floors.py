@@ -34,7 +34,6 @@ ROOMS = {
     "schemas": "core",
     "errors": "core",
     "instance": "runner",
-    "namespace": "assets",
     "jobs": "runner",
     "__main__": "cli",
 }

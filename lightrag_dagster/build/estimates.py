@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.spending.ledger import Entry
+from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.stages.prompts.requests import extraction_request
 

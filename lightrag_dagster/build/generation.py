@@ -25,7 +25,7 @@ from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, Provide
 from lightrag_dagster.models.providers import embedder_identity
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage import generations
+from lightrag_dagster.storage import bucket, generations
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
@@ -48,13 +48,10 @@ OpenEmbedder = Callable[[Embedder], AbstractAsyncContextManager[CountingEmbedder
 
 @dataclass(frozen=True)
 class MergeReport:
-    """The merged generation.
-
-    `extent` says in words how much was merged: everything, the groups of some chunks, or nothing.
-    """
+    """The merged generation, whether it was merged or was there already, and the calls for its summaries."""
 
     generation: Generation
-    extent: str = "nothing"
+    merged: bool
     usage: Usage = field(default_factory=Usage)
 
 
@@ -93,7 +90,7 @@ def next_inputs(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs
         SourceError: the sources cannot be listed.
         StoreError: the home is damaged.
     """
-    home = Home(recipes.settings.home)
+    home = Home.of(recipes.settings)
     records = {source: accepted(home, source) for source in sorted(find_sources(recipes.settings))}
     inputs = recipes.generation_inputs(
         {source: record.tables for source, record in records.items() if record},
@@ -115,18 +112,18 @@ def next_publication(recipes: Recipes, *, backfill: bool = False) -> GenerationI
 
     A backfill also merges when the snapshot has outdated or failed summaries.
     """
-    newest = latest_snapshot(Home(recipes.settings.home))
+    newest = latest_snapshot(Home.of(recipes.settings))
     inputs = next_inputs(recipes, backfill=backfill)
     if newest is None:
         return inputs if inputs.sources else None
-    generation = Generation(Home(recipes.settings.home), newest.snapshot_id)
+    generation = Generation(Home.of(recipes.settings), newest.snapshot_id)
     done = newest.inputs == inputs and not (backfill and _summaries_to_make(generation, recipes))
     return None if done else inputs
 
 
 def outdated(recipes: Recipes) -> Outdated:
     """Return what of the newest snapshot another recipe than today's made; raises StoreError."""
-    home = Home(recipes.settings.home)
+    home = Home.of(recipes.settings)
     newest = latest_snapshot(home)
     if newest is None:
         return Outdated()
@@ -147,19 +144,18 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         ProviderAccessError: no summary can succeed until a person acts; what was answered is stored.
         EmbeddingError, SourceError, StoreError: see `next_inputs`.
     """
-    home = Home(recipes.settings.home)
+    home = Home.of(recipes.settings)
     with building(home, LOCK_SECONDS):
         generations.remove_leftovers(home)
         inputs = next_inputs(recipes, backfill=backfill)
         last = _last_merged(home)
         if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
-            return MergeReport(last)
-        made = merge_after(last, inputs, recipes, open_model, backfill=backfill)
-        generation = generations.store(home, inputs, made.merged.tables, count_recipes(made.merged), made.failed)
+            return MergeReport(last, merged=False)
+        with merge_after(last, inputs, recipes, open_model, backfill=backfill) as made:
+            tables = made.merged._asdict()
+            generation = generations.store(home, inputs, tables, count_recipes(made.merged), made.failed)
         generations.set_newest(home, generation)
-    changed = made.merged.changed_chunks
-    extent = "everything" if changed is None else f"groups of {changed:,} changed chunks"
-    return MergeReport(generation, extent, made.usage)
+    return MergeReport(generation, merged=True, usage=made.usage)
 
 
 def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorReport:
@@ -172,7 +168,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
     """
     from lightrag_dagster.indexes.embedding import build_vectors, save_corpus_state
 
-    home = Home(recipes.settings.home)
+    home = Home.of(recipes.settings)
 
     async def build() -> tuple[VectorTable, Usage]:
         async with open_embedder(embedder) as model:
@@ -223,11 +219,11 @@ def publish_newest(recipes: Recipes) -> Manifest:
     from lightrag_dagster.indexes.views import build_views
     from lightrag_dagster.storage.gc import collect_garbage
 
-    home, retention = Home(recipes.settings.home), recipes.settings.retention
-    with building(home, LOCK_SECONDS):
+    home, retention = Home.of(recipes.settings), recipes.settings.retention
+    with building(home, LOCK_SECONDS) as lock:
         generation = generations.newest(home)
         build_views(generation)
-        manifest = publish(home, generation, findings(generation))
+        manifest = publish(home, generation, findings(generation), lock)
         if retention.automatic:
             collect_garbage(home, retention, dry_run=False)
     return manifest
@@ -241,8 +237,13 @@ def check_published(home: Home) -> list[str]:
         StoreError: a table or store is damaged.
     """
     from lightrag_dagster.indexes.integrity import findings
+    from lightrag_dagster.indexes.views import build_views
 
-    return findings(Generation(home, require_current(home).snapshot_id))
+    bucket.refresh(home)
+    generation = generations.fetched(home, require_current(home).snapshot_id)
+    if home.bucket:
+        build_views(generation)
+    return findings(generation)
 
 
 def _last_merged(home: Home) -> Generation | None:
@@ -252,7 +253,7 @@ def _last_merged(home: Home) -> Generation | None:
         generation.record()
     except StoreError:
         snapshot = latest_snapshot(home)
-        return Generation(home, snapshot.snapshot_id) if snapshot else None
+        return generations.fetched(home, snapshot.snapshot_id) if snapshot else None
     return generation
 
 

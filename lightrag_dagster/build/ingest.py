@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from lightrag_dagster.build.reuse import earlier_rows, earlier_versions, keep_ch
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatModel, Usage
 from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.engines.choice import map_rows, open_engine
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.documents.deletions import check_deletions
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
@@ -34,6 +36,8 @@ from lightrag_dagster.storage.tables import SourceTables, TableVersion
 LOCK_SECONDS = 3600.0
 """How long a step waits for another ingestion of its source: longer than most, shorter than a night."""
 
+# Fewer are done before a worker process has started.
+_DOCUMENTS_A_WORKER, _CHUNKS_A_WORKER = 2_000, 5_000
 _REASONS = 3
 _log = logging.getLogger(__name__)
 
@@ -108,7 +112,9 @@ def chunk_source(source: str, tables: SourceTables, recipes: Recipes) -> StageRe
             tables.read("raw_documents", source, documents.version),
             earlier_rows(tables, "chunks", source, recipes.chunks),
         )
-        rows = pa.concat_tables([kept, chunk_documents(left, recipes.settings.chunking, recipes.chunks)])
+        cut = partial(chunk_documents, settings=recipes.settings.chunking, recipe=recipes.chunks)
+        with open_engine(recipes.settings.engine) as engine:
+            rows = pa.concat_tables([kept, *map_rows(engine, cut, left, _DOCUMENTS_A_WORKER)])
         version = tables.write(
             "chunks",
             source,
@@ -177,9 +183,10 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         rows = tables.read("extractions", source, extractions.version)
         *kept, left = keep_mentions(tables, source, rows, code)
         reports = []
-        parsed = parse_extractions(left)
+        with open_engine(recipes.settings.engine) as engine:
+            parsed = zip(*map_rows(engine, parse_extractions, left, _CHUNKS_A_WORKER), strict=True)
         for name, same, new in zip(("entity_mentions", "relation_mentions"), kept, parsed, strict=True):
-            mentions, inputs = pa.concat_tables([same, new]), {"extractions": extractions.version}
+            mentions, inputs = pa.concat_tables([same, *new]), {"extractions": extractions.version}
             version = tables.write(name, source, mentions, inputs=inputs, fingerprint=code)
             reports.append(StageReport(mentions, version, same.num_rows))
         share = recipes.settings.documents.max_failed_share

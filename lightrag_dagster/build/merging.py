@@ -2,7 +2,9 @@
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,10 +16,12 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.engines.choice import open_engine
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
-from lightrag_dagster.storage import generations
+from lightrag_dagster.storage import bucket, generations
+from lightrag_dagster.storage.files import read_parquet
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs
@@ -40,47 +44,53 @@ class Summarised(NamedTuple):
     failed: int
 
 
+@contextmanager
 def merge_after(
     last: Generation | None, inputs: GenerationInputs, recipes: Recipes, open_model: OpenModel, *, backfill: bool
-) -> Summarised:
-    """Merge with the help of the last generation; without it where it is damaged and holds no outdated summary.
+) -> Iterator[Summarised]:
+    """Merge, with the summaries of the last generation; the tables are there until the block ends.
 
     Raises:
         ProviderAccessError: no summary can succeed until a person acts; what was answered is stored.
         StoreError: a file is damaged, or the disk is full.
     """
-    home = Home(recipes.settings.home)
+    home = Home.of(recipes.settings)
     files = merge_inputs(home, inputs)
-    if last is not None:
+    with generations.scratch_folder(home) as scratch:
+        merge = partial(_merge, files, inputs, recipes, open_model)
         try:
-            previous = find_previous(last, inputs, recipes.summaries if backfill else None)
-            return run_sync(_merge(files, inputs, previous, recipes, open_model))
+            previous = find_previous(last, recipes.summaries if backfill else None) if last else None
+            made = run_sync(merge(scratch / "merge", previous))
         except StoreError as error:
+            if last is None:
+                raise
             if not backfill and has_outdated_summaries(last, recipes):
                 raise StoreError(
                     f"{error}; the outdated summaries in it would be lost, {BACKFILL} makes them again"
                 ) from error
-            _log.warning("the last merge cannot be used, everything is merged: %s", error)
-    return run_sync(_merge(files, inputs, None, recipes, open_model))
+            _log.warning("the last merge cannot be used, all summaries are asked for again: %s", error)
+            made = run_sync(merge(scratch / "again", None))
+        yield made
 
 
 async def _merge(
     files: Sequence[MergeInput],
     inputs: GenerationInputs,
-    previous: Previous | None,
     recipes: Recipes,
     open_model: OpenModel,
+    scratch: Path,
+    previous: Previous | None,
 ) -> Summarised:
     """Group, summarise and finish."""
     from lightrag_dagster.stages.merging.merge import open_merge
     from lightrag_dagster.stages.merging.summaries import summarise
 
-    home, settings = Home(recipes.settings.home), inputs.merging
-    counts = load_tokenizer(inputs.encoding).counts
+    settings, counts = inputs.merging, load_tokenizer(inputs.encoding).counts
     concurrency = recipes.settings.llm.of("summarise").max_concurrency
+    scratch.mkdir()
     with (
-        generations.scratch_folder(home) as scratch,
-        open_merge(files, settings, inputs.embedder.identity, scratch, previous) as merge,
+        open_engine(recipes.settings.engine) as engine,
+        open_merge(files, settings, inputs.embedder.identity, scratch, previous, engine) as merge,
     ):
         async with open_model() as model:
             groups = merge.to_summarise(counts)
@@ -92,7 +102,7 @@ async def _merge(
 def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
     """Return the files of every source, in order of source."""
     tables = SourceTables(home)
-    return [
+    found = [
         MergeInput(
             source,
             *(
@@ -102,27 +112,25 @@ def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
         )
         for source, versions in sorted(inputs.sources.items())
     ]
+    bucket.fetch(home, [path for one in found for path in one[1:]])
+    return found
 
 
-def find_previous(generation: Generation, inputs: GenerationInputs, recipe: str | None) -> Previous | None:
-    """Return an earlier merge for the merge of `inputs`; None if another version of this package made its tables.
+def find_previous(generation: Generation, recipe: str | None) -> Previous | None:
+    """Return the merged rows whose summaries are kept; None if another version of this package made them.
 
     Args:
-        generation: The earlier merge.
-        inputs: What is to be merged.
+        generation: The last merge.
         recipe: The only recipe whose summaries are kept; all are when it is None.
 
     Raises:
         StoreError: the generation is damaged.
     """
-    record = generation.record()
-    tables = {table: generation.path(f"{table}.parquet") for table in MERGED_TABLES}
-    if any(_columns(path) != MERGED_TABLES[table].names for table, path in tables.items()):
+    generation.record()
+    paths = {table: generation.path(f"{table}.parquet") for table in ("entities", "relations")}
+    if any(_columns(path) != MERGED_TABLES[table].names for table, path in paths.items()):
         return None
-    before = merge_inputs(generation.home, record.inputs)
-    comparable = record.inputs.code_version == inputs.code_version
-    comparable = comparable and all(path.exists() for one in before for path in one.paths)
-    return Previous(before, tables, comparable, recipe)
+    return Previous(paths["entities"], paths["relations"], recipe)
 
 
 def has_outdated_summaries(generation: Generation, recipes: Recipes) -> bool:
@@ -133,8 +141,8 @@ def has_outdated_summaries(generation: Generation, recipes: Recipes) -> bool:
 def count_recipes(merged: "Merged") -> dict[str, int]:
     """Return recipe → rows with a summary made by it."""
     counts = Counter[str]()
-    for rows in (merged.entities, merged.relations):
-        for one in rows["summary_recipe"].drop_null().value_counts().to_pylist():
+    for path in (*merged.entities, *merged.relations):
+        for one in read_parquet(path, ["summary_recipe"])["summary_recipe"].drop_null().value_counts().to_pylist():
             counts[one["values"]] += one["counts"]
     return dict(sorted(counts.items()))
 

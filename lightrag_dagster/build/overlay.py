@@ -4,11 +4,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage import bucket, generations
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import TableVersion
 
 
 @contextmanager
@@ -24,6 +26,8 @@ def overlay(home: Home) -> Iterator[Home]:
     """
     with tempfile.TemporaryDirectory(prefix="lightrag-plan-") as folder:
         copy = Home(Path(folder))
+        if home.bucket:
+            _fetch(home)
         try:
             for pointer in (home.current, home.newest, home.held):
                 if pointer.exists():
@@ -33,6 +37,18 @@ def overlay(home: Home) -> Iterator[Home]:
         except OSError as error:
             raise StoreError(f"{home.root} cannot be copied: {error.strerror or error}; try again") from error
         yield copy
+
+
+def _fetch(home: Home) -> None:
+    """Fetch from a bucket what a build reads: the current tables of every source, and the newest generation."""
+    bucket.refresh(home)
+    paths = [
+        path.with_name(f"{TableVersion.model_validate_json(path.read_bytes()).version}.parquet")
+        for path in home.root.glob("tables/*/*/*.json")
+    ]
+    bucket.fetch(home, paths)
+    with suppress(StoreError):
+        generations.newest(home)
 
 
 def _link(folder: Path, target: Path) -> None:

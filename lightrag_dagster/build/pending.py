@@ -15,6 +15,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import accept, accepted, judge
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
@@ -94,7 +95,8 @@ def pending(settings: Settings) -> Pending:
         SourceError: the folder of sources cannot be listed; of a source that cannot, its state says so.
         StoreError: the home is damaged.
     """
-    home, recipes = Home(settings.home), Recipes.of(settings)
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    bucket.refresh(home)
     newest, waiting = latest_snapshot(home), _waiting(settings, home)
     sources = {
         name: source_state(source, recipes, newest, waiting.get(name, {}))
@@ -105,7 +107,7 @@ def pending(settings: Settings) -> Pending:
 
 def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
     """Return what is pending of one source; `newest` is the newest snapshot. Raises StoreError for a damaged record."""
-    name, home, share = source.name, Home(recipes.settings.home), recipes.settings.documents.max_failed_share
+    name, home, share = source.name, Home.of(recipes.settings), recipes.settings.documents.max_failed_share
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
     ingest, problem = None, None
     try:
@@ -161,9 +163,10 @@ def accept_pending(settings: Settings) -> None:
         SourceError: the folder of sources cannot be listed.
         StoreError: a record is damaged or the disk refuses.
     """
-    home, share = Home(settings.home), settings.documents.max_failed_share
-    for name in find_sources(settings):
-        accept(home, name, share)
+    home, share = Home.of(settings), settings.documents.max_failed_share
+    with bucket.writing(home):
+        for name in find_sources(settings):
+            accept(home, name, share)
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
@@ -172,7 +175,8 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
         return "input changed"
     if current.fingerprint != recipes.code[table]:
         return "code or settings changed"
-    if not tables.path(table, current.source, current.version).exists():
+    # A bucket is asked for the files of the published snapshot alone, by `find_damage`.
+    if not (tables.home.bucket or tables.path(table, current.source, current.version).exists()):
         return "its file is missing"
     failed = current.count("error_kind", "transient")
     if recipes.settings.llm.of("extract").retry_failed:

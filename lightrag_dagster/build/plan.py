@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.build.dry_run import NOT_STORED, PLACEHOLDER, DryRunModel
 from lightrag_dagster.build.estimates import CallRatios, Estimate, default_ratios, own_ratios
@@ -125,10 +126,10 @@ def make_plan(
         SourceError: there is no such source.
         StoreError: the home is damaged.
     """
-    home, counts = Home(settings.home), load_tokenizer(settings.chunking.encoding).counts
+    home, counts = Home.of(settings), load_tokenizer(settings.chunking.encoding).counts
     sources = chosen_sources(settings, names) if names is not None else []
     with ResponseStore(home.responses) as store, overlay(home) as copy:
-        recipes = Recipes.of(settings.model_copy(update={"home": copy.root}))
+        recipes = Recipes.of(settings.model_copy(update={"home": copy.root, "database": None}))
         extracting = DryRunModel(chat_identity(settings.llm.of("extract")), store, counts)
         plans = [_plan_source(source, recipes, extracting, backfill=backfill) for source in sources]
         accept_pending(recipes.settings)
@@ -144,24 +145,20 @@ def make_plan(
 
 def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
     """Compare two versions of RAW_DOCUMENTS by path and content."""
-    before = _contents(previous) if previous is not None else {}
-    after = _contents(current)
-    common = before.keys() & after.keys()
+    before = (previous if previous is not None else current.slice(0, 0)).select(["path", "content_hash"])
+    after = current.select(["path", "content_hash"]).rename_columns(["path", "now"])
+    both = before.join(after, "path", join_type="full outer")
     return DocumentChanges(
-        added=len(after.keys() - common),
-        changed=sum(before[path] != after[path] for path in common),
-        removed=len(before.keys() - common),
+        added=both["content_hash"].null_count,
+        changed=pc.sum(pc.not_equal(both["content_hash"], both["now"])).as_py() or 0,
+        removed=both["now"].null_count,
     )
-
-
-def _contents(documents: pa.Table) -> dict[str, str]:
-    return dict(zip(documents["path"].to_pylist(), documents["content_hash"].to_pylist(), strict=True))
 
 
 def _plan_source(source: Source, recipes: Recipes, model: DryRunModel, *, backfill: bool) -> SourcePlan:
     """Ingest one source of the overlay, and accept it if few enough chunks are unknown."""
     name, plan = source.name, SourcePlan(source.name)
-    tables = SourceTables(Home(recipes.settings.home), candidate=backfill)
+    tables = SourceTables(Home.of(recipes.settings), candidate=backfill)
     known, asked = tables.current("raw_documents", name), len(model.first)
     try:
         if why_ingest(source, tables, recipes) is not None:
@@ -173,12 +170,11 @@ def _plan_source(source: Source, recipes: Recipes, model: DryRunModel, *, backfi
     except SourceError as error:
         plan.problem = str(error)
     if (version := tables.current("extractions", name)) and not plan.problem:
-        status = tables.read("extractions", name, version.version, ["status", "error"]).to_pylist()
-        failed = [row["error"] for row in status if row["status"] == "failed"]
-        plan.chunks_new = len(model.first) - asked
-        plan.chunks_failed = len(failed) - failed.count(NOT_STORED)
+        rows = tables.read("extractions", name, version.version, ["status", "error"])
+        failed = rows.filter((pc.field("status") == "failed") & (pc.field("error") != NOT_STORED))
+        plan.chunks_new, plan.chunks_failed = len(model.first) - asked, failed.num_rows
         # Another source may have been asked about the same chunk before.
-        plan.chunks_stored = len(status) - plan.chunks_failed - plan.chunks_new
+        plan.chunks_stored = rows.num_rows - plan.chunks_failed - plan.chunks_new
         plan.question_tokens = sum(model.first[asked:])
     return plan
 

@@ -22,7 +22,7 @@ def earlier_versions(tables: SourceTables, table: str, source: str) -> list[str]
     record = accepted(tables.home, source)
     found = [tables.current(table, source), SourceTables(tables.home).current(table, source)]
     versions = [one.version for one in found if one] + ([record.tables[table]] if record else [])
-    return [version for version in dict.fromkeys(versions) if tables.path(table, source, version).exists()]
+    return [version for version in dict.fromkeys(versions) if tables.has(table, source, version)]
 
 
 def earlier_rows(tables: SourceTables, table: str, source: str, recipe: str) -> list[pa.Table]:
@@ -111,11 +111,9 @@ def keep_mentions(tables: SourceTables, source: str, extractions: pa.Table, code
     parsed = [one for name in names if (one := tables.current(name, source))]
     made_from = {(one.inputs["extractions"], one.fingerprint) for one in parsed}
     earlier = parsed[0].inputs["extractions"] if parsed else ""
-    paths = [
-        tables.path("extractions", source, earlier),
-        *(tables.path(one.table, source, one.version) for one in parsed),
-    ]
-    if len(parsed) < 2 or made_from != {(earlier, code)} or not all(path.exists() for path in paths):
+    versions = [("extractions", earlier), *((one.table, one.version) for one in parsed)]
+    kept_whole = len(parsed) == 2 and made_from == {(earlier, code)}
+    if not kept_whole or not all(tables.has(table, source, version) for table, version in versions):
         return [*(SOURCE_TABLES[name].empty_table() for name in names), extractions]
     with duckdb.connect() as connection:
         connection.register("now", extractions.select(_PARSED))

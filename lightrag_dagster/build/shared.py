@@ -5,6 +5,7 @@ from importlib.resources import files
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
@@ -21,15 +22,16 @@ def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:
     """
     import duckdb
 
-    home, recipe = Home(settings.home), Recipes.of(settings).extractions
+    home, recipe = Home.of(settings), Recipes.of(settings).extractions
     tables = SourceTables(home)
     before = [name for name in find_sources(settings) if name <= source]
     records = {name: record.tables["extractions"] for name in before if (record := accepted(home, name))}
     if source not in records:
         return {}
-    paths = [str(tables.path("extractions", name, version)) for name, version in records.items()]
+    paths = [tables.path("extractions", name, version) for name, version in records.items()]
+    bucket.fetch(home, paths)
     with duckdb.connect() as connection:
-        connection.read_parquet(paths, union_by_name=True).create_view("extractions")
+        connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")
         statement = files(__package__).joinpath("sql/outdated_elsewhere.sql").read_text(encoding="utf-8")
         rows = connection.execute(statement, {"source": source, "recipe": recipe}).fetchall()
     return dict(rows)

@@ -48,7 +48,7 @@ def run_backfill(
         outcome = bring_up_to_date(settings, sources or None, shown, backfill=True, knowledge_base=whole)
     for source in sources:
         for other, chunks in outdated_elsewhere(settings, source).items():
-            outcome.notes.append(
+            outcome.notes.setdefault(source, []).append(
                 f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "
                 f"`lightrag-dagster backfill --source {other}` makes these again."
             )

@@ -25,9 +25,9 @@ def list_batches(console: Console, *, every: bool) -> None:
         StoreError: the home is damaged.
     """
     settings = load_settings()
-    home = Home(settings.home)
+    home = Home.of(settings)
     batches: list[Batch] = []
-    if home.batches.exists():
+    if home.may_have_batches:
         if settings.llm.provider != "offline":
             from lightrag_dagster.models.batch.waiting import poll_batches
 
@@ -51,7 +51,7 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
     if not every and not names:
         raise SettingsError("name the batches to cancel, or give --all; `lightrag-dagster batch list` shows them")
     settings = load_settings()
-    if not asyncio.run(_cancel(console, settings.llm, Home(settings.home), names, every=every)):
+    if not asyncio.run(_cancel(console, settings.llm, Home.of(settings), names, every=every)):
         console.print("No batches are under way.")
 
 

@@ -16,13 +16,13 @@ _MEGABYTE = 1_000_000
 
 def show_stats(console: Console) -> None:
     """Print how much each store holds, and what it cost; raises StoreError."""
-    home = Home(load_settings().home)
+    home = Home.of(load_settings())
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
         totals = responses.totals()
         bought = (f"{totals.input_tokens:,}", f"{totals.output_tokens:,}", f"${totals.cost_usd:.4f}")
         rows = [
-            ("responses", f"{totals.rows:,}", f"{responses.size / _MEGABYTE:.1f}", *bought),
-            ("vectors", f"{vectors.count():,}", f"{vectors.size / _MEGABYTE:.1f}", "", "", ""),
+            ("responses", f"{totals.rows:,}", f"{responses.stored_bytes / _MEGABYTE:.1f}", *bought),
+            ("vectors", f"{vectors.count():,}", f"{vectors.stored_bytes / _MEGABYTE:.1f}", "", "", ""),
         ]
     columns = ("store", "rows", "MB", "input tokens", "output tokens", "cost")
     print_table(console, columns, rows, wrap={"store"})
@@ -38,7 +38,7 @@ def run_prune(console: Console, unused_for: str, *, dry_run: bool) -> None:
     found = re.fullmatch(r"(\d+)d?", unused_for)
     if found is None:
         raise SettingsError(f"--unused-for takes a number of days such as 90d, not {unused_for!r}")
-    days, home = int(found[1]), Home(load_settings().home)
+    days, home = int(found[1]), Home.of(load_settings())
     counts = []
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
         for name, store in (("responses", responses), ("vectors", vectors)):

@@ -50,8 +50,9 @@ def run_demo(console: Console) -> None:
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:
-    """Return `settings` with the sample sources, the sample questions and the offline provider."""
+    """Return `settings` with the sample sources, the sample questions, the offline provider and SQLite."""
     return settings.changed(
+        database=None,
         sources=examples / "sources",
         named_sources={},
         questions=examples / "questions.yaml",

@@ -34,7 +34,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         )
     with display(Console(stderr=True)) as shown:
         snapshot_id = evaluate_modes(settings, shown)
-    tables = SourceTables(Home(settings.home))
+    tables = SourceTables(Home.of(settings))
     summary = of_snapshot(tables.read("retrieval_evaluation", ALL_SOURCES), snapshot_id)
     changed = changes(tables.read("evaluated_questions", ALL_SOURCES), snapshot_id)
     dropped = [one for one in changed if one.dropped]

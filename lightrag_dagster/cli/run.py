@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from uuid import uuid4
 
 from rich.console import Console
@@ -31,13 +32,7 @@ def run_pipeline(
         command = str(uuid4())
         outcome = bring_up_to_date(settings, sources, shown, command=command, verify=verify)
         while wait and (due := _wait(settings, outcome, shown)):
-            further = bring_up_to_date(settings, due, shown, command=command)
-            still = [source for source in outcome.waiting if source not in due]
-            further.waiting += still
-            further.failed |= outcome.failed
-            further.damaged = outcome.damaged + further.damaged
-            further.published = further.published or outcome.published
-            outcome = further
+            outcome = outcome.followed_by(bring_up_to_date(settings, due, shown, command=command), due)
     return print_outcome(console, outcome)
 
 
@@ -52,7 +47,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
     if outcome.waiting:
         console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.")
         console.print("`batch list` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")
-    for note in outcome.notes:
+    for note in chain.from_iterable(outcome.notes.values()):
         console.print(note, soft_wrap=True)
     if outcome.published is not None:
         console.print(f"Published {outcome.published.snapshot_id}.")
@@ -75,7 +70,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:
-    """Wait until sources can go on, and return them; none when none waits for a batch, or one cannot go on."""
+    """Wait until some sources can continue, and return them; none when none that could waits for a batch."""
     sources = [source for source in outcome.waiting if source not in outcome.failed]
     if not sources:
         return []
@@ -83,6 +78,6 @@ def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:
 
     display.run("waiting for")
     display.start("batches")
-    due = asyncio.run(wait_until_due(settings.llm, Home(settings.home), sources))
+    due = asyncio.run(wait_until_due(settings.llm, Home.of(settings), sources))
     display.finish()
     return due

@@ -15,7 +15,7 @@ from lightrag_dagster.settings import Section, Settings
 _INTRODUCTION = """\
 # Settings
 
-Made from `lightrag_dagster/settings.py` by `make docs`; change the class, not this page.
+Made from `lightrag_dagster/settings/` by `make docs`; change the classes, not this page.
 
 A setting comes from its environment variable, else from `lightrag.yaml` in the working folder (another file with
 `LIGHTRAG_CONFIG`), else it has its default. In YAML, the dots of a name are levels:
@@ -30,7 +30,7 @@ llm:
 Lists and mappings are JSON in a variable. `<name>` is a name that you choose. An unknown name in the file is an
 error. API keys are no settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
 `JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME` moves the Dagster
-instance out of the home.
+instance out of the home. `LIGHTRAG_DATABASE` is a secret too: keep it out of the file, no message shows its password.
 """
 
 

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage import snapshots
+from lightrag_dagster.storage import bucket, snapshots
+from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 
@@ -19,7 +20,8 @@ _MEGABYTE = 1_000_000
 
 def list_snapshots(console: Console) -> None:
     """Print every snapshot, the latest last."""
-    home = Home(load_settings().home)
+    home = Home.of(load_settings())
+    bucket.refresh(home)
     current, held = snapshots.current_snapshot(home), snapshots.held_snapshot(home)
     names: dict[str, list[str]] = {}
     for name, snapshot_id in snapshots.snapshot_names(home).items():
@@ -36,7 +38,8 @@ def list_snapshots(console: Console) -> None:
 
 def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> None:
     """Print what changed from one snapshot to another, by default the published one."""
-    home = Home(load_settings().home)
+    home = Home.of(load_settings())
+    bucket.refresh(home)
     found = snapshots.diff(home, before, after or snapshots.require_current(home).snapshot_id)
     if as_json:
         console.print_json(json.dumps({kind: each._asdict() for kind, each in found.items()}))
@@ -54,22 +57,22 @@ def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> 
 
 def pin(console: Console, name: str, snapshot: str | None) -> None:
     """Give a snapshot a name, or remove the name."""
-    with _locked() as home:
+    with _locked() as (home, _):
         snapshots.pin(home, name, snapshot)
     console.print(f"{snapshot} is named {name}." if snapshot else f"No snapshot is named {name} any more.")
 
 
 def roll_back(console: Console, name: str) -> None:
     """Publish an older snapshot and hold it."""
-    with _locked() as home:
-        manifest = snapshots.rollback(home, name)
+    with _locked() as (home, lock):
+        manifest = snapshots.rollback(home, name, lock)
     console.print(f"{manifest.snapshot_id} is published, and stays so until `lightrag-dagster release`.")
 
 
 def release(console: Console) -> None:
     """Publish the latest snapshot again."""
-    with _locked() as home:
-        manifest = snapshots.release(home)
+    with _locked() as (home, lock):
+        manifest = snapshots.release(home, lock)
     console.print(f"{manifest.snapshot_id} is published; later ones will follow.")
 
 
@@ -78,7 +81,7 @@ def collect(console: Console, *, dry_run: bool) -> None:
     from lightrag_dagster.storage.gc import collect_garbage
 
     retention = load_settings().retention
-    with _locked() as home:
+    with _locked() as (home, _):
         garbage = collect_garbage(home, retention, dry_run=dry_run)
     for snapshot, reason in sorted(garbage.retained.items()):
         console.print(f"kept: {snapshot} ({reason})")
@@ -93,7 +96,7 @@ def collect(console: Console, *, dry_run: bool) -> None:
 
 
 @contextmanager
-def _locked() -> Iterator[Home]:
-    home = Home(load_settings().home)
-    with building(home, _LOCK_SECONDS):
-        yield home
+def _locked() -> Iterator[tuple[Home, Lock]]:
+    home = Home.of(load_settings())
+    with building(home, _LOCK_SECONDS) as lock:
+        yield home, lock

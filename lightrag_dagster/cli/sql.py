@@ -12,9 +12,10 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import NoSnapshotError
 from lightrag_dagster.indexes.sql import TableFiles, open_tables, published_tables, results, unpublished_tables
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots import current_snapshot, refresh_snapshot
 
 _SHOWN_ROWS = 100
 
@@ -28,7 +29,7 @@ def run_sql(console: Console, statements: str, output: str, *, allow_external: b
         NoSnapshotError: no source was ever read.
         QueryError: DuckDB refuses a statement; what those before it returned is printed.
     """
-    with open_tables(_tables(Home(load_settings().home)), allow_external=allow_external) as connection:
+    with open_tables(_tables(Home.of(load_settings())), allow_external=allow_external) as connection:
         for number, rows in enumerate(results(connection, statements)):
             if number and output != "json":
                 sys.stdout.write("\n")
@@ -44,12 +45,14 @@ def run_sql(console: Console, statements: str, output: str, *, allow_external: b
 
 def _tables(home: Home) -> TableFiles:
     """Return the published tables, or before the first publication what was read so far."""
+    refresh_snapshot(home)
     manifest = current_snapshot(home)
     if manifest is not None:
         return published_tables(Generation(home, manifest.snapshot_id))
+    bucket.refresh(home)
     found = unpublished_tables(home)
     if not found:
-        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+        raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
     sys.stderr.write(
         "Nothing is published yet: these are the newest tables of each source; entities and relations are empty.\n"
     )

@@ -21,10 +21,10 @@ def show_status(console: Console) -> None:
         StoreError: the home is damaged.
     """
     settings = load_settings()
-    home, states = Home(settings.home), pending(settings)
+    home, states = Home.of(settings), pending(settings)
     manifest = states.manifest
     if manifest is None:
-        console.print(f"Nothing is published in {home.root} yet; run `lightrag-dagster run`.")
+        console.print(f"Nothing is published in {home.name} yet; run `lightrag-dagster run`.")
     else:
         rows = manifest.rows
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
@@ -73,7 +73,7 @@ def _print_cost(console: Console, ledger: Ledger) -> None:
 
 
 def _print_batches(console: Console, home: Home) -> None:
-    if not home.batches.exists():
+    if not home.may_have_batches:
         return
     with BatchLedger(home.batches) as ledger:
         batches = ledger.batches(*OPEN)

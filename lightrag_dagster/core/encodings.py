@@ -1,17 +1,17 @@
 """tiktoken encodings: o200k_base from this package, with no network and no cache; others as tiktoken finds them."""
 
 import hashlib
-import lzma
 from importlib.resources import files
-from itertools import accumulate, pairwise
 
+import pyarrow as pa
 import tiktoken
+from pyarrow import parquet
 
 from lightrag_dagster.errors import TokenizerError
 
 _PACKAGED = "o200k_base"
 _SPECIAL_TOKENS = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
-_UNPACKED_SHA256 = "ba55b38e477b631966c2496061ecd7d10108501c7c47358222d9dc27c22f9422"
+_SHA256 = "3bf84d1481dd580b8c08ca6cdac1922903f362637d412c3bd591cd74d6189d53"
 _CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 
 
@@ -26,26 +26,24 @@ def load_encoding(name: str) -> tiktoken.Encoding:
 
 def _packaged_encoding() -> tiktoken.Encoding:
     folder = files("lightrag_dagster.core") / "vocabulary"
-    tokens = _unpack((folder / f"{_PACKAGED}.xz").read_bytes())
+    tokens = _read_tokens((folder / f"{_PACKAGED}.parquet").read_bytes())
     return tiktoken.Encoding(
         _PACKAGED,
         pat_str="|".join((folder / f"{_PACKAGED}.pattern.txt").read_text("utf-8").splitlines()),
-        mergeable_ranks={token: rank for rank, token in enumerate(tokens)},
+        mergeable_ranks=dict(zip(tokens, range(len(tokens)), strict=True)),
         special_tokens=_SPECIAL_TOKENS,
     )
 
 
-def _unpack(packed: bytes) -> list[bytes]:
-    """Return the tokens in order of rank; `vocabulary/LICENSE.txt` describes the format."""
+def _read_tokens(data: bytes) -> list[bytes]:
+    """Return the tokens in order of rank; `vocabulary/LICENSE.txt` describes the file."""
     try:
-        data = lzma.decompress(packed)
-    except lzma.LZMAError as error:
+        tokens: list[bytes] = parquet.read_table(pa.BufferReader(data))["token"].to_pylist()
+    except (pa.ArrowException, OSError, KeyError) as error:
         raise TokenizerError(f"the vocabulary of {_PACKAGED} in this package is damaged; reinstall it") from error
-    count = int.from_bytes(data[:4], "little")
-    bounds = accumulate(data[4 : 4 + count], initial=4 + count)
-    if hashlib.sha256(data).hexdigest() != _UNPACKED_SHA256:
+    if hashlib.sha256(b"".join(tokens)).hexdigest() != _SHA256:
         raise TokenizerError(f"the vocabulary of {_PACKAGED} in this package is not the published one; reinstall it")
-    return [data[start:end] for start, end in pairwise(bounds)]
+    return tokens
 
 
 def _other_encoding(name: str) -> tiktoken.Encoding:

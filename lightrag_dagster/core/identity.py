@@ -8,7 +8,11 @@ import hashlib
 import json
 import unicodedata
 
+import numpy as np
 import pyarrow as pa
+
+ROWS_PER_BATCH = 100_000
+"""Rows that are hashed together, and that a row group of a Parquet file holds."""
 
 _DIGITS = 32
 _QUOTES = "\"'“”‘’«»„‚`´"
@@ -68,11 +72,35 @@ def embedding_fingerprint(embedder_identity: str, text: str) -> str:
 
 def table_version(table: pa.Table) -> str:
     """Return a hash of a table's schema and rows, in order; its layout in memory does not matter."""
-    plain = table.replace_schema_metadata(None).combine_chunks()
-    sink = _HashingSink()
-    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), plain.schema) as writer:
-        writer.write_table(plain)
-    return sink.hash.hexdigest()[:_DIGITS]
+    with TableHash(table.schema) as version:
+        for start in range(0, table.num_rows, ROWS_PER_BATCH):
+            version.add(table.slice(start, ROWS_PER_BATCH))
+    return version.digest
+
+
+class TableHash:
+    """The version of a table that arrives in batches of ROWS_PER_BATCH rows, the last of which may be shorter."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._sink = _HashingSink()
+        self._writer = pa.ipc.new_stream(pa.PythonFile(self._sink, mode="w"), schema.remove_metadata())
+
+    def __enter__(self) -> "TableHash":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+
+    def add(self, batch: pa.Table) -> None:
+        """Add the next rows."""
+        # Copied, since a slice is written with more than its own rows.
+        rows = batch.replace_schema_metadata(None).take(np.arange(batch.num_rows))
+        self._writer.write_table(rows.combine_chunks())
+
+    @property
+    def digest(self) -> str:
+        """The version, once the block has ended."""
+        return self._sink.hash.hexdigest()[:_DIGITS]
 
 
 class _HashingSink:

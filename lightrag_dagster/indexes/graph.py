@@ -24,7 +24,7 @@ from lightrag_dagster.core.progress import report
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.storage import files
+from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.generations import GRAPH, GRAPH_COUNTS, Generation
 from lightrag_dagster.storage.manifest import Graph
 
@@ -183,8 +183,8 @@ def query_graph(
 
 def discard_graph(generation: Generation) -> None:
     """Remove the graph of a generation, so that `build_graph` builds it again."""
-    for name in (GRAPH_COUNTS, GRAPH):
-        generation.path(name).unlink(missing_ok=True)
+    generation.path(GRAPH_COUNTS).unlink(missing_ok=True)
+    bucket.remove(generation.home, [generation.path(GRAPH)])
 
 
 def graph_tables(connection: duckdb.DuckDBPyConnection) -> None:

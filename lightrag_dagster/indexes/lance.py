@@ -68,7 +68,8 @@ async def sync_vectors(
             handle.delete(_among(gone[start : start + _IDS_PER_STATEMENT]))
         search = update_index(handle, table)
         _pin(handle, tag)
-    files.sync_tree(home.lance / f"{table}.lance")
+    if home.bucket is None:
+        files.sync_tree(home.lance / f"{table}.lance")
     return VectorTable(
         table=table,
         tag=tag,
@@ -248,7 +249,7 @@ def _session() -> lancedb.Session:
 
 
 def _database(home: Home) -> Any:
-    return lancedb.connect(home.lance, session=_session())
+    return lancedb.connect(home.lance_uri, session=_session())
 
 
 def _unit(vectors: Vectors) -> Vectors:

@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
@@ -48,6 +49,7 @@ def unpublished_tables(home: Home) -> TableFiles:
             source = home.source_of(folder)
             if version := tables.current(table, source):
                 found.setdefault(table, []).append(tables.path(table, source, version.version))
+        bucket.fetch(home, found.get(table, []))
     return found
 
 

@@ -8,11 +8,8 @@ from lightrag_dagster.models.identities import openai_chat_identity, openai_embe
 from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.responses import ResponseStore
-from lightrag_dagster.storage.vectors import VectorStore
 
 
 @asynccontextmanager
@@ -27,6 +24,9 @@ async def open_chat_model(
         StoreError: the response store cannot be used.
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
+    from lightrag_dagster.spending.ledger import Ledger
+    from lightrag_dagster.storage.responses import ResponseStore
+
     own, ledger = settings.of(role), Ledger(home.ledger)
     price = price_of(own.provider, own.model, own.prices)
     with ResponseStore(home.responses) as store:
@@ -38,7 +38,7 @@ async def open_chat_model(
                 yield stored
             finally:
                 if account:
-                    ledger.add(account.entry(role, stored.identity, stored.usage))
+                    ledger.add(account.entry(role, stored.identity, stored.usage), reserved=account.reserved)
 
 
 @asynccontextmanager
@@ -51,6 +51,9 @@ async def open_embedder(
         StoreError: the vector store cannot be used.
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
+    from lightrag_dagster.spending.ledger import Ledger
+    from lightrag_dagster.storage.vectors import VectorStore
+
     usage, ledger = Usage(), Ledger(home.ledger)
     price = price_of(settings.provider, settings.model, settings.prices)
     with VectorStore(home.vectors) as store:
@@ -60,7 +63,7 @@ async def open_embedder(
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
             finally:
                 if account:
-                    ledger.add(account.entry("embed", embedder.identity, usage))
+                    ledger.add(account.entry("embed", embedder.identity, usage), reserved=account.reserved)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,8 +19,10 @@ from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
 from lightrag_dagster.errors import LightRAGError, StoreError, TransientProviderError
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import FREE, Price
-from lightrag_dagster.storage.responses import ResponseStore
-from lightrag_dagster.storage.vectors import VectorStore
+
+if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
+    from lightrag_dagster.storage.responses import ResponseStore
+    from lightrag_dagster.storage.vectors import VectorStore
 
 _Locks = WeakValueDictionary[str, asyncio.Lock]
 """Key of a call in flight → its lock, as long as a call holds it or waits for it."""
@@ -35,7 +37,7 @@ class StoredChatModel:
     def __init__(
         self,
         model: ChatModel,
-        store: ResponseStore,
+        store: "ResponseStore",
         usage: Usage,
         *,
         price: Price = FREE,
@@ -110,7 +112,7 @@ class StoredEmbedder:
     def __init__(
         self,
         embedder: Embedder,
-        store: VectorStore,
+        store: "VectorStore",
         usage: Usage,
         *,
         price: Price = FREE,

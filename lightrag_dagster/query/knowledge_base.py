@@ -27,6 +27,7 @@ from lightrag_dagster.settings import MergingSettings, Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
 from lightrag_dagster.stages.prompts.requests import keyword_request
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.generations import GRAPH
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
@@ -94,7 +95,7 @@ class KnowledgeBase:
         settings = settings or load_settings()
         if home is not None:
             settings = settings.model_copy(update={"home": Path(home)})
-        return cls(open_snapshot(Home(settings.home), snapshot_id), settings, account)
+        return cls(open_snapshot(Home.of(settings), snapshot_id), settings, account)
 
     @property
     def snapshot_id(self) -> str:
@@ -203,7 +204,9 @@ class KnowledgeBase:
         from lightrag_dagster.indexes.graph import query_graph
 
         with self.snapshot.reading():
-            return query_graph(self.snapshot.generation.path(GRAPH), query, parameters, limit=limit)
+            graph = self.snapshot.generation.path(GRAPH)
+            bucket.fetch(self.snapshot.generation.home, [graph])
+            return query_graph(graph, query, parameters, limit=limit)
 
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more."""

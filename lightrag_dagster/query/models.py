@@ -16,15 +16,18 @@ from anyio.from_thread import start_blocking_portal
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
 from lightrag_dagster.models.providers import (
+    chat_identity,
     open_chat_model,
     open_embedder,
     open_plain_chat_model,
     open_plain_embedder,
 )
+from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage import manifest
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.stored_answer import stored_answer
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +46,7 @@ class Models:
         # A question is comparable with the snapshot's vectors only when the same embedder makes its own.
         self._embedding = vectors.settings(settings.embedding)
         self._embedder_identity = vectors.identity
-        self._home = Home(settings.home)
+        self._home = Home.of(settings)
         self._opened: dict[str, Any] = {}
         self._opening = threading.Lock()
         self._closed = False
@@ -52,6 +55,10 @@ class Models:
 
     def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request, from the response store if it is there; raises as `ChatModel.complete`."""
+        if self._account is None:
+            key = response_key(chat_identity(self._llm.of(request.role)), request)
+            if stored := stored_answer(self._home.responses, key):
+                return stored
         return self._call(self._chat_model(request.role).complete, request)
 
     def embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
@@ -113,13 +120,16 @@ class Models:
         self._exit.close()
 
     def _chat_model(self, role: Role) -> ChatModel:
+        own = self._llm.of(role)
+        if own.provider == "offline" and self._account is None:
+            return self._open(role, lambda: open_plain_chat_model(own))  # Its answers are as quick to make as to store.
         # One model a role, so that each books its calls under its own purpose.
         try:
             return self._open(role, lambda: open_chat_model(self._llm, self._home, role, self._account))
         except StoreError as error:
             # Readers without the right to write in the home can still ask.
             _log.warning("answers are not stored: %s", error)
-            return self._open(role, lambda: open_plain_chat_model(self._llm.of(role)))
+            return self._open(role, lambda: open_plain_chat_model(own))
 
     def _open_embedder(self) -> AbstractAsyncContextManager[Embedder]:
         if self._account is None:

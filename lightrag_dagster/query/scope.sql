@@ -1,5 +1,5 @@
 -- The part of a generation that some documents support. Registered before: allowed_document (doc_id) and, with id and
--- row, entity_row, relation_row and chunk_row; set before: entity_chunks, relation_chunks, chunk_order, as the merge has
+-- row, entity_row, relation_row and chunk_row; set before: entity_chunks, relation_chunks, keeps_first, as the merge has
 -- them. A row is made from the first, or last, of its chunks, in canonical order of those that are allowed.
 CREATE TABLE chunk AS
 SELECT source, path, chunk_index, chunk_id, doc_id FROM chunks SEMI JOIN allowed_document USING (doc_id);
@@ -14,7 +14,7 @@ CREATE TABLE said_of_relation AS FROM relation_evidence SEMI JOIN position USING
 CREATE TABLE relation_chunk AS
 SELECT relation_id, chunk_id, place
 FROM (SELECT DISTINCT relation_id, chunk_id FROM said_of_relation) JOIN position USING (chunk_id)
-QUALIFY row_number() OVER (PARTITION BY relation_id ORDER BY place * getvariable('chunk_order'))
+QUALIFY row_number() OVER (PARTITION BY relation_id ORDER BY if(getvariable('keeps_first'), place, -place))
     <= getvariable('relation_chunks');
 
 -- An entity without evidence of its own is supported by the relations that name it.
@@ -30,5 +30,5 @@ statement AS (
 )
 SELECT entity_id, chunk_id, mentioned, place
 FROM statement JOIN position USING (chunk_id)
-QUALIFY row_number() OVER (PARTITION BY entity_id ORDER BY place * getvariable('chunk_order'))
+QUALIFY row_number() OVER (PARTITION BY entity_id ORDER BY if(getvariable('keeps_first'), place, -place))
     <= getvariable('entity_chunks');

@@ -14,10 +14,11 @@ from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.query.modes import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import named_snapshot, require_current
+from lightrag_dagster.storage.snapshots import named_snapshot, refresh_snapshot, require_current
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -61,7 +62,7 @@ class Snapshot:
         try:
             yield
         except StoreError as error:
-            if self.generation.has(MANIFEST):
+            if _is_published(self.generation):
                 raise
             raise _removed(self.manifest.snapshot_id) from error
 
@@ -104,11 +105,12 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
         NoSnapshotError: nothing has been published in the home.
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
+    refresh_snapshot(home, snapshot_id)
     pinned = require_current(home) if snapshot_id is None else named_snapshot(home, snapshot_id)
     try:
         return _open(home, pinned)
     except StoreError as error:
-        if Generation(home, pinned.snapshot_id).has(MANIFEST):
+        if _is_published(Generation(home, pinned.snapshot_id)):
             raise
         raise _removed(pinned.snapshot_id) from error
 
@@ -116,6 +118,8 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
 def _open(home: Home, pinned: Manifest) -> Snapshot:
     generation = Generation(home, pinned.snapshot_id)
     state = generation.path(CORPUS_STATE)
+    bucket.fetch_folder(home, generation.path(ADJACENCY))
+    bucket.fetch(home, [state])
     try:
         corpus_state = np.load(state) if state.exists() else None
     except (OSError, ValueError) as error:
@@ -127,6 +131,11 @@ def _open(home: Home, pinned: Manifest) -> Snapshot:
         vectors={name: open_vectors(home, table) for name, table in pinned.vectors.tables.items()},
         corpus_state=corpus_state,
     )
+
+
+def _is_published(generation: Generation) -> bool:
+    bucket.refresh_records(generation.home, [generation.path(MANIFEST)])
+    return generation.has(MANIFEST)
 
 
 def _removed(snapshot_id: str) -> StoreError:

@@ -14,19 +14,20 @@ from pydantic import Field
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage import files, generations
+from lightrag_dagster.storage import bucket, files, generations
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest, Record, VectorTable, read_record
+from lightrag_dagster.storage.objects import Stored
 
 FILES = "files.json"
 
 
 class FileFacts(Record):
-    """Size in bytes and SHA-256 of a file."""
+    """Size in bytes and SHA-256 of a file; of the LanceDB files of a bucket, which are not fetched, the size alone."""
 
     size: int
-    sha256: str
+    sha256: str | None
 
 
 class PublishedFiles(Record):
@@ -59,10 +60,16 @@ def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
     known = read_record(home.generation(before) / FILES, PublishedFiles) if before else None
     found = {}
     try:
-        for path in _files_of(home, manifest):
+        for path in _own_files(home, manifest):
             name, size = str(path.relative_to(home.root)), path.stat().st_size
             facts = known.files.get(name) if known else None
             found[name] = facts if facts and facts.size == size else FileFacts(size=size, sha256=_hash(path))
+        for entry in manifest.vectors.tables.values():
+            for path, size in _lance_files(home, entry).items():
+                name = str(path.relative_to(home.root))
+                facts = known.files.get(name) if known else None
+                hashed = None if home.bucket else _hash(path)
+                found[name] = facts if facts and facts.size == size else FileFacts(size=size, sha256=hashed)
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be read ({error.strerror}); run again") from error
     path = home.generation(manifest.snapshot_id) / FILES
@@ -85,15 +92,30 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
         return [Damage(folder / generations.MANIFEST, "is missing")]
     if record is None:
         return [Damage(path, "is missing") for path in _required(home, manifest) if not path.exists()]
+    listed = _listed(home, manifest)
     checks = ((home.root / name, facts) for name, facts in record.files.items())
-    return [Damage(path, reason) for path, facts in checks if (reason := _difference(path, facts, verify=verify))]
+    return [
+        Damage(path, reason)
+        for path, facts in checks
+        if (reason := _difference(home, path, facts, listed.get(path), verify=verify))
+    ]
 
 
-def _files_of(home: Home, manifest: Manifest) -> list[Path]:
-    folder = home.generation(manifest.snapshot_id)
-    own = [path for path in folder.rglob("*") if path.is_file() and path.name != FILES and path.name[0] != "."]
-    vectors = [path for entry in manifest.vectors.tables.values() for path in _lance_files(home, entry)]
-    return sorted({*own, *_source_files(home, manifest), *vectors})
+def _own_files(home: Home, manifest: Manifest) -> list[Path]:
+    """Return the files of the snapshot but those of LanceDB; of a bucket, the data files."""
+    folder, left_out = home.generation(manifest.snapshot_id), generations.VIEWS if home.bucket else FILES
+    own = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "."]
+    own = [path for path in own if path.name != left_out and not (home.bucket and path.suffix == ".json")]
+    return sorted({*own, *_source_files(home, manifest)})
+
+
+def _listed(home: Home, manifest: Manifest) -> dict[Path, Stored]:
+    """Return the files of a bucket that a snapshot may read; nothing of a home on disk, whose files are looked at."""
+    if home.bucket is None:
+        return {}
+    tables = [home.lance / f"{entry.table}.lance" for entry in manifest.vectors.tables.values()]
+    folders = (home.generation(manifest.snapshot_id), home.root / "tables", *tables)
+    return {path: one for folder in folders for path, one in bucket.stored_files(home, folder).items()}
 
 
 def _source_files(home: Home, manifest: Manifest) -> list[Path]:
@@ -117,24 +139,28 @@ def _tag_file(home: Home, entry: VectorTable) -> Path:
     return home.lance / f"{entry.table}.lance" / "_refs" / "tags" / f"{entry.tag}.json"
 
 
-def _lance_files(home: Home, entry: VectorTable) -> list[Path]:
-    """Return the files that a tagged version reads.
+def _lance_files(home: Home, entry: VectorTable) -> dict[Path, int]:
+    """Return the files that a tagged version reads, and their sizes in bytes.
 
     LanceDB has no call that lists them, so they are found in the manifest of the version: data files by name, deletion
     files by their random number, index folders by their UUID. The footer of 16 bytes says where the list of data files
     begins; what is before it may name files of other versions.
     """
     table = home.lance / f"{entry.table}.lance"
-    tag = _tag_file(home, entry)
-    version = json.loads(tag.read_bytes())["version"]
+    tag, stored = _tag_file(home, entry), bucket.stored_files(home, table)
+    version = json.loads(bucket.read_bytes(home, tag))["version"]
     names = (f"{version}.manifest", f"{2**64 - 1 - version}.manifest")
-    path = next(path for name in names if (path := table / "_versions" / name).exists())
-    content = path.read_bytes()
+    path = next(path for name in names if (path := table / "_versions" / name) in stored)
+    content = bucket.read_bytes(home, path)
     listed = content[int.from_bytes(content[-16:-8], "little") :]
-    data = [one for one in table.glob("data/*") if one.name.encode() in listed]
-    deletions = [one for one in table.glob("_deletions/*") if _varint(int(one.stem.split("-")[-1])) in listed]
-    indexes = [one for one in table.glob("_indices/*/*") if UUID(one.parent.name).bytes in content]
-    return [tag, path, *data, *deletions, *indexes]
+
+    def of(folder: str) -> list[Path]:
+        return [one for one in stored if one.is_relative_to(table / folder)]
+
+    data = [one for one in of("data") if one.name.encode() in listed]
+    deletions = [one for one in of("_deletions") if _varint(int(one.stem.split("-")[-1])) in listed]
+    indexes = [one for one in of("_indices") if UUID(one.parent.name).bytes in content]
+    return {one: stored[one].size for one in (tag, path, *data, *deletions, *indexes)}
 
 
 def _varint(number: int) -> bytes:
@@ -146,18 +172,24 @@ def _varint(number: int) -> bytes:
     return encoded + bytes([number])
 
 
-def _difference(path: Path, facts: FileFacts, *, verify: bool) -> str | None:
+def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None, *, verify: bool) -> str | None:
     try:
-        size = path.stat().st_size
+        if home.bucket and listed is None:
+            return f"is missing in {home.bucket}"
+        size = listed.size if listed else path.stat().st_size
         if size != facts.size:
             return f"has {size} bytes, and was published with {facts.size}"
-        if verify and _hash(path) != facts.sha256:
+        if verify and facts.sha256 and _hash_stored(home, path) != facts.sha256:
             return "has other content than when it was published"
     except FileNotFoundError:
         return "is missing"
     except OSError as error:
         return f"cannot be read ({error.strerror})"
     return None
+
+
+def _hash_stored(home: Home, path: Path) -> str:
+    return hashlib.sha256(bucket.read_bytes(home, path)).hexdigest() if home.bucket else _hash(path)
 
 
 def _hash(path: Path) -> str:

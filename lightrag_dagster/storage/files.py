@@ -1,17 +1,17 @@
 """Write files atomically and durably: after a crash the old content is there or the new, never a part."""
 
+import itertools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lightrag_dagster.core.identity import ROWS_PER_BATCH, TableHash
 from lightrag_dagster.errors import StoreError
-
-ROWS_PER_GROUP = 100_000
 
 
 @contextmanager
@@ -47,7 +47,43 @@ def write_text(path: Path, text: str) -> None:
 def write_parquet(path: Path, table: pa.Table) -> None:
     """Replace `path` with a zstd Parquet file. Equal rows give equal bytes. Raises as `replacing`."""
     with replacing(path) as temporary:
-        pq.write_table(table.combine_chunks(), temporary, compression="zstd", row_group_size=ROWS_PER_GROUP)
+        pq.write_table(table.combine_chunks(), temporary, compression="zstd", row_group_size=ROWS_PER_BATCH)
+
+
+def join_parquet(path: Path, schema: pa.Schema, parts: Sequence[Path]) -> str:
+    """Replace `path` with the rows of several files, as `write_parquet` writes them, and return their version.
+
+    Raises:
+        StoreError: a file is damaged or has another schema, or the disk refuses.
+    """
+    with (
+        replacing(path) as temporary,
+        TableHash(schema) as version,
+        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
+    ):
+        for rows in _batches(schema, parts):
+            writer.write_table(rows, row_group_size=ROWS_PER_BATCH)
+            version.add(rows)
+    return version.digest
+
+
+def _batches(schema: pa.Schema, parts: Sequence[Path]) -> Iterator[pa.Table]:
+    """Yield the rows of several files, ROWS_PER_BATCH at a time."""
+    held, rows = [schema.empty_table()], 0
+    for part in parts:
+        with _reading(part), pq.ParquetFile(part) as file:
+            if not file.schema_arrow.equals(schema):
+                raise StoreError(f"{part} has another schema: {file.schema_arrow} instead of {schema}")
+            for batch in file.iter_batches(ROWS_PER_BATCH):
+                held.append(pa.table(batch))
+                rows += batch.num_rows
+                if rows >= ROWS_PER_BATCH:
+                    whole = pa.concat_tables(held).combine_chunks()
+                    yield whole.slice(0, ROWS_PER_BATCH)
+                    held = [whole.slice(ROWS_PER_BATCH)]
+                    rows -= ROWS_PER_BATCH
+    if rows:
+        yield pa.concat_tables(held).combine_chunks()
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -56,17 +92,31 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
     Raises:
         StoreError: it is missing or damaged.
     """
-    try:
+    with _reading(path):
         return pq.read_table(path, columns=columns, partitioning=None)
-    except FileNotFoundError as error:
-        raise StoreError(f"{path} is missing; run `lightrag-dagster run` to rebuild it") from error
-    except (pa.ArrowException, OSError) as error:
-        raise StoreError(f"{path} cannot be read ({error}); delete it and run again") from error
+
+
+def read_first(path: Path, rows: int) -> pa.Table:
+    """Read the first rows of a Parquet file; raises as `read_parquet`."""
+    with _reading(path), pq.ParquetFile(path) as file:
+        batches = itertools.islice(file.iter_batches(rows), 1)
+        return pa.Table.from_batches(batches, file.schema_arrow)
 
 
 def count_rows(path: Path) -> int:
     """Return the number of rows of a Parquet file; raises as `read_parquet`."""
-    return int(read_parquet(path, columns=[]).num_rows)
+    with _reading(path):
+        return int(pq.read_metadata(path).num_rows)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} is missing; run `lightrag-dagster run` to rebuild it") from error
+    except (pa.ArrowException, OSError) as error:
+        raise StoreError(f"{path} cannot be read ({error}); delete it and run again") from error
 
 
 def sync_tree(folder: Path) -> None:

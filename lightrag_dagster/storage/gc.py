@@ -1,16 +1,13 @@
 """Garbage collection of generations, table versions and vector versions that no retained snapshot uses."""
 
-import shutil
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import lancedb
 
-from lightrag_dagster.schemas import SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.settings import RetentionSettings
-from lightrag_dagster.storage import generations
+from lightrag_dagster.storage import bucket, generations
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
@@ -63,16 +60,19 @@ def collect_garbage(home: Home, retention: RetentionSettings, *, dry_run: bool) 
     versions = _unused_versions(home, garbage.retained)
     garbage.table_versions = len(versions)
     tags = _tags(home, garbage.retained)
-    garbage.vector_tables = sorted(path.stem for path in home.lance.glob("*.lance") if path.stem not in tags)
+    found = bucket.stored_files(home, home.lance)
+    stored = {path.relative_to(home.lance).parts[0].removesuffix(".lance") for path in found}
+    garbage.vector_tables = sorted(stored - tags.keys())
     if not dry_run:
         # A snapshot without its manifest cannot be opened, so do this first, in case the removal is interrupted.
         for name in garbage.generations:
             (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
+        bucket.push(home)
         for name in garbage.generations:
-            shutil.rmtree(home.generation(name))
-        for path in versions:
-            path.unlink()
-        _clean_vectors(home, tags, garbage.vector_tables)
+            bucket.remove_folder(home, home.generation(name))
+        bucket.remove(home, versions)
+        if stored:
+            _clean_vectors(home, tags, garbage.vector_tables)
     garbage.bytes_after = _size(home)
     return garbage
 
@@ -99,17 +99,16 @@ def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
     for name in retained:
         for source, versions in Generation(home, name).inputs().sources.items():
             used |= {tables.path(table, source, version) for table, version in versions.items()}
-    unused = []
-    for table in (*SOURCE_TABLES, *UNPARTITIONED_TABLES):
-        for folder in (home.root / "tables" / table).glob("*"):
-            source = Home.source_of(folder)
-            current, record = tables.current(table, source), accepted(home, source)
-            candidate = candidates.current(table, source)
-            kept = {one.version for one in (current, candidate) if one}
-            kept |= {record.tables.get(table, "")} if record else set()
-            unused += [path for path in folder.glob("*.parquet") if path not in used and path.stem not in kept]
-    youngest = time.time() - MINIMUM_AGE
-    return sorted(path for path in unused if path.stat().st_mtime <= youngest)
+    stored = bucket.stored_files(home, home.root / "tables")
+    times = {path: one.modified for path, one in stored.items() if path.suffix == ".parquet"}
+    for folder in {path.parent for path in times}:
+        table, source = folder.parent.name, Home.source_of(folder)
+        record = accepted(home, source)
+        found = [one.version for one in (tables.current(table, source), candidates.current(table, source)) if one]
+        found += [record.tables[table]] if record and table in record.tables else []
+        used |= {tables.path(table, source, version) for version in found}
+    youngest = datetime.now(UTC) - timedelta(seconds=MINIMUM_AGE)
+    return sorted(path for path, modified in times.items() if path not in used and modified <= youngest)
 
 
 def _tags(home: Home, retained: dict[str, str]) -> dict[str, set[str]]:
@@ -123,9 +122,7 @@ def _tags(home: Home, retained: dict[str, str]) -> dict[str, set[str]]:
 
 
 def _clean_vectors(home: Home, tags: dict[str, set[str]], unused: list[str]) -> None:
-    if not home.lance.exists():
-        return
-    database = lancedb.connect(home.lance)
+    database = lancedb.connect(home.lance_uri)
     for table in unused:
         database.drop_table(table)
     for table, kept in tags.items():
@@ -143,4 +140,4 @@ def _clean_vectors(home: Home, tags: dict[str, set[str]], unused: list[str]) -> 
 
 def _size(home: Home) -> int:
     folders = (home.generations, home.lance, home.root / "tables")
-    return sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
+    return sum(one.size for folder in folders for one in bucket.stored_files(home, folder).values())

@@ -14,19 +14,18 @@ manifest.json                         written when it is published
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import MERGED_TABLES, SORT_KEYS, SOURCE_TABLES
-from lightrag_dagster.storage import files
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs, GenerationRecord, Pointer, R, Record, read_record
 from lightrag_dagster.storage.tables import SourceTables
@@ -65,11 +64,17 @@ class Generation:
         return self.record().inputs
 
     def table_files(self, table: str) -> list[Path]:
-        """Return the Parquet files of a table: one, or for a per-source table one a source, in order of source."""
+        """Return the Parquet files of a table, fetched from a bucket.
+
+        A merged table has one, a per-source table one a source, in order of source.
+        """
         if table in MERGED_TABLES:
-            return [self.path(f"{table}.parquet")]
-        tables = SourceTables(self.home)
-        return [tables.path(table, source, used[table]) for source, used in sorted(self.inputs().sources.items())]
+            paths = [self.path(f"{table}.parquet")]
+        else:
+            tables, sources = SourceTables(self.home), sorted(self.inputs().sources.items())
+            paths = [tables.path(table, source, used[table]) for source, used in sources]
+        bucket.fetch(self.home, paths)
+        return paths
 
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:
         """Read a table whole, per-source tables one source after the other; raises StoreError."""
@@ -93,27 +98,28 @@ class Generation:
 def store(
     home: Home,
     inputs: GenerationInputs,
-    tables: Mapping[str, pa.Table],
+    tables: Mapping[str, Sequence[Path]],
     summaries: Mapping[str, int],
     failed_summaries: int,
 ) -> Generation:
-    """Sort and store merged tables as a generation; the same inputs and rows are the same one.
+    """Store merged tables as a generation; the same inputs and rows are the same one.
 
     A generation that exists already only gets back the files that it has lost.
 
     Args:
         home: The home to write to, while holding the builder's lock.
         inputs: What was merged.
-        tables: One table for each name of MERGED_TABLES.
+        tables: The Parquet files of each of MERGED_TABLES, in order of their rows.
         summaries: Recipe → number of rows whose description is a summary made by it.
         failed_summaries: Number of rows without the summary that they should have.
 
     Raises:
-        StoreError: rows do not have their table's schema, or the disk refuses.
+        StoreError: a file is damaged or has not its table's schema, or the disk refuses.
     """
     with scratch_folder(home) as folder:
         with ThreadPoolExecutor(2) as executor:  # One table keeps but one processor busy.
-            versions = list(executor.map(partial(_write, folder), tables, tables.values()))
+            paths = [folder / f"{table}.parquet" for table in tables]
+            versions = list(executor.map(files.join_parquet, paths, map(MERGED_TABLES.get, tables), tables.values()))
         record = GenerationRecord(
             inputs=inputs,
             tables=dict(zip(tables, versions, strict=True)),
@@ -153,15 +159,6 @@ def remove_leftovers(home: Home) -> None:
         raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
 
 
-def _write(folder: Path, table: str, rows: pa.Table) -> str:
-    """Write a merged table and return its version."""
-    if not rows.schema.equals(MERGED_TABLES[table]):
-        raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {MERGED_TABLES[table]}")
-    ordered = rows.sort_by([(column, "ascending") for column in SORT_KEYS[table]])
-    files.write_parquet(folder / f"{table}.parquet", ordered)
-    return identity.table_version(ordered)
-
-
 def _put_in_place(folder: Path, target: Path) -> None:
     try:
         if not target.exists():
@@ -189,5 +186,11 @@ def newest(home: Home) -> Generation:
     """
     pointer = read_record(home.newest, Pointer)
     if pointer is None:
-        raise StoreError(f"nothing was merged in {home.root} yet; materialise entities first")
-    return Generation(home, pointer.id)
+        raise StoreError(f"nothing was merged in {home.name} yet; materialise entities first")
+    return fetched(home, pointer.id)
+
+
+def fetched(home: Home, generation_id: str) -> Generation:
+    """Return a generation, with its files fetched from a bucket; raises StoreError."""
+    bucket.fetch_folder(home, home.generation(generation_id))
+    return Generation(home, generation_id)

@@ -1,7 +1,7 @@
 """Layout of `LIGHTRAG_HOME`.
 
-builder.lock, builder.pid             lock of the builder, and its process id
-ingesting/<source>.lock, .pid         lock of an ingestion, and its process id
+builder.lock, builder.pid             lock of the builder, and its process id and host
+ingesting/<source>.lock, .pid         lock of an ingestion, and its process id and host
 CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
 HELD, pins.json                       snapshot that a rollback holds, names of snapshots
@@ -14,32 +14,83 @@ accepted/<source>.json                versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json
 lance/                                LanceDB tables, updated in place; versions are tagged
 dagster/                              the Dagster instance, unless $DAGSTER_HOME is set
+
+With LIGHTRAG_DATABASE, the SQLite files and the locks are tables and locks of that Postgres database instead.
+
+The home of a bucket is a folder of the cache that one process uses at a time. `storage.bucket` moves files between the
+two; LanceDB reads and writes the bucket itself.
 """
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 from urllib.parse import quote, unquote
+
+from pydantic import SecretStr
+
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings import Settings
+
+Address = Path | SecretStr
+"""A database: the file of SQLite, or the URL of Postgres, which may contain a password."""
+
+
+# A `Path` of s3://bucket/prefix is s3:/bucket/prefix.
+_BUCKET = re.compile(r"(s3|gs|az):/+(.+)")
 
 
 @dataclass(frozen=True)
 class Home:
-    """Paths below one home. Creates nothing."""
+    """Paths below one home, its databases and its bucket; it creates nothing but the folder of a cache.
+
+    `cached_bytes` is how much of a bucket may be kept below `root`.
+    """
 
     root: Path
+    database: SecretStr | None = None
+    bucket: str | None = None
+    cached_bytes: float = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", self.root.expanduser().absolute())
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the home of some settings; of a bucket, claim a folder of the cache for this process.
+
+        Raises:
+            SettingsError: the home is a bucket, and no Postgres database is configured.
+            StoreError: the cache cannot be written.
+        """
+        uri = bucket_uri(settings.home)
+        if uri is None:
+            return cls(settings.home, settings.database)
+        if settings.database is None:
+            raise SettingsError(
+                f"setting home: {uri} is a bucket, which needs a Postgres database as well; "
+                "set LIGHTRAG_DATABASE=postgresql://…"
+            )
+        from lightrag_dagster.storage.cache import claim_folder
+
+        folder = claim_folder(settings.cache.folder.expanduser().absolute(), uri)
+        return cls(folder, settings.database, uri, settings.cache.max_gb * 1e9)
+
+    @property
+    def name(self) -> str:
+        """The folder or bucket URI, for messages."""
+        return self.bucket or str(self.root)
+
+    @property
+    def of_machine(self) -> Path:
+        """Folder of what is not in a bucket, and is the same for all processes of this machine."""
+        return self.root.parent if self.bucket else self.root
 
     @property
     def lock(self) -> Path:
         """Lock file of builders."""
         return self.root / "builder.lock"
-
-    @property
-    def lock_holder(self) -> Path:
-        """File with the process id of the builder."""
-        return self.root / "builder.pid"
 
     @property
     def current(self) -> Path:
@@ -59,7 +110,7 @@ class Home:
     @property
     def failures(self) -> Path:
         """Failed runs of the daemon, one JSON object a line."""
-        return self.root / "failures.jsonl"
+        return self.of_machine / "failures.jsonl"
 
     @property
     def newest(self) -> Path:
@@ -67,24 +118,29 @@ class Home:
         return self.root / "NEWEST"
 
     @property
-    def responses(self) -> Path:
+    def responses(self) -> Address:
         """Response store."""
-        return self.root / "responses.sqlite"
+        return self.database or self.root / "responses.sqlite"
 
     @property
-    def vectors(self) -> Path:
+    def vectors(self) -> Address:
         """Vector store."""
-        return self.root / "vectors.sqlite"
+        return self.database or self.root / "vectors.sqlite"
 
     @property
-    def batches(self) -> Path:
+    def batches(self) -> Address:
         """Ledger of batches at the provider."""
-        return self.root / "batches.sqlite"
+        return self.database or self.root / "batches.sqlite"
+
+    @property
+    def may_have_batches(self) -> bool:
+        """False when no batch was ever recorded, as the missing file of SQLite shows."""
+        return not isinstance(self.batches, Path) or self.batches.exists()
 
     @property
     def batch_files(self) -> Path:
         """Folder of files sent to the provider and received from it."""
-        return self.root / "batches"
+        return self.of_machine / "batches"
 
     @property
     def batches_lock(self) -> Path:
@@ -92,14 +148,19 @@ class Home:
         return self.root / "batches.lock"
 
     @property
-    def ledger(self) -> Path:
+    def ledger(self) -> Address:
         """Ledger of calls and cost."""
-        return self.root / "ledger.sqlite"
+        return self.database or self.root / "ledger.sqlite"
 
     @property
     def lance(self) -> Path:
-        """LanceDB database."""
+        """LanceDB database; of a bucket, nothing is here, and its files are named as if they were."""
         return self.root / "lance"
+
+    @property
+    def lance_uri(self) -> str:
+        """Where LanceDB finds its database: the folder, or a URI in the bucket."""
+        return f"{self.bucket}/lance" if self.bucket else str(self.lance)
 
     @property
     def generations(self) -> Path:
@@ -110,7 +171,7 @@ class Home:
     def dagster(self) -> Path:
         """Folder of the Dagster instance: `$DAGSTER_HOME` when set."""
         configured = os.environ.get("DAGSTER_HOME")
-        return Path(configured) if configured else self.root / "dagster"
+        return Path(configured) if configured else self.of_machine / "dagster"
 
     def source_table(self, table: str, source: str) -> Path:
         """Folder of one per-source table; the source name is percent-encoded."""
@@ -132,3 +193,9 @@ class Home:
     def generation(self, generation_id: str) -> Path:
         """Folder of one generation."""
         return self.generations / generation_id
+
+
+def bucket_uri(home: Path) -> str | None:
+    """Return the URI of a home that is a bucket, such as s3://bucket/prefix; None for a folder."""
+    found = _BUCKET.fullmatch(str(home))
+    return f"{found[1]}://{found[2]}" if found else None

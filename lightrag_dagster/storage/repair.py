@@ -1,12 +1,13 @@
 """Repair of a damaged snapshot: remove what is damaged, so that the next run builds it again."""
 
 import logging
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.damage import Damage, find_damage
+from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Pointer, read_record
 from lightrag_dagster.storage.snapshots import held_snapshot, list_snapshots, set_current
@@ -17,31 +18,33 @@ _log = logging.getLogger(__name__)
 
 def find_current_damage(home: Home, *, verify: bool = False) -> list[Damage]:
     """Return the damaged files of the current snapshot; without `verify` only existence and size are checked."""
+    bucket.refresh(home)
     current = read_record(home.current, Pointer)
     return find_damage(home, current.id, verify=verify) if current else []
 
 
-def repair_current(home: Home, *, verify: bool = False) -> list[Damage]:
+def repair_current(home: Home, *, verify: bool = False, lock: Lock | None = None) -> list[Damage]:
     """Discard what is damaged of the current snapshot, so that the next run builds it again; return the damage.
 
     Raises as `discard_damaged`, and is to be called as that is.
     """
     current, damage = read_record(home.current, Pointer), find_current_damage(home, verify=verify)
     if current and damage:
-        discard_damaged(home, current.id, damage)
+        discard_damaged(home, current.id, damage, lock)
     return damage
 
 
-def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage]) -> None:
+def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock: Lock | None = None) -> None:
     """Remove the damaged files of a snapshot, and its generation, so that the next run builds them again.
 
     The table of a source is made again from stored responses, a vector table from stored vectors. Until then readers
-    get the latest snapshot without damage, or none. Call it while holding the builder lock.
+    get the latest snapshot without damage, or none.
 
     Args:
         home: the home of the snapshot.
         snapshot_id: the current or latest snapshot.
         damage: what `find_damage` returned for it, at least one.
+        lock: the builder's lock, which the caller holds.
 
     Raises:
         StoreError: a rollback holds the snapshot, so that no run would build it again; or a record is damaged.
@@ -53,24 +56,24 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage]) -> N
     for one in damage:
         _log.warning("%s; it is removed and built again", one)
         if one.path.is_relative_to(home.lance):
-            shutil.rmtree(home.lance / one.path.relative_to(home.lance).parts[0], ignore_errors=True)
+            bucket.remove_folder(home, home.lance / one.path.relative_to(home.lance).parts[0])
         elif one.path.is_relative_to(home.root / "tables"):
             _discard_version(home, one.path)
-    shutil.rmtree(home.generation(snapshot_id), ignore_errors=True)
+    bucket.remove_folder(home, home.generation(snapshot_id))
     newest, current = read_record(home.newest, Pointer), read_record(home.current, Pointer)
     if newest is not None and newest.id == snapshot_id:
         home.newest.unlink()
     if current is not None and current.id == snapshot_id:
         sound = [one for one in list_snapshots(home) if not find_damage(home, one.snapshot_id)]
         if sound:
-            set_current(home, sound[-1].snapshot_id)
+            set_current(home, sound[-1].snapshot_id, lock)
         else:
             home.current.unlink()
 
 
 def _discard_version(home: Home, path: Path) -> None:
     """Remove a version of a source's table, and the record that says it is the current one."""
-    path.unlink(missing_ok=True)
+    bucket.remove(home, [path])
     current = SourceTables(home).current(path.parent.parent.name, Home.source_of(path.parent))
     if current is not None and current.version == path.stem:
         (path.parent / "current.json").unlink()

@@ -13,9 +13,10 @@ from pydantic import Field
 
 from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage import files, generations
+from lightrag_dagster.storage import bucket, files, generations
 from lightrag_dagster.storage.damage import record_files
 from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.held import Lock, require_held
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Graph, Manifest, Pointer, Record, Vectors, read_record
 
@@ -43,7 +44,7 @@ class Difference(NamedTuple):
     removed: list[str]
 
 
-def publish(home: Home, generation: Generation, problems: Sequence[str]) -> Manifest:
+def publish(home: Home, generation: Generation, problems: Sequence[str], lock: Lock | None = None) -> Manifest:
     """Write the manifest of a generation and make it the current snapshot, unless it has problems.
 
     Publishing the current snapshot again changes nothing; publishing an older one again makes it the latest. While a
@@ -53,9 +54,11 @@ def publish(home: Home, generation: Generation, problems: Sequence[str]) -> Mani
         home: the home of the generation.
         generation: a finished generation.
         problems: what `integrity.findings` returned for it.
+        lock: the builder's lock; the pointer stays when it was lost.
 
     Raises:
         IntegrityError: there are problems; the current snapshot stays.
+        BuilderLockedError: the lock was lost; the current snapshot stays.
         StoreError: a part of the generation, or the pointer, is missing or damaged, or the disk refuses.
     """
     latest = latest_snapshot(home)
@@ -81,7 +84,7 @@ def publish(home: Home, generation: Generation, problems: Sequence[str]) -> Mani
     # Everything that the pointer leads to is on disk before the pointer is; the vectors are since they were tagged.
     files.sync_tree(home.generation(generation.id))
     if held_snapshot(home) is None:
-        set_current(home, generation.id)
+        set_current(home, generation.id, lock)
     return published
 
 
@@ -99,7 +102,7 @@ def read_manifest(home: Home, snapshot_id: str) -> Manifest:
     """
     found = read_record(home.generation(snapshot_id) / generations.MANIFEST, Manifest)
     if found is None:
-        raise StoreError(f"there is no snapshot {snapshot_id} in {home.root}; `lightrag-dagster snapshots` lists them")
+        raise StoreError(f"there is no snapshot {snapshot_id} in {home.name}; `lightrag-dagster snapshots` lists them")
     return found
 
 
@@ -122,8 +125,18 @@ def require_current(home: Home) -> Manifest:
     """Return the current snapshot; raises NoSnapshotError before the first publication."""
     current = current_snapshot(home)
     if current is None:
-        raise NoSnapshotError(f"nothing has been published in {home.root} yet; run `lightrag-dagster run` first")
+        raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
     return current
+
+
+def refresh_snapshot(home: Home, name: str | None = None) -> None:
+    """Fetch the records of a snapshot from a bucket, by its id or name, by default of the current one."""
+    bucket.refresh_records(home, [home.current, home.pins])
+    pointer = read_record(home.current, Pointer)
+    wanted = snapshot_names(home).get(name, name) if name else pointer.id if pointer else None
+    if wanted:
+        folder = home.generation(wanted)
+        bucket.refresh_records(home, [folder / generations.MANIFEST, folder / generations.RECORD])
 
 
 def latest_snapshot(home: Home) -> Manifest | None:
@@ -172,28 +185,27 @@ def pin(home: Home, name: str, snapshot_id: str | None) -> None:
     files.write_text(home.pins, Pins(names=names).model_dump_json(indent=2))
 
 
-def rollback(home: Home, name: str) -> Manifest:
-    """Point to an older snapshot and hold it until `release`; runs keep building meanwhile.
+def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
+    """Point to an older snapshot and hold it until `release`, unless the builder's lock was lost; runs keep building.
 
-    Raises:
-        StoreError: there is no such snapshot, or the disk refuses.
+    Raises BuilderLockedError, and StoreError when there is no such snapshot or the disk refuses.
     """
     wanted = named_snapshot(home, name)
+    require_held(lock)
     files.write_text(home.held, Pointer(id=wanted.snapshot_id).model_dump_json())
-    set_current(home, wanted.snapshot_id)
+    set_current(home, wanted.snapshot_id, lock)
     return wanted
 
 
-def release(home: Home) -> Manifest:
-    """Point to the latest snapshot and stop holding.
+def release(home: Home, lock: Lock | None = None) -> Manifest:
+    """Point to the latest snapshot and stop holding, unless the builder's lock was lost.
 
-    Raises:
-        StoreError: nothing is held, or the disk refuses.
+    Raises BuilderLockedError, and StoreError when nothing is held or the disk refuses.
     """
     if held_snapshot(home) is None:
-        raise StoreError(f"no snapshot is held in {home.root}; publication already follows the latest one")
+        raise StoreError(f"no snapshot is held in {home.name}; publication already follows the latest one")
     latest = list_snapshots(home)[-1]
-    set_current(home, latest.snapshot_id)
+    set_current(home, latest.snapshot_id, lock)
     home.held.unlink()
     return latest
 
@@ -223,15 +235,17 @@ def diff(home: Home, before: str, after: str) -> dict[str, Difference]:
     return found
 
 
-def set_current(home: Home, snapshot_id: str) -> None:
-    """Point readers to a snapshot, and note when the one before was replaced; raises StoreError."""
+def set_current(home: Home, snapshot_id: str, lock: Lock | None = None) -> None:
+    """Point readers to a snapshot; raises BuilderLockedError when the builder's lock was lost, and StoreError."""
     before = read_record(home.current, Pointer)
     replaced = {}
     if before is not None:
         replaced = {one: when for one, when in before.replaced.items() if home.generation(one).exists()}
         if before.id != snapshot_id:
             replaced[before.id] = _now()
+    require_held(lock)
     files.write_text(home.current, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
+    bucket.push(home, lock)
 
 
 def _count_rows(generation: Generation) -> dict[str, int]:

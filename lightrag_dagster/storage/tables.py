@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
-from lightrag_dagster.storage import files
+from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.home import Home
 
 ALL_SOURCES = "all"
@@ -138,8 +138,15 @@ class SourceTables:
         Raises:
             StoreError: the source has no such version.
         """
-        chosen = version or self.require(table, source).version
-        return files.read_parquet(self.path(table, source, chosen), columns)
+        path = self.path(table, source, version or self.require(table, source).version)
+        bucket.fetch(self.home, [path])
+        return files.read_parquet(path, columns)
+
+    def has(self, table: str, source: str, version: str) -> bool:
+        """Say whether the Parquet file of a version is there, fetching it from a bucket."""
+        path = self.path(table, source, version)
+        bucket.fetch(self.home, [path])
+        return path.exists()
 
     def path(self, table: str, source: str, version: str) -> Path:
         """Return the Parquet file of one version."""

@@ -13,7 +13,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
-from tests.support import FLOOD, RIVER, published, run, write_source
+from tests.support import FLOOD, RIVER, build, published, run, write_source
 
 
 def answer(body: dict[str, Any]) -> str:
@@ -38,12 +38,13 @@ def settings_of(folder: Path, server: Loopback, max_cost_usd: float | None = Non
 def test_answers_are_booked_and_bounded(tmp_path: Path, loopback: Loopback) -> None:
     settings = settings_of(tmp_path, loopback)
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    outcome = run(settings)
+    built, asked = build(settings), run(settings)
     home = Home(settings.home)
     booked = Ledger(home.ledger).by_purpose()
     assert booked["answer"].calls == 1
     assert booked["answer"].cost_usd > 0
-    assert outcome.cost_usd == pytest.approx(sum(entry.cost_usd for entry in booked.values()))
+    assert asked.cost_usd == pytest.approx(booked["answer"].cost_usd)
+    assert built.cost_usd + asked.cost_usd == pytest.approx(sum(entry.cost_usd for entry in booked.values()))
     first = SourceTables(home).read("answers", ALL_SOURCES).to_pylist()
 
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
@@ -53,6 +54,7 @@ def test_answers_are_booked_and_bounded(tmp_path: Path, loopback: Loopback) -> N
         run(tight)
 
     assert Ledger(home.ledger).spent(Ledger(home.ledger).last_run() or "") <= (tight.llm.max_cost_usd or 0.0)
+    build(settings)
     run(settings)
     assert published(settings) != before
     assert SourceTables(home).read("answers", ALL_SOURCES).to_pylist() != first
@@ -61,6 +63,7 @@ def test_answers_are_booked_and_bounded(tmp_path: Path, loopback: Loopback) -> N
 def test_a_question_that_failed_for_now_is_asked_by_the_next_run(tmp_path: Path, loopback: Loopback) -> None:
     settings = settings_of(tmp_path, loopback)
     write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
     loopback.fault = lambda received: Reply.error(503) if "# Context" in str(received.body) else None
     assert not run(settings).failed
     assert [

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
+import dagster as dg
 import pytest
 
 from lightrag_dagster import KnowledgeBase
@@ -21,7 +22,7 @@ from lightrag_dagster.instance import open_instance
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import current_snapshot
-from tests.support import OFFICE, RIVER, run, write_source
+from tests.support import OFFICE, RIVER, build, run, snapshot_contents, write_source
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 600.0
@@ -116,6 +117,26 @@ def test_dg_launch_of_the_job_backfill_is_a_backfill(settings: Settings) -> None
         launch = ["dg", "launch", "--job", job, "--partition", "notes"]
         subprocess.run(launch, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=LONGEST)
         assert pending(changed).sources["notes"].outdated == outdated
+
+
+@pytest.mark.long
+def test_each_step_may_run_in_a_process_of_its_own(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    with open_instance(Home(settings.home)) as instance:
+        instance.add_dynamic_partitions("source", ["notes"])
+    environment = os.environ | _variables(settings) | {"LIGHTRAG_DAGSTER__EXECUTOR": "multiprocess"}
+
+    for arguments in (["--job", "ingest", "--partition", "notes"], ["--job", "publish"]):
+        launch = ["dg", "launch", *arguments]
+        subprocess.run(launch, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=LONGEST)
+
+    with open_instance(Home(settings.home)) as instance:
+        runs = [record.dagster_run.run_id for record in instance.get_run_records()]
+        started = dg.DagsterEventType.STEP_WORKER_STARTED
+        assert all(len(instance.all_logs(run, of_type=started)) >= 4 for run in runs)
+    alone = settings.changed(home=settings.home.parent / "alone")
+    build(alone)
+    assert snapshot_contents(settings) == snapshot_contents(alone)
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from assets.checks import build_checks
 from assets.graph import knowledge_graph
 from assets.knowledge_base import knowledge_base
 from assets.merged import column_lineage
-from lightrag_dagster.namespace import Namespace
+from assets.namespace import Namespace
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage import files

@@ -1,5 +1,6 @@
 """`retrieval_evaluation` and its check, materialised on small snapshots."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,24 @@ QUESTIONS = "\n".join(
 )
 
 
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a home and its sources, published, to be copied."""
+    folder = tmp_path_factory.mktemp("facts")
+    publish_sources(load_settings(home=folder / "home", sources=folder / "sources"), {"notes": FACTS})
+    return folder
+
+
 @pytest.fixture
-def offline(tmp_path: Path) -> Settings:
+def offline(facts: Path, tmp_path: Path) -> Settings:
+    shutil.copytree(facts, tmp_path, dirs_exist_ok=True)
     (tmp_path / "questions.yaml").write_text(QUESTIONS)
-    settings = load_settings(
+    return load_settings(
         home=tmp_path / "home",
         sources=tmp_path / "sources",
         questions=tmp_path / "questions.yaml",
         evaluation={"modes": ["bm25", "naive", "mix"]},
     )
-    publish_sources(settings, {"notes": FACTS})
-    return settings
 
 
 def evaluated(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:

@@ -7,8 +7,8 @@ import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
 from assets.metadata import COMMAND_TAG
+from assets.namespace import Namespace
 from assets.runs import building_under_way, end_orphans
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.storage.home import Home
 from tests.assets.runs import pretend
 from tests.storage.test_lock import hold

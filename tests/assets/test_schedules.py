@@ -6,10 +6,10 @@ import dagster as dg
 import pytest
 
 from assets.jobs import build_jobs
+from assets.namespace import Namespace
 from assets.schedules import MORNING_DEADLINE, MORNING_SLACK, build_schedules, sources_to_ingest
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings, SourceSettings
 from tests.support import FLOOD, RIVER, build, write_source
 

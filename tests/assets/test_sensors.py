@@ -23,7 +23,7 @@ from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
 from resources import LightRAG
 from tests.assets.runs import pretend
-from tests.support import FLOOD, RIVER, run, write_source
+from tests.support import FLOOD, RIVER, build, write_source
 
 
 def publishes(instance: dg.DagsterInstance, settings: Settings) -> bool:
@@ -55,7 +55,7 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
     assert not publishes(instance, settings)
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "office", {"flood.md": FLOOD})
-    run(settings)
+    build(settings)
     assert not publishes(instance, settings)
 
     shutil.rmtree(settings.sources / "office")

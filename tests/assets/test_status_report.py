@@ -3,8 +3,8 @@
 import dagster as dg
 
 from assets.checks import build_checks
+from assets.namespace import Namespace
 from assets.status_report import status_report
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import EmbeddingSettings, Settings
 from resources import build_resources
 from tests.support import FLOOD, RIVER, build, write_source

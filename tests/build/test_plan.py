@@ -19,7 +19,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Answer, Loopback
 from tests.models.models import offline_answer, role_of
-from tests.support import FLOOD, OFFICE, RIVER, run, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, run, write_source
 
 
 def bill(body: dict[str, Any]) -> Answer:
@@ -55,7 +55,7 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
     (notes,) = plan.sources
     assert (notes.documents, notes.chunks_new, notes.chunks_stored) == (DocumentChanges(8, 0, 0), 8, 0)
 
-    run(paid)
+    build(paid)
 
     first = [bill(one.body).usage["prompt_tokens"] for one in loopback.requests if len(one.body["messages"]) == 2]
     assert sum(first) == pytest.approx(notes.question_tokens, rel=0.02)
@@ -68,14 +68,14 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
 
 def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
     write_source(paid, "notes", texts(0, 12))
-    run(paid)
+    build(paid)
     files = texts(1, 24)
     files["3.txt"] = RIVER.replace("2019", "2020")
     write_source(paid, "notes", files)
 
     plan = make_plan(paid, ["notes"])
 
-    outcome = run(paid)
+    outcome = build(paid)
     assert plan.history
     assert plan.sources[0].documents == DocumentChanges(added=12, changed=1, removed=1)
     assert plan.sources[0].chunks_new == 13
@@ -85,11 +85,11 @@ def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
 
 
 def test_by_batch_the_whole_run_costs_what_the_plan_said_too(paid: Settings) -> None:
-    llm = paid.llm.model_copy(update={"mode": "batch"})
     merging = paid.merging.model_copy(update={"summary_min_descriptions": 2})
-    batched = paid.model_copy(update={"llm": llm, "merging": merging})
-    write_source(batched, "notes", texts(0, 12))
-    run_all(batched)
+    at_once = paid.model_copy(update={"merging": merging})
+    batched = at_once.model_copy(update={"llm": paid.llm.model_copy(update={"mode": "batch"})})
+    write_source(at_once, "notes", texts(0, 12))
+    build(at_once)
     write_source(batched, "notes", texts(0, 24))
 
     plan = make_plan(batched)
@@ -156,7 +156,7 @@ def test_the_plan_equals_what_the_next_run_asks(known: Settings, loopback: Loopb
     write_source(known, "notes", texts(0, 6))
     write_source(known, "office", texts(4, 8))
     plan = make_plan(known)
-    run(known)
+    build(known)
     first = asked(loopback)
     # The texts that both sources share are asked about once.
     assert plan.steps["extraction"].calls == Estimate.exactly(8) == Estimate.exactly(first["extract"])
@@ -169,27 +169,27 @@ def test_the_plan_equals_what_the_next_run_asks(known: Settings, loopback: Loopb
     ):
         plan = make_plan(changed)
         assert asked(loopback) == Counter()
-        run(changed)
+        build(changed)
         assert calls(plan) == asked(loopback)
     assert calls(make_plan(known)) == Counter()
 
 
 def test_the_price_of_a_backfill(known: Settings, loopback: Loopback, tmp_path: Path) -> None:
     write_source(known, "notes", texts(0, 6))
-    run(known)
+    build(known)
     asked(loopback)
     other = edited(known, tmp_path / "prompts", summary_system="Condense these in $language, $max_tokens tokens.")
     assert calls(make_plan(other)) == Counter()
     plan = make_plan(other, None, knowledge_base=True)
     assert plan.steps["summaries"].cost.low > 0
-    run(other, backfill=True)
+    build(other, backfill=True)
     made = asked(loopback)
     assert calls(plan)["summarise"] == made["summarise"] > 0
 
     embedding = other.embedding.model_copy(update={"model": "text-embedding-3-large"})
     moved = other.model_copy(update={"embedding": embedding})
     plan = make_plan(moved, None, knowledge_base=True)
-    run(moved, backfill=True)
+    build(moved, backfill=True)
     assert calls(plan) == asked(loopback) == {"embed": 3}
 
 
@@ -197,19 +197,19 @@ def test_outdated_chunks_are_asked_about_in_a_backfill_alone(
     known: Settings, loopback: Loopback, tmp_path: Path
 ) -> None:
     write_source(known, "notes", texts(0, 6))
-    run(known)
+    build(known)
     other = edited(known, tmp_path / "prompts", entity_types="Types: person, other.")
     assert calls(make_plan(other)) == Counter()
     plan = make_plan(other, ["notes"], backfill=True)
     asked(loopback)
-    run(other, "notes", backfill=True)
+    build(other, "notes", backfill=True)
     assert plan.steps["extraction"].calls == Estimate.exactly(asked(loopback)["extract"])
     assert plan.sources[0].chunks_new == 6
 
 
 def test_a_plan_changes_nothing(paid: Settings) -> None:
     write_source(paid, "notes", texts(0, 3))
-    run(paid)
+    build(paid)
     write_source(paid, "notes", texts(1, 5))
 
     def contents() -> dict[Path, bytes]:
@@ -227,7 +227,7 @@ def test_a_source_that_would_fail_is_named(paid: Settings) -> None:
     guarded = paid.model_copy(update={"documents": paid.documents.model_copy(update={"accept_deletes": False})})
     write_source(guarded, "notes", texts(0, 8))
     write_source(guarded, "office", texts(8, 9))
-    run(guarded)
+    build(guarded)
     write_source(guarded, "notes", texts(0, 1))
     notes, office = make_plan(guarded).sources
     assert "--accept-deletes" in str(notes.problem)
@@ -282,7 +282,7 @@ def test_a_budget_stops_a_run_that_the_next_one_goes_on_with(paid: Settings, loo
     assert last is not None
     assert 0 < ledger.spent(last) <= limit
 
-    assert run(paid).failed == {}
+    assert build(paid).failed == {}
     assert len(loopback.requests) <= 24 + 8
     bodies = [str(one.body) for one in loopback.requests]
     assert len(set(bodies)) == len(bodies)

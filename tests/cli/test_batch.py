@@ -50,3 +50,21 @@ def test_batches_from_the_command_line(
     everything = command(capfd, monkeypatch, "batch", "list", "--all")[1]
     assert "cancelled" in everything
     assert "completed" in everything
+
+
+@pytest.mark.usefixtures("notes")
+def test_waiting_for_one_source_does_not_hide_that_another_is_not_accepted(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+) -> None:
+    scans = tmp_path / "sources" / "scans"
+    scans.mkdir()
+    (scans / "broken.txt").write_bytes(b"\xc3\x28")
+    loopback.chat = offline_answer
+    monkeypatch.setattr(waiting, "FIRST_PAUSE", 0.01)
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
+
+    code, output, errors = command(capfd, monkeypatch, "run", "--wait")
+
+    assert (code, errors) == (1, "")
+    assert "scans is not accepted" in output
+    assert "Published" in output

@@ -1,9 +1,10 @@
-"""The demo, with a few of its documents: the whole of it is run by `make demo`."""
+"""The demo, with one of its documents and questions: the whole of it is run by `make demo`."""
 
 import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lightrag_dagster.cli import demo
 from lightrag_dagster.definitions import build_definitions
@@ -16,8 +17,11 @@ from tests.cli.test_cli import command
 @pytest.fixture
 def examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     folder = tmp_path / "examples"
-    shutil.copytree(demo._EXAMPLES / "sources" / "handbook", folder / "sources" / "handbook")
-    shutil.copy(demo._EXAMPLES / "questions.yaml", folder)
+    handbook = folder / "sources" / "handbook"
+    handbook.mkdir(parents=True)
+    shutil.copy(demo._EXAMPLES / "sources" / "handbook" / "instruments.md", handbook)
+    first, *_ = yaml.safe_load((demo._EXAMPLES / "questions.yaml").read_text())
+    (folder / "questions.yaml").write_text(yaml.safe_dump([first]))
     monkeypatch.setattr(demo, "_EXAMPLES", folder)
     return folder
 

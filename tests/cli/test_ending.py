@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from lightrag_dagster.cli.ending import Commands, leave
+from lightrag_dagster.cli.ending import Commands
 from tests.cli.test_cli import command
 from tests.loopback import Loopback, Reply
 
@@ -140,9 +140,13 @@ def test_nothing_is_printed_after_an_error(monkeypatch: pytest.MonkeyPatch) -> N
     assert (ended.returncode, ended.stderr) == (2, "error: this\n")
 
 
-def test_a_command_that_succeeds_is_left_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os._exit", lambda code: pytest.fail("left early"))
-    leave(lambda: None)
-    with pytest.raises(SystemExit) as ended:
-        leave(lambda: sys.exit(0))
-    assert ended.value.code == 0
+@pytest.mark.parametrize("end", ["", "sys.exit()", "sys.exit(0)"])
+def test_after_a_success_libraries_clean_up(end: str) -> None:
+    program = (
+        "import atexit, sys; from lightrag_dagster.cli.ending import leave\n"
+        "atexit.register(lambda: print('cleaned up'))\n"
+        f"def succeed():\n print('done')\n {end}\n"
+        "leave(succeed)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\ncleaned up\n", "")

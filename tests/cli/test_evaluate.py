@@ -8,7 +8,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import ALL_SOURCES
 from tests.cli.test_cli import command
 from tests.query.published import publish_sources
-from tests.support import run, write_source
+from tests.support import build, run, write_source
 
 FACTS = {f"{number}.md": f"The clock in tower {name} was repaired by nobody." for number, name in enumerate("abcdefgh")}
 
@@ -51,6 +51,7 @@ def test_a_run_evaluates_what_is_new_and_nothing_twice(settings: Settings, quest
     write_source(chosen, "notes", FACTS)
     current = Home(chosen.home).source_table("retrieval_evaluation", ALL_SOURCES) / "current.json"
 
+    build(chosen)
     run(chosen)
     first = current.stat().st_mtime_ns
     run(chosen)

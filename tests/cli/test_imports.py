@@ -27,7 +27,7 @@ print(*sys.modules, file=sys.stderr)
         (["--help"], set()),
         (["run", "--help"], set()),
         (["query", "--help"], set()),
-        (["status"], {"numpy", "pyarrow"}),
+        (["status"], {"numpy", "pyarrow", "sqlalchemy"}),
         (["sql", "select 1"], {"duckdb", "numpy", "pyarrow"}),
     ],
     ids=["help", "run help", "query help", "status", "sql"],

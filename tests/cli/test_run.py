@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.settings import load_settings
 from tests.cli.test_cli import command
+from tests.support import build
 
 
 def test_a_withheld_source_is_never_silent(
@@ -13,12 +15,12 @@ def test_a_withheld_source_is_never_silent(
     monkeypatch.setenv("COLUMNS", "200")
     (notes / "broken.txt").write_bytes(b"\xc3\x28")
     (notes / "image.png").write_bytes(b"\x89PNG")
-    for _ in range(2):
-        code, output, _ = command(capfd, monkeypatch, "run")
-        assert code == 1
-        assert "notes is not accepted: 1 of 2 documents of source 'notes' failed (50.0%)" in output
-        assert "broken.txt: not valid UTF-8" in output
-        assert "Nothing is published" in output
+    build(load_settings())
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert code == 1
+    assert "notes is not accepted: 1 of 2 documents of source 'notes' failed (50.0%)" in output
+    assert "broken.txt: not valid UTF-8" in output
+    assert "Nothing is published" in output
 
     code, output, _ = command(capfd, monkeypatch, "status")
     assert "notes is not accepted: 1 of 2 documents" in output
@@ -33,7 +35,7 @@ def test_a_withheld_source_is_never_silent(
 def test_with_nothing_to_do_one_line_is_printed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command(capfd, monkeypatch, "run")
+    build(load_settings())
     code, output, errors = command(capfd, monkeypatch, "run")
     assert (code, errors) == (0, "")
     assert output.startswith("Nothing changed; gen-")

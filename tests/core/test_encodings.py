@@ -3,14 +3,16 @@ from base64 import b64encode
 from importlib.resources import files
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import tiktoken
+from pyarrow import parquet
 
 from lightrag_dagster.core import encodings
 from lightrag_dagster.core.encodings import load_encoding
 from lightrag_dagster.errors import TokenizerError
 
-PACKED = (files("lightrag_dagster.core") / "vocabulary" / "o200k_base.xz").read_bytes()
+PACKED = (files("lightrag_dagster.core") / "vocabulary" / "o200k_base.parquet").read_bytes()
 URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
 
@@ -26,7 +28,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def published_file() -> bytes:
-    tokens = encodings._unpack(PACKED)
+    tokens = encodings._read_tokens(PACKED)
     return b"".join(b"%b %d\n" % (b64encode(token), rank) for rank, token in enumerate(tokens))
 
 
@@ -50,20 +52,19 @@ def test_the_packaged_encoding_is_tiktokens_and_touches_no_cache(cache: Path) ->
 
 @pytest.mark.parametrize(
     ("packed", "message"),
-    [(PACKED[:-100], "is damaged"), (b"", "is damaged"), (b"not xz", "is damaged")],
+    [(PACKED[:-100], "is damaged"), (b"", "is damaged"), (b"not Parquet", "is damaged")],
 )
 def test_a_damaged_vocabulary_is_refused(packed: bytes, message: str) -> None:
     with pytest.raises(TokenizerError, match=message):
-        encodings._unpack(packed)
+        encodings._read_tokens(packed)
 
 
 def test_another_vocabulary_is_refused() -> None:
-    import lzma
-
-    data = bytearray(lzma.decompress(PACKED))
-    data[-1] ^= 1
+    other, file = encodings._read_tokens(PACKED), pa.BufferOutputStream()
+    other[-1] += b"!"
+    parquet.write_table(pa.table({"token": other}), file)
     with pytest.raises(TokenizerError, match="not the published one"):
-        encodings._unpack(lzma.compress(bytes(data), preset=0))
+        encodings._read_tokens(file.getvalue().to_pybytes())
 
 
 def test_an_unknown_encoding_names_those_there_are() -> None:

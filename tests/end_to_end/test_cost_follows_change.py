@@ -33,7 +33,7 @@ class Texts(NamedTuple):
     vectors: dict[str, dict[str, str]]  # vector table → id → fingerprint
 
 
-@pytest.fixture(scope="module", params=[200, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=[100, pytest.param(1000, marks=pytest.mark.long)])
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """So many documents, published. The tests change them one after the other."""
     folder = tmp_path_factory.mktemp("cost")
@@ -141,7 +141,7 @@ def spent_in(settings: Settings) -> Counter[str]:
     """Return what was bought in a home so far."""
     home = Home(settings.home)
     bought = Ledger(home.ledger).by_purpose()
-    with closing(sqlite3.connect(home.vectors)) as connection:
+    with closing(sqlite3.connect(home.root / "vectors.sqlite")) as connection:
         vectors = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
     return Counter(
         {

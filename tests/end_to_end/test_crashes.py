@@ -17,7 +17,7 @@ from lightrag_dagster.storage.snapshots import current_snapshot
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 MOMENTS = ("before", "during", "after")
-KINDS = ("replace", "rename", "fsync", "write_table", "_write", "execute", "delete", "connect")
+KINDS = ("replace", "rename", "fsync", "write_table", "_write", "execute", "delete", "add")
 ROOT = Path(__file__).parents[2]
 
 
@@ -59,7 +59,7 @@ def test_every_kind_of_write_is_watched(scene: Scene) -> None:
     assert set(KINDS) <= kinds
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_killed_run_leaves_nothing_to_mend(scene: Scene, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     # The first is the last write, the pointer itself with what follows it; the others fall anywhere.

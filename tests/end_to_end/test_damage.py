@@ -12,20 +12,38 @@ from lightrag_dagster.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.damage import find_damage
 from lightrag_dagster.storage.home import Home
+from tests.conftest import pointing_to
 from tests.loopback import Loopback
 from tests.models.models import offline_answer
 from tests.support import FLOOD, RIVER, build, published, snapshot_contents, write_source
 
 
-@pytest.fixture
-def settings(settings: Settings, loopback: Loopback) -> Settings:
-    loopback.chat = offline_answer
+def settings_in(folder: Path, server: Loopback) -> Settings:
+    server.chat = offline_answer
     return load_settings(
-        home=settings.home,
-        sources=settings.sources,
+        home=folder / "home",
+        sources=folder / "sources",
         llm={"provider": "openai"},
-        embedding={"provider": "openai", "dimensions": loopback.dimensions},
+        embedding={"provider": "openai", "dimensions": server.dimensions},
     )
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Path:
+    """The folder of a published home and its sources, to be copied."""
+    folder = tmp_path_factory.mktemp("damage")
+    _server.reset()
+    with pointing_to(_server):
+        settings = settings_in(folder, _server)
+        write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+        build(settings)
+    return folder
+
+
+@pytest.fixture
+def settings(built: Path, tmp_path: Path, loopback: Loopback) -> Settings:
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    return settings_in(tmp_path, loopback)
 
 
 def verified(settings: Settings, *, verify: bool) -> Outcome:
@@ -59,8 +77,6 @@ def test_a_damaged_snapshot_is_built_again(
     settings: Settings, loopback: Loopback, damage: Callable[[Path], None]
 ) -> None:
     home = Home(settings.home)
-    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    build(settings)
     before, snapshot_id = snapshot_contents(settings), published(settings).snapshot_id
     damage(settings.home)
     asked = len(loopback.requests)

@@ -54,7 +54,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_stores_stay_small_over_some_nights(tmp_path: Path) -> None:
-    pass_nights(tmp_path, 3, 20)
+    pass_nights(tmp_path, 2, 20)
 
 
 @pytest.mark.long

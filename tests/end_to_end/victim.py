@@ -9,7 +9,6 @@ line for each mark, so that a test knows what there is to interrupt.
 
 import os
 import signal
-import sqlite3
 import sys
 import threading
 import time
@@ -23,7 +22,8 @@ import lancedb.table
 import pyarrow.parquet as pq
 
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.sqlite import KeyedTable
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.keyed import KeyedTable
 from tests.support import build, run
 
 SECONDS_INTO_A_WRITE = 0.003
@@ -37,7 +37,7 @@ WRITES: tuple[tuple[Any, str], ...] = (
     (lancedb.merge.LanceMergeInsertBuilder, "execute"),
     (lancedb.table.LanceTable, "delete"),
     (kuzu.Connection, "execute"),
-    (sqlite3, "connect"),
+    (Ledger, "add"),
 )
 
 

@@ -159,7 +159,7 @@ def test_lists_hold_what_was_put_in(members: list[list[int]], data: st.DataObjec
     )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edges=st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda pair: pair[0] < pair[1])))
 def test_the_graph_is_the_table_seen_from_both_ends(tmp_path: Path, edges: set[tuple[int, int]]) -> None:
     rows = [{"src": f"e{low}", "tgt": f"e{high}"} for low, high in sorted(edges)]

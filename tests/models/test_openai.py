@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import openai
 import pytest
+from tenacity import wait_fixed
 
 from lightrag_dagster.core.progress import listening
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, Usage, Vectors
@@ -192,7 +193,11 @@ AGAIN = {"retry_after_ms": "10"}
         [Reply.broken()],
     ],
 )
-def test_what_may_pass_is_tried_again(loopback: Loopback, replies: list[Reply]) -> None:
+def test_what_may_pass_is_tried_again(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, replies: list[Reply]
+) -> None:
+    monkeypatch.setattr(openai_client, "_BACKOFF", wait_fixed(0.01))
+    monkeypatch.setattr(openai_client, "_JITTER", wait_fixed(0))
     loopback.script.extend(replies)
     loopback.chat = lambda body: "Hello"
     assert chat(max_retries=2).text == "Hello"
@@ -281,7 +286,8 @@ def notes_of(calls: int = 1, delay: float = 0.0, **settings: Any) -> list[str]:
     return notes
 
 
-def test_the_progress_says_that_a_call_is_tried_again(loopback: Loopback) -> None:
+def test_the_progress_says_that_a_call_is_tried_again(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai_client, "_BACKOFF", wait_fixed(0.01))
     loopback.script.extend([Reply.error(503, **AGAIN), Reply.broken()])
     waiting = f"waiting for {loopback.host}, attempt"
     assert notes_of(max_retries=4) == [f"{waiting} 2 of 5", f"{waiting} 3 of 5", ""]
@@ -302,7 +308,7 @@ def test_an_endpoint_that_answers_or_is_not_asked_is_not_silent(
 
 
 def test_an_answer_can_be_streamed(loopback: Loopback) -> None:
-    loopback.script.append(Reply.error(503))
+    loopback.script.append(Reply.error(503, **AGAIN))
     loopback.chat = lambda body: "One two three"
 
     async def stream() -> list[str]:

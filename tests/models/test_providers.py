@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
-from lightrag_dagster.errors import LightRAGError, StoreError
+from lightrag_dagster.errors import BudgetExceededError, LightRAGError, StoreError
 from lightrag_dagster.models.providers import chat_identity, embedder_identity, open_chat_model, open_embedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, PriceSettings, RoleSettings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.conftest import API_KEY
 from tests.loopback import Loopback, Received, Reply
@@ -35,10 +37,10 @@ async def _embed(home: Home) -> None:
 
 
 def test_a_second_run_needs_neither_calls_nor_key_nor_server(
-    tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+    any_home: Home, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loopback.chat = lambda body: "Hello"
-    home = Home(tmp_path / "home")
+    home = any_home
 
     async def vectors() -> tuple[object, Usage]:
         async with open_embedder(EMBEDDING, home) as embedder:
@@ -55,6 +57,27 @@ def test_a_second_run_needs_neither_calls_nor_key_nor_server(
     assert asyncio.run(_ask(home)) == ("Hello", 0, chat_identity(LLM))
     assert asyncio.run(vectors()) == (first, Usage(stored=2))
     assert len(loopback.requests) == 3
+
+
+def test_the_limit_of_a_day_is_asked_of_the_ledger_before_each_call(any_home: Home, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Hello"
+    priced = LLM.model_copy(update={"prices": {LLM.model: PriceSettings(input=1.0, output=1.0)}})
+    worst = priced.max_output_tokens / 1e6
+
+    async def ask(run: str) -> None:
+        async with open_chat_model(priced, any_home, "answer", Account(run, max_cost_per_day_usd=1.5 * worst)) as model:
+            await model.complete(REQUEST)
+
+    ledger = Ledger(any_home.ledger)
+    ledger.reserve("a process of another run", "", worst)
+    with pytest.raises(BudgetExceededError, match="a day is used up"):
+        asyncio.run(ask("1"))
+    assert loopback.requests == []
+    ledger.release("a process of another run")
+    asyncio.run(ask("2"))
+    assert len(loopback.requests) == 1
+    assert ledger.spent("2") > 0
+    assert ledger.limits(Account("3", max_cost_per_day_usd=1.0))[0].spent == pytest.approx(ledger.spent("2"))
 
 
 @pytest.mark.parametrize(

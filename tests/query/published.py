@@ -35,13 +35,13 @@ def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]]
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
     for one in find_sources(settings).values():
-        assert ingest(one, SourceTables(Home(settings.home)), Recipes.of(settings)).accepted
+        assert ingest(one, SourceTables(Home.of(settings)), Recipes.of(settings)).accepted
     return publish_accepted(settings)
 
 
 def publish_accepted(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
     """Merge what is accepted, and publish."""
-    home, recipes = Home(settings.home), Recipes.of(settings)
+    home, recipes = Home.of(settings), Recipes.of(settings)
     merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise", account), backfill=backfill)
     for table in VECTOR_TABLES:
         embed(recipes, table, lambda embedder: open_embedder(embedder.settings(settings.embedding), home, account))

@@ -4,7 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message
+from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.models.stored import response_key
+from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.responses import ResponseStore
 
 NEEDED = {
     "anyio", "filelock", "lancedb", "lightrag_dagster", "numpy", "pyarrow", "pydantic", "pydantic_core",
@@ -53,20 +58,32 @@ def imported(statement: str, home: Path) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("mode", ["naive", "mix"])
-def test_a_retrieval_imports_what_it_needs(published_home: Path, mode: str) -> None:
+def test_a_repeated_question_to_an_endpoint_imports_neither_its_client_nor_sqlalchemy(tmp_path: Path) -> None:
     statement = (
-        "from lightrag_dagster import KnowledgeBase\n"
-        "with KnowledgeBase.open() as opened:\n"
-        f"    assert opened.retrieve('Who closed Station 14?', mode={mode!r}).chunks"
+        "from lightrag_dagster.core.protocols import ChatRequest, Message\n"
+        "from lightrag_dagster.query.models import Models\n"
+        "from lightrag_dagster.settings import load_settings\n"
+        "from lightrag_dagster.storage.manifest import Vectors\n"
+        f"settings = load_settings(home={str(tmp_path)!r}, llm={{'provider': 'openai'}})\n"
+        "made = Vectors(provider='offline', model='', dimensions=8, identity='', tables={})\n"
+        "models = Models(settings, made)\n"
+        "assert models.complete(ChatRequest('answer', (Message('user', 'Hello'),))).text == 'Hello to you.'\n"
+        "models.close()\n"
     )
-    assert imported(statement, published_home) <= NEEDED | BROUGHT_ALONG
+    question = ChatRequest("answer", (Message("user", "Hello"),))
+    with ResponseStore(Home(tmp_path).responses) as store:
+        key = response_key(chat_identity(LLMSettings(provider="openai")), question)
+        store.put_many({key: ChatResponse("Hello to you.")})
+    assert not imported(statement, tmp_path) & {"openai", "sqlalchemy"}
 
 
-def test_scipy_is_imported_by_the_mode_that_needs_it(published_home: Path) -> None:
+def test_a_retrieval_imports_what_it_needs_and_scipy_in_the_mode_that_uses_it(published_home: Path) -> None:
     statement = (
         "from lightrag_dagster import KnowledgeBase\n"
         "with KnowledgeBase.open() as opened:\n"
+        "    for mode in ('naive', 'mix'):\n"
+        "        assert opened.retrieve('Who closed Station 14?', mode=mode).chunks\n"
+        "    assert not sys.modules.keys() & {'scipy', 'charset_normalizer'}\n"
         "    opened.retrieve('Who closed Station 14?', mode='ppr')"
     )
     found = imported(statement, published_home)

@@ -8,7 +8,8 @@ from pathlib import Path
 from lightrag_dagster.settings import load_settings
 from tests.query.published import publish_sources
 
-# Without Python's garbage collector a cycle that holds the vectors would keep them for good.
+# Without Python's garbage collector a cycle that holds the vectors would keep them for good. From 3.12 on LanceDB makes
+# one itself: the exception that ends its reader keeps the frames of all callers.
 SCRIPT = """
 import gc, sys
 from lightrag_dagster import KnowledgeBase
@@ -16,10 +17,11 @@ from lightrag_dagster import KnowledgeBase
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096
 
-gc.disable()
+if sys.version_info < (3, 12):
+    gc.disable()
 for number in range(60):
     with KnowledgeBase.open(sys.argv[1]) as knowledge:
-        assert knowledge.retrieve("Who met Person 7?", mode="mix").entities
+        assert knowledge.retrieve("Who met Person 7?", mode="mix", top_k=10).entities
     if number == 9:
         before = resident()
 print(resident() - before)
@@ -28,7 +30,7 @@ print(resident() - before)
 
 def test_closing_frees_the_memory(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
-    people = [f"Person{number:04} Smith met Person{number + 1:04} Smith in Town{number:04}." for number in range(500)]
+    people = [f"Person{number:04} Smith met Person{number + 1:04} Smith in Town{number:04}." for number in range(300)]
     publish_sources(settings, {"people": {f"{part}.md": " ".join(people[part::5]) for part in range(5)}})
     (vectors,) = (settings.home / "lance").glob("entity_vectors-*.lance")
     size = sum(path.stat().st_size for path in vectors.rglob("*.lance"))

@@ -56,33 +56,39 @@ def _check(shown: list[str], hidden: list[str], data: st.DataObject) -> None:
         }
         publish_sources(configured, sources)
         with KnowledgeBase.open(settings=configured) as knowledge:
-            mode = data.draw(st.sampled_from(sorted(MODES.keys() - {"bypass"})))
-            keywords = data.draw(st.sampled_from([KEYWORDS, None]))
-            filters = data.draw(st.sampled_from([Filters(sources="open"), Filters(paths="?.md")]))
+            # A base costs more than its questions, so each is asked in two modes.
+            modes = st.lists(st.sampled_from(sorted(MODES.keys() - {"bypass"})), min_size=2, max_size=2, unique=True)
+            for mode in data.draw(modes):
+                _ask(knowledge, mode, hidden, data)
 
-            def everything(scope: Filters) -> str:
-                question = "Who maintains Halden Weir, and who repaired Station 14 with Marta Lindqvist?"
-                answer = knowledge.query(
-                    question, mode=mode, keywords=keywords, filters=scope, explain=True, cosine_threshold=-1
-                )
-                prompt = knowledge.prompt(
-                    question, mode=mode, keywords=keywords, filters=scope, explain=True, cosine_threshold=-1
-                )
-                return json.dumps(answer.to_dict(), default=str) + prompt
 
-            bounded = everything(filters)
-            assert SECRET.casefold() not in bounded.casefold()
-            assert "HALDEN WEIR" not in bounded
-            assert "Halden Weir" in bounded
-            if mode in ("naive", "mix") and any(SECRET.casefold() in text.casefold() for text in hidden):
-                assert SECRET.casefold() in everything(Filters()).casefold()
+def _ask(knowledge: KnowledgeBase, mode: str, hidden: list[str], data: st.DataObject) -> None:
+    keywords = data.draw(st.sampled_from([KEYWORDS, None]))
+    filters = data.draw(st.sampled_from([Filters(sources="open"), Filters(paths="?.md")]))
+
+    def everything(scope: Filters) -> str:
+        question = "Who maintains Halden Weir, and who repaired Station 14 with Marta Lindqvist?"
+        answer = knowledge.query(
+            question, mode=mode, keywords=keywords, filters=scope, explain=True, cosine_threshold=-1
+        )
+        prompt = knowledge.prompt(
+            question, mode=mode, keywords=keywords, filters=scope, explain=True, cosine_threshold=-1
+        )
+        return json.dumps(answer.to_dict(), default=str) + prompt
+
+    bounded = everything(filters)
+    assert SECRET.casefold() not in bounded.casefold()
+    assert "HALDEN WEIR" not in bounded
+    assert "Halden Weir" in bounded
+    if mode in ("naive", "mix") and any(SECRET.casefold() in text.casefold() for text in hidden):
+        assert SECRET.casefold() in everything(Filters()).casefold()
 
 
 BOUNDS: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
-@settings(max_examples=4, **BOUNDS)
+@settings(max_examples=3, **BOUNDS)
 @given(shown=OPEN, hidden=HIDDEN, data=st.data())
 def test_a_secret_stays_in_its_source(shown: list[str], hidden: list[str], data: st.DataObject) -> None:
     _check(shown, hidden, data)

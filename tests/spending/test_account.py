@@ -5,8 +5,8 @@ import pytest
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.errors import BudgetExceededError
-from lightrag_dagster.spending.account import Account
-from lightrag_dagster.spending.ledger import Entry, Ledger
+from lightrag_dagster.spending.account import Account, Entry
+from lightrag_dagster.spending.ledger import Ledger
 
 
 async def _spend(account: Account, ledger: Ledger, cost: float) -> None:

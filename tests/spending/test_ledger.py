@@ -1,19 +1,23 @@
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.spending.ledger import Entry, Ledger
+from lightrag_dagster.spending.account import Account, Entry
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Address
 
 
 def entry(run: str, purpose: str, calls: int = 1, cost: float = 0.5) -> Entry:
     return Entry(run, purpose, "notes", "m", calls, 2, 100, 40, 10, cost)
 
 
-def test_entries_add_up_by_run_and_purpose(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "home" / "ledger.sqlite")
+def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
+    ledger = Ledger(address)
     assert (ledger.last_run(), ledger.spent("a"), ledger.by_purpose()) == (None, 0.0, {})
-    assert list(tmp_path.iterdir()) == []
+    assert not isinstance(address, Path) or not address.parent.exists()
 
     for one in (entry("a", "extract"), entry("a", "embed", cost=0.25), entry("b", "extract", calls=3)):
         ledger.add(one)
@@ -24,15 +28,15 @@ def test_entries_add_up_by_run_and_purpose(tmp_path: Path) -> None:
     assert list(ledger.by_purpose()) == ["embed", "extract"]
 
 
-def test_a_receipt_is_entered_once(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+def test_a_receipt_is_entered_once(address: Address) -> None:
+    ledger = Ledger(address)
     for receipt in ("one", "two", "one", None, None):
         ledger.add(entry("a", "extract", calls=1), receipt)
     assert ledger.by_purpose()["extract"].calls == 4
 
 
-def test_a_step_that_asked_for_nothing_leaves_no_entry(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+def test_a_step_that_asked_for_nothing_leaves_no_entry(address: Address) -> None:
+    ledger = Ledger(address)
     ledger.add(Entry("a", "extract", "", "m", 0, 0, 0, 0, 0, 0.0))
     assert ledger.last_run() is None
 
@@ -44,3 +48,26 @@ def test_a_file_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> 
         Ledger(path).spent("a")
     with pytest.raises(StoreError, match="cannot be written; check the permissions"):
         Ledger(tmp_path).spent("a")
+
+
+def test_a_ledger_of_an_older_version_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(
+            """
+            CREATE TABLE ledger (number INTEGER PRIMARY KEY, run TEXT NOT NULL, purpose TEXT NOT NULL,
+                source TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL, stored INTEGER NOT NULL,
+                input_tokens INTEGER NOT NULL, cached_input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+                cost_usd REAL NOT NULL);
+            CREATE TABLE receipts (receipt TEXT PRIMARY KEY);
+            INSERT INTO ledger VALUES (1, 'a', 'extract', 'notes', 'm', 1, 2, 100, 40, 10, 0.5);
+            INSERT INTO receipts VALUES ('one');
+            """
+        )
+    ledger = Ledger(path)
+    assert ledger.last_run() == "a"
+    ledger.add(entry("b", "extract"), "one")
+    ledger.add(entry("b", "extract"), "two")
+    assert ledger.by_purpose()["extract"] == Entry("", "extract", "", "m", 2, 4, 200, 80, 20, 1.0)
+    limits = Ledger(path).limits(Account("c", "notes", max_cost_per_day_usd=9, max_cost_per_source_usd=9))
+    assert [limit.spent for limit in limits] == [0.5, 1.0]

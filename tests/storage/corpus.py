@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
@@ -23,7 +24,7 @@ from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
 from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.acceptance import accept, accepted
-from lightrag_dagster.storage.generations import ADJACENCY, Generation, store
+from lightrag_dagster.storage.generations import ADJACENCY, Generation, scratch_folder, store
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES, Embedder, GenerationInputs, Manifest
 from lightrag_dagster.storage.tables import SourceTables
@@ -187,7 +188,22 @@ def merge(home: Home, *sources: str, embedder_identity: str = "hash/8") -> Gener
     for source in sources:
         assert accept(home, source, 0.5).accepted
     inputs = inputs_of(home, *sources, embedder_identity=embedder_identity)
-    return store(home, inputs, merged_tables(home, inputs), {}, 0)
+    return store_tables(home, inputs, merged_tables(home, inputs))
+
+
+def store_tables(
+    home: Home,
+    inputs: GenerationInputs,
+    tables: Mapping[str, pa.Table],
+    summaries: Mapping[str, int] | None = None,
+    failed: int = 0,
+) -> Generation:
+    """Store tables as a generation."""
+    with scratch_folder(home) as scratch:
+        parts = {table: [scratch / f"{table}.parquet"] for table in tables}
+        for table, found in tables.items():
+            pq.write_table(found, parts[table][0])
+        return store(home, inputs, parts, summaries or {}, failed)
 
 
 def inputs_of(home: Home, *sources: str, embedder_identity: str = "hash/8", code: str = "code") -> GenerationInputs:

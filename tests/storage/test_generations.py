@@ -3,23 +3,26 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from lightrag_dagster.core import identity
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.generations import Generation, newest, remove_leftovers, set_newest, store
+from lightrag_dagster.storage import files
+from lightrag_dagster.storage.generations import Generation, newest, remove_leftovers, set_newest
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs
-from tests.storage.corpus import OFFICE, RIVER, home_of, inputs_of, merge, rows
+from tests.storage.corpus import OFFICE, RIVER, home_of, inputs_of, merge, rows, store_tables
 
 INPUTS = inputs_of(Home(Path("none"))).model_copy(update={"sources": {"river": {"chunks": "v1"}}})
 EMPTY = {table: schema.empty_table() for table, schema in MERGED_TABLES.items()}
 
 
 def stored(folder: Path, inputs: GenerationInputs = INPUTS, **tables: list[dict[str, Any]]) -> Generation:
-    return store(
-        Home(folder), inputs, EMPTY | {name: rows(MERGED_TABLES[name], tables[name]) for name in tables}, {}, 0
+    return store_tables(
+        Home(folder), inputs, EMPTY | {name: rows(MERGED_TABLES[name], tables[name]) for name in tables}
     )
 
 
@@ -43,7 +46,7 @@ def test_of_the_embedder_its_identity_counts(tmp_path: Path) -> None:
 
 
 def test_the_record_names_inputs_versions_and_recipes(tmp_path: Path) -> None:
-    generation = store(Home(tmp_path), INPUTS, EMPTY, {"recipe": 3}, 1)
+    generation = store_tables(Home(tmp_path), INPUTS, EMPTY, {"recipe": 3}, 1)
     record = generation.record()
     assert (record.inputs, record.summaries, record.failed_summaries) == (INPUTS, {"recipe": 3}, 1)
     assert generation.inputs() == INPUTS
@@ -73,22 +76,35 @@ def test_leftovers_of_killed_builders_are_removed(tmp_path: Path) -> None:
     assert names == {"generation.json", "views.duckdb", *(f"{table}.parquet" for table in MERGED_TABLES)}
 
 
-def test_merged_tables_are_sorted(tmp_path: Path) -> None:
-    generation = stored(tmp_path, entities=[{"entity_id": "b"}, {"entity_id": "a"}])
-    assert generation.read_table("entities", ["entity_id"]).to_pydict() == {"entity_id": ["a", "b"]}
-
-
-def test_equal_rows_in_another_order_are_the_same_bytes(tmp_path: Path) -> None:
-    records = [{"entity_id": f"ent-{n}", "chunk_ids": [str(n)]} for n in range(50)]
-    both = [stored(tmp_path / name, entities=ordered) for name, ordered in (("a", records), ("b", records[::-1]))]
-    assert both[0].id == both[1].id
-    assert both[0].path("entities.parquet").read_bytes() == both[1].path("entities.parquet").read_bytes()
+@pytest.mark.parametrize("sizes", [[5], [2, 3], [0, 1, 4], [5, 0]])
+def test_tables_in_any_number_of_files_are_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: list[int]
+) -> None:
+    monkeypatch.setattr(files, "ROWS_PER_BATCH", 2)
+    monkeypatch.setattr(identity, "ROWS_PER_BATCH", 2)
+    whole = rows(MERGED_TABLES["entities"], [{"entity_id": f"ent-{n}", "chunk_ids": [str(n)]} for n in range(5)])
+    parts, start = list[Path](), 0
+    for number, size in enumerate(sizes):
+        parts.append(tmp_path / f"{number}.parquet")
+        pq.write_table(whole.slice(start, size), parts[-1])
+        start += size
+    version = files.join_parquet(tmp_path / "joined.parquet", whole.schema, parts)
+    files.write_parquet(tmp_path / "whole.parquet", whole)
+    assert (tmp_path / "joined.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert version == table_version(whole)
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="rows for entities have another schema"):
-        store(Home(tmp_path), INPUTS, EMPTY | {"entities": pa.table({"entity_id": ["a"]})}, {}, 0)
+    with pytest.raises(StoreError, match=r"entities\.parquet has another schema"):
+        store_tables(Home(tmp_path), INPUTS, EMPTY | {"entities": pa.table({"entity_id": ["a"]})})
     assert list((tmp_path / "generations").iterdir()) == []
+
+
+def test_a_damaged_part_is_named(tmp_path: Path) -> None:
+    (tmp_path / "part.parquet").write_bytes(b"PAR1")
+    with pytest.raises(StoreError, match=r"part\.parquet cannot be read"):
+        files.join_parquet(tmp_path / "joined.parquet", MERGED_TABLES["entities"], [tmp_path / "part.parquet"])
+    assert not (tmp_path / "joined.parquet").exists()
 
 
 def test_records_of_an_older_version_are_read(tmp_path: Path) -> None:

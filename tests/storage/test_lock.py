@@ -1,89 +1,174 @@
 import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
+import psycopg
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.lock import building, ingesting, using_batches
+from lightrag_dagster.storage.snapshots import set_current
+from tests.postgres import PostgresServer, new_schema
 
 HOLD = """
-import sys, time
+import os, sys
 from pathlib import Path
+from pydantic import SecretStr
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
-with building(Home(Path(sys.argv[1])), 0):
+url = os.environ.get("URL")
+with building(Home(Path(sys.argv[1]), SecretStr(url) if url else None), 0):
     print("held", flush=True)
     sys.stdin.read()
 """
+HERE = f"{os.getpid()} on {socket.gethostname()}"
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "new" / "home")
+def _holder(home: Home) -> str:
+    return (home.root / "builder.pid").read_text()
 
 
 def hold(home: Home) -> subprocess.Popen[str]:
     """Start another process that builds until its input ends."""
     root = Path(__file__).parents[2]
+    url = {"URL": home.database.get_secret_value()} if home.database else {}
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(home.root)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(root)},
+        env=os.environ | {"PYTHONPATH": str(root)} | url,
     )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     return holder
 
 
-def test_it_makes_the_home_and_leaves_no_holder_behind(home: Home) -> None:
-    with building(home, 0):
-        assert home.lock_holder.read_text() == str(os.getpid())
-    assert not home.lock_holder.exists()
-
-
-def test_the_same_process_enters_again_from_any_thread(home: Home) -> None:
-    entered = []
-
+def _on_another_thread(enter: threading.Event, home: Home) -> None:
     def build() -> None:
         with building(home, 0):
-            entered.append(True)
+            enter.set()
 
-    with building(home, 0), building(Home(home.root), 0):
-        thread = threading.Thread(target=build)
-        thread.start()
-        thread.join()
-        assert home.lock_holder.exists()
-    assert entered == [True]
+    thread = threading.Thread(target=build)
+    thread.start()
+    thread.join()
 
 
-def test_another_process_is_named_and_waited_for(home: Home, caplog: pytest.LogCaptureFixture) -> None:
-    with hold(home) as holder:
+def test_a_lock_file_makes_the_home_and_leaves_no_holder_behind(tmp_path: Path) -> None:
+    home = Home(tmp_path / "new" / "home")
+    with building(home, 0):
+        assert _holder(home) == HERE
+    assert not (home.root / "builder.pid").exists()
+
+
+def test_the_same_process_enters_again_from_any_thread(any_home: Home) -> None:
+    entered = threading.Event()
+    with building(any_home, 0) as outer:
+        with building(Home(any_home.root, any_home.database), 0):
+            _on_another_thread(entered, any_home)
+        assert entered.is_set()
+        assert outer.still_held()
+    assert not outer.still_held()
+
+
+def test_another_process_is_named_and_waited_for(any_home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    with hold(any_home) as holder:
+        named = f"process {holder.pid} on {socket.gethostname()} is building in "
         with (
             caplog.at_level("INFO"),
-            pytest.raises(BuilderLockedError, match=rf"process {holder.pid} is building in .*home") as refused,
-            building(home, 0.2),
+            pytest.raises(BuilderLockedError, match=f"{named}.*home.* within 0 s") as refused,
+            building(any_home, 0.2),
         ):
             pytest.fail("two builders at once")
         assert "\n" not in str(refused.value)
-        assert f"process {holder.pid} is building" in caplog.text
+        assert named in caplog.text
         assert holder.stdin is not None
         threading.Timer(0.3, holder.stdin.close).start()
-        with building(home, 30):
-            assert home.lock_holder.read_text() == str(os.getpid())
+        with building(any_home, 30) as lock:
+            assert lock.still_held()
 
 
-def test_a_killed_holder_holds_nothing(home: Home) -> None:
-    with hold(home) as holder:
-        holder.kill()
-    assert home.lock_holder.read_text() == str(holder.pid)
-    with building(home, 5):
-        assert home.lock_holder.read_text() == str(os.getpid())
+def test_a_killed_holder_holds_nothing(any_home: Home) -> None:
+    with hold(any_home) as holder:
+        holder.send_signal(signal.SIGKILL)
+    with building(any_home, 5) as lock:
+        assert lock.still_held()
+
+
+def test_an_error_inside_the_block_releases_it(any_home: Home) -> None:
+    with pytest.raises(KeyError), building(any_home, 0):
+        raise KeyError("x")
+    with hold(any_home) as holder:
+        holder.communicate("")
+    assert holder.returncode == 0
+
+
+def test_what_was_released_is_free_at_once(any_home: Home) -> None:
+    for _ in range(20):
+        with building(any_home, 0) as lock:
+            assert lock.still_held()
+
+
+def test_threads_wait_for_each_other_at_the_lock_of_a_source(any_home: Home) -> None:
+    refused: list[BuilderLockedError] = []
+
+    def ingest(source: str) -> None:
+        try:
+            with ingesting(any_home, source, 0.1):
+                pass
+        except BuilderLockedError as error:
+            refused.append(error)
+
+    with ingesting(any_home, "river", 0), ingesting(any_home, "river", 0), using_batches(any_home, 0):
+        threads = [threading.Thread(target=ingest, args=(source,)) for source in ("river", "office")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert [str(error).partition(" and ")[0] for error in refused] == [f"process {HERE} is ingesting source 'river'"]
+
+
+def _moves_no_pointer(home: Home, lock: Lock) -> None:
+    assert not lock.still_held()
+    with pytest.raises(BuilderLockedError, match="lock was lost"):
+        set_current(home, "gen-1", lock)
+    assert not home.current.exists()
+
+
+def test_a_builder_whose_lock_file_was_deleted_moves_no_pointer(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with building(home, 0) as lock:
+        assert lock.still_held()
+        home.lock.unlink()
+        _moves_no_pointer(home, lock)
+        home.lock.touch()
+        _moves_no_pointer(home, lock)
+
+
+def test_a_builder_whose_connection_was_dropped_moves_no_pointer(tmp_path: Path, postgres: SecretStr) -> None:
+    home = Home(tmp_path, postgres)
+    with building(home, 0) as lock:
+        assert lock.still_held()
+        with psycopg.connect(postgres.get_secret_value()) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s",
+                (f"lightrag process {HERE}"[:63],),
+            )
+        until = time.monotonic() + 5
+        while lock.still_held() and time.monotonic() < until:
+            time.sleep(0.01)
+        _moves_no_pointer(home, lock)
+        with hold(home) as holder:
+            holder.communicate("")
+        assert holder.returncode == 0
 
 
 def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
@@ -95,9 +180,10 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
         pytest.fail("entered")
 
 
-def test_an_error_inside_the_block_releases_it(home: Home) -> None:
-    with pytest.raises(KeyError), building(home, 0):
-        raise KeyError("x")
-    with hold(home) as holder:
+def test_two_knowledge_bases_in_schemas_of_one_database_do_not_wait_for_each_other(
+    tmp_path: Path, postgres: SecretStr, postgres_server: PostgresServer
+) -> None:
+    other = SecretStr(postgres_server.url(new_schema()))
+    with hold(Home(tmp_path, other)) as holder, building(Home(tmp_path, postgres), 0) as lock:
+        assert lock.still_held()
         holder.communicate("")
-    assert holder.returncode == 0

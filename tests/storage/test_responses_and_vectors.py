@@ -15,63 +15,71 @@ import pytest
 
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.home import Address
+from lightrag_dagster.storage.keyed import KeyedTable
 from lightrag_dagster.storage.responses import ResponseStore
-from lightrag_dagster.storage.sqlite import KeyedTable
 from lightrag_dagster.storage.vectors import VectorStore
 
-STORES: list[Callable[[Path], KeyedTable]] = [ResponseStore, VectorStore]
+
+def _run(store: KeyedTable, statement: str) -> object:
+    """Run a statement on the one connection of an SQLite file, and return the first value that it gives."""
+    with store.begin() as connection:
+        result = connection.exec_driver_sql(statement)
+        return result.scalar() if result.returns_rows else None
 
 
-def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
+STORES: list[Callable[[Address], KeyedTable]] = [ResponseStore, VectorStore]
+
+
+def test_answers_come_back_as_they_were(address: Address) -> None:
     answers = {
         "a": ChatResponse("Ünïcode \x00 日本 🙂\n", "length", 1, 2**40, 3, 0.1),
         "b": ChatResponse("", "stop", 0, 0, 0, 0.0),
     }
-    with ResponseStore(tmp_path / "new" / "folder" / "responses.sqlite") as store:
+    with ResponseStore(address) as store:
         store.put_many(answers)
         assert store.get_many(["a", "missing", "b"]) == answers
         assert store.get_many([]) == {}
 
 
-def test_vectors_come_back_as_they_were(tmp_path: Path) -> None:
+def test_vectors_come_back_as_they_were(address: Address) -> None:
     vectors = {str(n): np.random.default_rng(n).normal(size=1024).astype(np.float32) for n in range(5000)}
-    with VectorStore(tmp_path / "vectors.sqlite") as store:
+    with VectorStore(address) as store:
         store.put_many(vectors)
-    with VectorStore(tmp_path / "vectors.sqlite") as store:
+    with VectorStore(address) as store:
         found = store.get_many([*vectors, "missing"])
     assert found.keys() == vectors.keys()
     assert all(np.array_equal(found[key], vectors[key]) for key in vectors)
 
 
-def test_what_is_there_stays(tmp_path: Path) -> None:
-    with ResponseStore(tmp_path / "responses.sqlite") as store:
+def test_what_is_there_stays(address: Address) -> None:
+    with ResponseStore(address) as store:
         store.put_many({"a": ChatResponse("first")})
         store.put_many({"a": ChatResponse("second"), "b": ChatResponse("third")})
         assert {key: row.text for key, row in store.get_many("ab").items()} == {"a": "first", "b": "third"}
 
 
-def _write(path: Path, worker: int) -> None:
-    with ResponseStore(path) as store:
+def _write(address: Address, worker: int) -> None:
+    with ResponseStore(address) as store:
         for number in range(100):
             store.put_many({f"{worker}-{number}": ChatResponse("text" * 500), f"{number}": ChatResponse("shared")})
 
 
-def test_processes_may_write_together(tmp_path: Path) -> None:
-    path = tmp_path / "responses.sqlite"
+def test_processes_may_write_together(address: Address) -> None:
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_write, args=(path, worker)) for worker in range(3)]
+    workers = [context.Process(target=_write, args=(address, worker)) for worker in range(3)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
-    with ResponseStore(path) as store:
+    with ResponseStore(address) as store:
         wanted = [f"{worker}-{number}" for worker in range(3) for number in range(100)]
         assert len(store.get_many([*wanted, *map(str, range(100))])) == 400
 
 
-def test_threads_may_share_one_store(tmp_path: Path) -> None:
-    with ResponseStore(tmp_path / "responses.sqlite") as store, ThreadPoolExecutor(4) as pool:
+def test_threads_may_share_one_store(address: Address) -> None:
+    with ResponseStore(address) as store, ThreadPoolExecutor(4) as pool:
 
         def work(worker: int) -> int:
             for number in range(100):
@@ -81,24 +89,38 @@ def test_threads_may_share_one_store(tmp_path: Path) -> None:
         assert list(pool.map(work, range(4))) == [100] * 4
 
 
-def _kill_after_put(path: Path) -> None:
-    store = ResponseStore(path)
+def test_the_same_keys_may_be_put_at_once_in_any_order(address: Address) -> None:
+    keys = [str(number) for number in range(300)]
+    orders = [keys, keys[::-1]] * 2
+
+    def put(order: list[str]) -> None:
+        with ResponseStore(address) as store:
+            for part in range(20):
+                store.put_many({f"{part}-{key}": ChatResponse("text") for key in order})
+
+    with ThreadPoolExecutor(len(orders)) as pool:
+        list(pool.map(put, orders))
+    with ResponseStore(address) as store:
+        assert store.count() == 20 * len(keys)
+
+
+def _kill_after_put(address: Address) -> None:
+    store = ResponseStore(address)
     store.put_many({"a": ChatResponse("paid for")})
     os._exit(9)
 
 
-def test_what_was_put_survives_the_death_of_the_process(tmp_path: Path) -> None:
-    path = tmp_path / "responses.sqlite"
-    worker = multiprocessing.get_context("spawn").Process(target=_kill_after_put, args=(path,))
+def test_what_was_put_survives_the_death_of_the_process(address: Address) -> None:
+    worker = multiprocessing.get_context("spawn").Process(target=_kill_after_put, args=(address,))
     worker.start()
     worker.join()
     assert worker.exitcode == 9
-    with ResponseStore(path) as store:
+    with ResponseStore(address) as store:
         assert store.get_many(["a"])["a"].text == "paid for"
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_a_file_that_is_no_database_is_named(tmp_path: Path, store: Callable[[Path], KeyedTable]) -> None:
+def test_a_file_that_is_no_database_is_named(tmp_path: Path, store: Callable[[Address], KeyedTable]) -> None:
     path = tmp_path / "store.sqlite"
     path.write_bytes(b"this is not a database, but long enough to look like something" * 100)
     with pytest.raises(StoreError, match=r"store\.sqlite is damaged; restore it from a backup, or move it away"):
@@ -122,7 +144,7 @@ def test_a_full_disk_is_named_and_loses_nothing(tmp_path: Path) -> None:
     with ResponseStore(path) as store:
         store.put_many({"a": ChatResponse("kept")})
         # What SQLite meets on a full disk, it also meets at a limit of its own.
-        store._connection.execute("PRAGMA max_page_count = 5")
+        _run(store, "PRAGMA max_page_count = 5")
         with pytest.raises(StoreError, match=r"does not fit on the disk; free some space"):
             store.put_many({"b": ChatResponse("x" * 100_000)})
         assert store.get_many("ab") == {"a": ChatResponse("kept")}
@@ -130,13 +152,13 @@ def test_a_full_disk_is_named_and_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_read_only_file_is_named(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "responses.sqlite") as store:
-        store._connection.execute("PRAGMA query_only = ON")
+        _run(store, "PRAGMA query_only = ON")
         with pytest.raises(StoreError, match="cannot be written; check the permissions"):
             store.put_many({"a": ChatResponse("text")})
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_a_folder_that_cannot_be_is_named(tmp_path: Path, store: Callable[[Path], KeyedTable]) -> None:
+def test_a_folder_that_cannot_be_is_named(tmp_path: Path, store: Callable[[Address], KeyedTable]) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=rf"store\.sqlite cannot be created: {os.strerror(errno.EEXIST)}"):
         store(tmp_path / "file" / "store.sqlite")
@@ -172,11 +194,11 @@ def _get(store: KeyedTable, *keys: str) -> list[str]:
 
 @pytest.mark.parametrize("store", STORES)
 def test_rows_without_use_are_pruned(
-    tmp_path: Path, store: Callable[[Path], KeyedTable], monkeypatch: pytest.MonkeyPatch
+    address: Address, store: Callable[[Address], KeyedTable], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0 * DAY]
     monkeypatch.setattr(time, "time", lambda: now[0])
-    with store(tmp_path / "store.sqlite") as opened:
+    with store(address) as opened:
         _put(opened, "used", "unused")
         now[0] += 89 * DAY
         assert opened.prune(90) == 0
@@ -184,8 +206,17 @@ def test_rows_without_use_are_pruned(
         now[0] += DAY
         assert (opened.count(), opened.count(unused_for=90)) == (2, 1)
         assert opened.prune(90) == 1
+        assert opened.stored_bytes > 0
         assert _get(opened, "used", "unused") == ["used"]
-    assert (tmp_path / "store.sqlite").stat().st_size <= 2 * 4096
+    assert not isinstance(address, Path) or address.stat().st_size <= 2 * 4096
+
+
+def test_totals_and_known_keys(address: Address) -> None:
+    with ResponseStore(address) as store:
+        assert store.totals() == (0, 0, 0, 0.0)
+        store.put_many({"a": ChatResponse("x", "stop", 1, 2, 3, 0.25), "b": ChatResponse("y", "stop", 10, 20, 30, 0.5)})
+        assert store.totals() == (2, 11, 22, 0.75)
+        assert store.known(["a", "c"]) == {"a"}
 
 
 def test_use_is_written_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,11 +224,11 @@ def test_use_is_written_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(time, "time", lambda: now[0])
     with VectorStore(tmp_path / "vectors.sqlite") as store:
         _put(store, "a", "b")
-        changes = [store._connection.total_changes]
+        changes = [_run(store, "SELECT total_changes()")]
         for days in (0, 1, 0, 1):
             now[0] += days * DAY
             _get(store, "a")
-            changes.append(store._connection.total_changes)
+            changes.append(_run(store, "SELECT total_changes()"))
     assert changes == [2, 2, 3, 3, 4]
 
 
@@ -207,7 +238,7 @@ def test_rows_are_read_where_use_cannot_be_written(
 ) -> None:
     with ResponseStore(tmp_path / "responses.sqlite") as store:
         _put(store, "a")
-        store._connection.execute(broken)
+        _run(store, broken)
         monkeypatch.setattr(time, "time", lambda: 1e6 * DAY)
         assert _get(store, "a") == ["a"]
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lightrag_dagster.errors import IntegrityError, StoreError
+from lightrag_dagster.errors import BuilderLockedError, IntegrityError, StoreError
 from lightrag_dagster.indexes.graph import open_graph
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.views import open_views
-from lightrag_dagster.storage import files
+from lightrag_dagster.storage import files, snapshots
 from lightrag_dagster.storage.generations import Generation, remove_leftovers
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.snapshots import current_snapshot, list_snapshots, read_manifest
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
 
@@ -96,6 +97,18 @@ def test_a_broken_generation_is_not_published(first: Generation, second: Generat
     assert "\n" not in str(refused.value)
     assert current_snapshot(home) == good
     assert not bad.has("manifest.json")
+
+
+def test_a_builder_that_lost_its_lock_publishes_nothing(first: Generation, second: Generation) -> None:
+    home, good = first.home, publish(first)
+    with building(home, 0) as lock:
+        home.lock.unlink()
+        with pytest.raises(BuilderLockedError, match="lock was lost"):
+            snapshots.publish(home, second, [], lock)
+        assert current_snapshot(home) == good
+    with building(home, 0) as lock:
+        assert snapshots.publish(home, second, [], lock).snapshot_id == second.id
+    assert current_snapshot(home) != good
 
 
 def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:

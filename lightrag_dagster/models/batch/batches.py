@@ -8,10 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from lightrag_dagster.core.protocols import ChatResponse, Usage
-from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError, ProviderError, StoreError
+from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
 from lightrag_dagster.models.batch.jsonl import RequestOutcome, read_results, request_keys, unanswered
 from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARED, UNDER_WAY, Batch, BatchLedger
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider
@@ -22,6 +20,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import BATCH_SHARE, price_of
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import using_batches
 from lightrag_dagster.storage.responses import ResponseStore
 
 _LOCK_SECONDS = 3600.0  # Uploading many files takes long.
@@ -102,6 +101,8 @@ class Batches:
             batch = await self._provider.find(batch) or batch
         batch_id = batch.batch_id if batch.host == self.host else None
         known = batch_id is not None and await self._provider.cancel(batch_id)
+        if not known:
+            Ledger(self.home.ledger).release(batch.name)
         values: dict[str, Any] = {"state": COLLECTED, "ended_at": time.time(), "status": "given up"}
         if known:
             values = {"state": UNDER_WAY, "status": "cancelling"}
@@ -146,7 +147,7 @@ class Batches:
             self.responses.put_many(answers)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
         entry = Account(batch.run, batch.source).entry("extract", openai_chat_identity(self.settings), usage)
-        Ledger(self.home.ledger).add(entry, receipt=batch.name)
+        Ledger(self.home.ledger).add(entry, receipt=batch.name, reserved=batch.name)
         collected = batch.model_copy(update={"finished": usage.calls, "cost_usd": usage.cost_usd})
         return self._settle_unanswered(collected, answered, failures)
 
@@ -200,16 +201,13 @@ async def open_batches(settings: LLMSettings, home: Home, *, exclusive: bool = T
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
     own = settings.of("extract")
-    with ResponseStore(home.responses) as responses, BatchLedger(home.batches) as ledger:
+    with (
+        ResponseStore(home.responses) as responses,
+        BatchLedger(home.batches) as ledger,
+        using_batches(home, _LOCK_SECONDS) if exclusive else nullcontext(),
+    ):
+        provider = BatchProvider(own)
         try:
-            lock = FileLock(home.batches_lock).acquire(_LOCK_SECONDS) if exclusive else nullcontext()
-        except Timeout as error:
-            raise BuilderLockedError(
-                f"another process has been busy with the batches of {home.root} for an hour; end it, then run again"
-            ) from error
-        with lock:
-            provider = BatchProvider(own)
-            try:
-                yield Batches(own, home, provider, ledger, responses)
-            finally:
-                await provider.close()
+            yield Batches(own, home, provider, ledger, responses)
+        finally:
+            await provider.close()

@@ -7,11 +7,11 @@ provider is done with it), then *collected* (its answers are stored).
 import time
 from collections import Counter
 from collections.abc import Set
-from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 from pydantic import BaseModel, Field
+from sqlalchemy import Column, Double, MetaData, Table, Text, select, update
 
 from lightrag_dagster.errors import (
     OutputLimitError,
@@ -21,18 +21,23 @@ from lightrag_dagster.errors import (
     TransientProviderError,
 )
 from lightrag_dagster.settings import LLMSettings
-from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.sqlite import Database, explained
+from lightrag_dagster.storage.database import Database
+from lightrag_dagster.storage.home import Address, Home
 
 PREPARED, UNDER_WAY, ENDED, COLLECTED = "prepared", "under way", "ended", "collected"
 OPEN = (PREPARED, UNDER_WAY, ENDED)
 MAX_ATTEMPTS = 3
 """How many batches may leave a request unanswered before its chunk fails."""
 
-_SCHEMA = """
-    CREATE TABLE IF NOT EXISTS batches
-    (name TEXT PRIMARY KEY, prepared_at REAL NOT NULL, state TEXT NOT NULL, document TEXT NOT NULL) WITHOUT ROWID
-"""
+_BATCHES = Table(
+    "batches",
+    MetaData(),
+    Column("name", Text, primary_key=True),
+    Column("prepared_at", Double, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
 _KINDS = {kind.__name__: kind for kind in (TransientProviderError, PermanentProviderError, OutputLimitError)}
 
 
@@ -77,28 +82,37 @@ class Batch(BaseModel):
 
 
 class BatchLedger(Database):
-    """One SQLite file; a commit survives a power cut. Every method raises StoreError."""
+    """The batches of one home; a commit survives a power cut. Every method raises StoreError."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, _SCHEMA, synchronous="FULL")
+    def __init__(self, address: Address) -> None:
+        super().__init__(address, [_BATCHES], synchronous="FULL")
 
     def batches(self, *states: str) -> list[Batch]:
         """Return the batches in some states, oldest first; all batches when no state is given."""
-        with explained(self._path):
-            rows = self._connection.execute("SELECT state, document FROM batches ORDER BY prepared_at, name").fetchall()
-        return [Batch.model_validate_json(document) for state, document in rows if not states or state in states]
+        statement = select(_BATCHES.c.document).order_by(_BATCHES.c.prepared_at, _BATCHES.c.name)
+        if states:
+            statement = statement.where(_BATCHES.c.state.in_(states))
+        with self.begin() as connection:
+            return [Batch.model_validate_json(document) for document in connection.execute(statement).scalars()]
 
     def save(self, *batches: Batch) -> None:
         """Insert or replace batches, in one transaction."""
-        rows = [(batch.name, batch.prepared_at, batch.state, batch.model_dump_json()) for batch in batches]
-        with explained(self._path), self._connection as connection:
-            connection.executemany("INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?)", rows)
+        statement = self.insert(_BATCHES)
+        changed = {name: statement.excluded[name] for name in ("prepared_at", "state", "document")}
+        rows = [
+            {"document": batch.model_dump_json()} | batch.model_dump(include={"name", "prepared_at", "state"})
+            for batch in batches
+        ]
+        if rows:
+            with self.begin() as connection:
+                connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=changed), rows)
 
     def replace(self, old: Batch, new: Batch) -> None:
         """Replace a batch, unless another process has changed it since it was read."""
-        values = (new.state, new.model_dump_json(), old.name, old.model_dump_json())
-        with explained(self._path), self._connection as connection:
-            connection.execute("UPDATE batches SET state = ?, document = ? WHERE name = ? AND document = ?", values)
+        unchanged = (_BATCHES.c.name == old.name) & (_BATCHES.c.document == old.model_dump_json())
+        values = {"state": new.state, "document": new.model_dump_json()}
+        with self.begin() as connection:
+            connection.execute(update(_BATCHES).where(unchanged).values(values))
 
     def wait(self, waiting: Waiting, names: Set[str]) -> None:
         """Record the open batches that an extraction waits for; none when it has all its answers.
@@ -170,7 +184,7 @@ def refuse_while_awaited(home: Home, source: str) -> None:
 
 
 def _waiting(home: Home, *states: str) -> list[Waiting]:
-    if not home.batches.exists():
+    if not home.may_have_batches:
         return []
     with BatchLedger(home.batches) as ledger:
         return ledger.waiting(*states)

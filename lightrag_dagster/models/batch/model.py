@@ -13,6 +13,7 @@ from lightrag_dagster.models.openai_chat import request_body
 from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.budget import Limit
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import BATCH_SHARE
 from lightrag_dagster.storage.files import replacing
@@ -39,11 +40,12 @@ class BatchedChatModel:
         self._waiting = Waiting(account.source, backfill, account.run)
         self._batch_of = {key: batch for batch in opened for key in batches.keys(batch)}
         self._failures = batches.ledger.failures(self._waiting)
-        self._refused = False
-        self._left: float | None = None
+        self._spending = Ledger(batches.home.ledger)
+        self._limits = self._spending.limits(account)
         if account.max_cost_usd is not None:
             promised = sum(batch.worst_usd for batch in opened if batch.run == account.run)
-            self._left = account.max_cost_usd - promised - Ledger(batches.home.ledger).spent(account.run)
+            self._limits.append(Limit("", account.max_cost_usd, promised + self._spending.spent(account.run)))
+        self._refused: BudgetExceededError | None = None
         self._start_batch()
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
@@ -75,10 +77,7 @@ class BatchedChatModel:
         """
         self._prepare()
         if self._refused and not self.awaited:
-            raise BudgetExceededError(
-                f"the budget of ${self._account.max_cost_usd:.4g} is used up: ${self._left:.4g} of it is left and the "
-                "next request may cost more; all answers are kept, raise --max-cost or llm.max_cost_usd and run again"
-            )
+            raise self._refused
         self._batches.ledger.wait(self._waiting, self.awaited)
         await self._batches.submit()
 
@@ -95,11 +94,11 @@ class BatchedChatModel:
         tokens, settings = rough_tokens(request), self._batches.settings
         limit = request.max_output_tokens or settings.max_output_tokens
         worst = BATCH_SHARE * self._batches.price.of(tokens, limit)
-        if self._left is not None:
-            if worst > self._left:
-                self._refused = True
-                return
-            self._left -= worst
+        exceeded = [limit for limit in self._limits if limit.spent + worst > limit.usd]
+        if exceeded:
+            self._refused = exceeded[0].exceeded(worst)
+            return
+        self._limits = [limit._replace(spent=limit.spent + worst) for limit in self._limits]
         line = request_line(key, settings.batch.endpoint, request_body(settings, request))
         quota = settings.batch.enqueued_tokens
         if (
@@ -129,6 +128,7 @@ class BatchedChatModel:
             with replacing(self._batches.home.batch_files / f"{self._new.name}.jsonl") as path, path.open("wb") as file:
                 file.writelines(self._lines)
             self._batches.ledger.save(self._new)
+            self._spending.reserve(self._new.name, self._new.source, self._new.worst_usd)
             self._start_batch()
 
 

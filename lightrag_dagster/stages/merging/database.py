@@ -1,5 +1,6 @@
 """The in-memory database in which a merge runs, and its statements."""
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,8 +16,8 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.storage import files
 
-MEMORY_LIMIT = "2GB"
-"""DuckDB spills to disk above this."""
+MEMORY_GIGABYTES = 2.0
+"""DuckDB spills to disk above this, in all workers together."""
 
 WHITESPACE = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -24,7 +25,7 @@ WHITESPACE = (
 )
 """All characters that Python strips; to search Unicode for them takes a tenth of a second."""
 
-Variables = dict[str, str | int]
+Variables = dict[str, str | int | bool]
 
 
 def rule_variables(settings: MergingSettings, embedder_identity: str) -> Variables:
@@ -35,20 +36,23 @@ def rule_variables(settings: MergingSettings, embedder_identity: str) -> Variabl
         "embedder": embedder_identity,
         "entity_chunks": settings.max_chunks_per_entity,
         "relation_chunks": settings.max_chunks_per_relation,
-        "chunk_order": 1 if settings.chunk_limit_method == "KEEP" else -1,
+        "keeps_first": settings.chunk_limit_method == "KEEP",
     }
 
 
 @contextmanager
-def open_database(scratch: Path, variables: Variables) -> Iterator[duckdb.DuckDBPyConnection]:
+def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open an empty database that spills into a folder of its own below `scratch`, with variables and macros set.
+
+    Where several workers do so at a time, each has its share of memory and processors.
 
     Raises:
         StoreError: the disk refuses.
     """
     with _spill_folder(scratch) as spill:
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": MEMORY_LIMIT,
+            "memory_limit": f"{MEMORY_GIGABYTES / workers:.2f}GB",
+            "threads": max(1, (os.cpu_count() or 1) // workers),
             "temp_directory": spill,
         }
         with duckdb.connect(config=config) as connection:
@@ -72,7 +76,7 @@ def open_small_database(variables: Variables) -> Iterator[duckdb.DuckDBPyConnect
 
 @cache
 def _small_database() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(config={"threads": 1, "memory_limit": MEMORY_LIMIT})
+    connection = duckdb.connect(config={"threads": 1, "memory_limit": f"{MEMORY_GIGABYTES}GB"})
     _create_macros(connection)
     return connection
 
@@ -134,7 +138,7 @@ def read_statement(name: str) -> str:
 def view_files(connection: duckdb.DuckDBPyConnection, view: str, schema: pa.Schema, paths: Iterable[Path]) -> None:
     """Make a view over Parquet files of one schema; over none, it is empty."""
     if names := sorted(map(str, paths)):
-        connection.read_parquet(names).create_view(view)
+        connection.read_parquet(names, hive_partitioning=False).create_view(view)
     else:
         connection.register(view, schema.empty_table())
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import database
-from lightrag_dagster.stages.merging.merge import collect_mentions, group_evidence
+from lightrag_dagster.stages.merging.buckets import deal_mentions
 
 
 def merge_evidence(
@@ -35,16 +35,18 @@ def merge_evidence(
 
 
 def _merged(connection: duckdb.DuckDBPyConnection) -> tuple[pa.Table, pa.Table]:
-    database.run(connection, "positions")
-    connection.execute(
-        "CREATE TEMP TABLE chosen_extraction AS SELECT chunk_id, source, extraction_key FROM entity_mention"
-        " UNION SELECT chunk_id, source, extraction_key FROM relation_mention"
+    database.run(connection, "choose_seen")
+    deal_mentions(connection)
+    database.run(connection, "group_entities")
+    database.run(connection, "group_relations")
+    connection.execute("CREATE TEMP TABLE summary (id VARCHAR, summary VARCHAR, failed VARCHAR, recipe VARCHAR)")
+    for step in ("shorten_descriptions", "describe_entities", "describe_relations"):
+        database.run(connection, step)
+    return (
+        connection.sql(
+            "SELECT * EXCLUDE (descriptions, text_fingerprint, degree) FROM described_entity"
+        ).to_arrow_table(),
+        connection.sql(
+            "SELECT * EXCLUDE (descriptions, text_fingerprint, rank) FROM described_relation"
+        ).to_arrow_table(),
     )
-    collect_mentions(connection)
-    group_evidence(connection)
-    database.run(connection, "shorten_descriptions")
-    entities, relations = (
-        connection.sql(f"SELECT * EXCLUDE (text_fingerprint) FROM {name}").to_arrow_table()
-        for name in ("described_entity", "described_relation")
-    )
-    return entities, relations

@@ -1,6 +1,5 @@
-"""The files that a merge reads, and those that the merge before it read and made."""
+"""The files that a merge reads, and those that the merge before it made."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,13 +20,8 @@ class MergeInput(NamedTuple):
 
 
 class Previous(NamedTuple):
-    """An earlier merge: the files that it read and the merged tables that it made.
+    """Merged rows, whose summaries are kept where the descriptions are the same: all, or those of one recipe."""
 
-    Its summaries are kept where the descriptions are the same, those of `recipe` only when one is given. If it merged
-    by the same settings and embedder (`comparable`), rows that no change affects are copied from it.
-    """
-
-    inputs: Sequence[MergeInput]
-    tables: dict[str, Path]
-    comparable: bool = True
+    entities: Path
+    relations: Path
     recipe: str | None = None

@@ -38,7 +38,7 @@ async def step(
     backfill: bool = False,
 ) -> pa.Table | None:
     """Run the extraction once; return its rows when nothing is awaited any more."""
-    account = Account("run", source, settings.max_cost_usd)
+    account = Account.of("run", source, settings)
     if settings.mode == "batch":
         opened: Any = open_batched_chat_model(settings, home, account, backfill=backfill)
     else:

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tenacity import wait_fixed
 
 from lightrag_dagster.errors import ProviderAccessError, StoreError
+from lightrag_dagster.models import openai_client
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.batches import open_batches
 from lightrag_dagster.models.batch.ledger import MAX_ATTEMPTS, OPEN, PREPARED, BatchLedger, Waiting, sources_that_wait
 from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.conftest import API_KEY
@@ -29,13 +32,12 @@ def cancel(home: Home, settings: LLMSettings) -> list[bool]:
     return asyncio.run(all_open())
 
 
-def test_the_rows_are_those_of_real_time_at_half_the_price(loopback: Loopback, tmp_path: Path) -> None:
+def test_the_rows_are_those_of_real_time_at_half_the_price(loopback: Loopback, tmp_path: Path, any_home: Home) -> None:
     loopback.chat = answer
     at_once, _ = finish(Home(tmp_path / "at-once"), llm().model_copy(update={"mode": "realtime"}))
     loopback.requests.clear()
 
-    home = Home(tmp_path / "home")
-    rows, steps = finish(home, llm())
+    rows, steps = finish(any_home, llm())
 
     assert steps == 2
     assert rows.drop_columns("cost_usd") == at_once.drop_columns("cost_usd")
@@ -44,8 +46,9 @@ def test_the_rows_are_those_of_real_time_at_half_the_price(loopback: Loopback, t
     assert len(loopback.batches.asked()) == 10
     assert len(loopback.batches.batches) == 1
     assert not [one for one in loopback.requests if one.path.endswith("/chat/completions")]
-    spent = Ledger(home.ledger).by_purpose()["extract"]
+    spent = Ledger(any_home.ledger).by_purpose()["extract"]
     assert spent.calls == 10
+    assert Ledger(any_home.ledger).limits(Account("", "s", None, 1.0, 1.0))[1].spent == pytest.approx(spent.cost_usd)
     assert spent.cost_usd == pytest.approx(sum(rows["cost_usd"].to_pylist()))
 
 
@@ -207,7 +210,7 @@ def test_a_process_that_died_before_it_saved_the_batch_attaches_to_it(
 def test_a_process_that_died_before_it_saved_what_it_collected_pays_once(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
-    kept = {path: path.read_bytes() for path in (home.batches, *home.batch_files.iterdir())}
+    kept = {path: path.read_bytes() for path in (home.root / "batches.sqlite", *home.batch_files.iterdir())}
     finish(home, llm())
     spent = Ledger(home.ledger).spent("run")
     for path, content in kept.items():
@@ -305,8 +308,11 @@ def test_a_request_file_that_is_gone_is_named(loopback: Loopback, home: Home) ->
 
 
 @pytest.mark.parametrize("offset", range(2))
-def test_faults_of_the_provider_are_retried(loopback: Loopback, home: Home, offset: int) -> None:
+def test_faults_of_the_provider_are_retried(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, offset: int
+) -> None:
     """Every call fails once, and then succeeds; nothing is submitted twice."""
+    monkeypatch.setattr(openai_client, "_BACKOFF", wait_fixed(0.01))
     faults = [Reply.error(503), Reply.html("text/html"), Reply(body=["garbage"]), Reply.error(429), Reply.broken()]
     seen: set[str] = set()
 

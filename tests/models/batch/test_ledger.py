@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from lightrag_dagster.models.batch.ledger import (
     BatchLedger,
     Waiting,
 )
+from lightrag_dagster.storage.home import Address
 
 
 def waiting(source: str = "s", run: str = "run", *, backfill: bool = False) -> Waiting:
@@ -40,18 +40,18 @@ def batch(name: str, state: str = UNDER_WAY, awaited: tuple[Waiting, ...] = (wai
     ],
 )
 def test_an_extraction_can_continue_when_none_of_its_batches_is_under_way(
-    tmp_path: Path, states: dict[str, list[str]], due: dict[str, list[str]]
+    address: Address, states: dict[str, list[str]], due: dict[str, list[str]]
 ) -> None:
-    with BatchLedger(tmp_path / "batches.sqlite") as ledger:
+    with BatchLedger(address) as ledger:
         for source, each in states.items():
             ledger.save(*(batch(f"{source}{number}", state, (waiting(source),)) for number, state in enumerate(each)))
         assert ledger.due() == {waiting(source): names for source, names in due.items()}
         assert {one.source for one in ledger.waiting()} == set(states)
 
 
-def test_an_extraction_waits_for_the_batches_it_asked_for_and_remembers_those_collected(tmp_path: Path) -> None:
+def test_an_extraction_waits_for_the_batches_it_asked_for_and_remembers_those_collected(address: Address) -> None:
     other = waiting("other", backfill=True)
-    with BatchLedger(tmp_path / "batches.sqlite") as ledger:
+    with BatchLedger(address) as ledger:
         ledger.save(batch("done", COLLECTED), batch("unwanted"), batch("shared", UNDER_WAY, (other,)))
         ledger.wait(waiting(run="later"), {"shared"})
         found = {one.name: one.waiting for one in ledger.batches()}
@@ -61,15 +61,14 @@ def test_an_extraction_waits_for_the_batches_it_asked_for_and_remembers_those_co
 
 
 @pytest.mark.parametrize("kind", [TransientProviderError, PermanentProviderError, OutputLimitError])
-def test_a_failure_is_final_when_it_is_permanent_or_came_too_often(tmp_path: Path, kind: type[ProviderError]) -> None:
-    path = tmp_path / "batches.sqlite"
+def test_a_failure_is_final_when_it_is_permanent_or_came_too_often(address: Address, kind: type[ProviderError]) -> None:
     failed = {"key": (kind.__name__, "no")}
     for number in range(MAX_ATTEMPTS):
-        with BatchLedger(path) as ledger:
+        with BatchLedger(address) as ledger:
             passes = kind is TransientProviderError and number < MAX_ATTEMPTS
             assert bool(ledger.failures(waiting())) == (number > 0 and not passes)
             ledger.save(batch(str(number), COLLECTED, unanswered=failed))
-    with BatchLedger(path) as ledger:
+    with BatchLedger(address) as ledger:
         failures = ledger.failures(waiting(run="any"))
         assert [(key, type(error), str(error)) for key, error in failures.items()] == [("key", kind, "no")]
         assert ledger.failures(waiting(backfill=True)) == {}
@@ -78,8 +77,8 @@ def test_a_failure_is_final_when_it_is_permanent_or_came_too_often(tmp_path: Pat
         assert [one.unanswered for one in ledger.batches()] == [{}] * MAX_ATTEMPTS
 
 
-def test_a_poll_does_not_undo_what_another_process_saved_since(tmp_path: Path) -> None:
-    with BatchLedger(tmp_path / "batches.sqlite") as ledger:
+def test_a_poll_does_not_undo_what_another_process_saved_since(address: Address) -> None:
+    with BatchLedger(address) as ledger:
         ledger.save(batch("one"))
         (read,) = ledger.batches()
         ledger.save(batch("one", ENDED, status="completed"))

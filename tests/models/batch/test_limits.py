@@ -107,14 +107,24 @@ def test_a_queue_that_is_full_of_other_batches_ends_the_run_and_is_tried_again(
     assert [batch.requests for batch in ledger_of(home)] == [10]
 
 
-def test_a_budget_is_kept_also_by_what_is_under_way(loopback: Loopback, home: Home) -> None:
+@pytest.mark.parametrize(
+    ("setting", "raised"),
+    [
+        ("max_cost_usd", "raise --max-cost"),
+        ("max_cost_per_day_usd", r"a day is used up: .* raise llm\.max_cost_per_day_usd"),
+        ("max_cost_per_source_usd", r"a source is used up: .* raise llm\.max_cost_per_source_usd"),
+    ],
+)
+def test_a_budget_is_kept_also_by_what_is_under_way(
+    loopback: Loopback, any_home: Home, setting: str, raised: str
+) -> None:
     """A request may cost some $0.0001 and does cost $0.000011, so that a budget for one buys several, wave by wave."""
     loopback.chat = answer
-    settings = llm().model_copy(update={"max_cost_usd": 0.00018})
+    settings = llm().model_copy(update={setting: 0.00018})
 
-    with pytest.raises(BudgetExceededError, match="raise --max-cost"):
-        finish(home, settings, most_steps=30)
+    with pytest.raises(BudgetExceededError, match=raised):
+        finish(any_home, settings, most_steps=30)
 
-    spent = Ledger(home.ledger).spent("run")
-    assert 0.00018 - max(batch.worst_usd for batch in ledger_of(home)) <= spent <= 0.00018
+    spent = Ledger(any_home.ledger).spent("run")
+    assert 0.00018 - max(batch.worst_usd for batch in ledger_of(any_home)) <= spent <= 0.00018
     assert 4 <= len(loopback.batches.asked()) < 10

@@ -98,7 +98,7 @@ async def _extract(home: Home, table: pa.Table) -> pa.Table:
         )
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [110, pytest.param(2000, marks=pytest.mark.long)])
 def test_every_chunk_is_extracted_and_no_stored_answer_asked_for_again(
     loopback: Loopback, tmp_path: Path, count: int
 ) -> None:
@@ -126,18 +126,18 @@ def test_every_chunk_is_extracted_and_no_stored_answer_asked_for_again(
 def test_a_refused_key_or_quota_ends_the_run_at_once_and_keeps_what_arrived(
     loopback: Loopback, tmp_path: Path, refusal: Reply
 ) -> None:
-    table = chunks(*(f"Number {number}." for number in range(100)))
+    table = chunks(*(f"Number {number}." for number in range(50)))
     loopback.chat = lambda body: _records(body["messages"])
     loopback.delay = 0.01
-    loopback.fault = lambda received: refusal if len(loopback.requests) > 90 else None
+    loopback.fault = lambda received: refusal if len(loopback.requests) > 45 else None
 
     with pytest.raises(ProviderAccessError, match=r"OPENAI_API_KEY|what has arrived is kept"):
         asyncio.run(_extract(Home(tmp_path), table))
 
-    refused = len(loopback.requests) - 90
+    refused = len(loopback.requests) - 45
     assert 0 < refused <= LLM.max_concurrency
     loopback.fault = lambda received: None
-    assert asyncio.run(_extract(Home(tmp_path), table))["status"].to_pylist() == ["ok"] * 100
+    assert asyncio.run(_extract(Home(tmp_path), table))["status"].to_pylist() == ["ok"] * 50
     answered = 2 * len(table)
     # What was on its way when the run ended may be asked again.
     assert answered <= len(loopback.requests) - refused <= answered + LLM.max_concurrency

@@ -1,19 +1,21 @@
 """Mentions by hand, and what merging them yields."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from lightrag_dagster import schemas
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
+from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
-from lightrag_dagster.stages.merging.merge import Merged, open_merge
+from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage import files
@@ -37,6 +39,14 @@ class Summariser:
         if self._fails:
             raise PermanentProviderError("refused")
         return ChatResponse("summary of " + request.messages[-1].content.splitlines()[0])
+
+
+class Exact(Summariser):
+    """Answers with a hash of all that it was asked, so that two summaries are equal only of the same request."""
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        await super().complete(request)
+        return ChatResponse(identity.digest([message.content for message in request.messages]))
 
 
 def chunk(source: str, path: str, index: int, chunk_id: str) -> Row:
@@ -135,24 +145,30 @@ def count_words(texts: list[str]) -> list[int]:
     return [len(text.split()) for text in texts]
 
 
+class Tables(NamedTuple):
+    """The merged tables."""
+
+    entities: pa.Table
+    relations: pa.Table
+    entity_evidence: pa.Table
+    relation_evidence: pa.Table
+
+
 def merged_from(
     inputs: Sequence[MergeInput],
     folder: Path,
     model: Summariser,
     previous: Previous | None = None,
     recipe: str = RECIPE,
-    **settings: int | str,
-) -> Merged:
-    """Merge, with the rows of every table in order."""
+    bits: int | None = None,
+    engine: Engine = LOCAL,
+    **settings: Any,
+) -> Tables:
+    """Merge, and return the rows in the order of the files."""
     rules = MergingSettings.model_validate(settings)
-    with open_merge(inputs, rules, "embedder", folder, previous) as merge:
-        groups = merge.to_summarise(count_words)
-        summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
-        merged = merge.finish(summaries, recipe)
-    return merged._replace(**ordered(merged.tables))
-
-
-def ordered(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    return {
-        table: rows.sort_by([(key, "ascending") for key in schemas.SORT_KEYS[table]]) for table, rows in tables.items()
-    }
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        with open_merge(inputs, rules, "embedder", Path(scratch), previous, engine, bits) as merge:
+            groups = merge.to_summarise(count_words)
+            summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
+            merged = merge.finish(summaries, recipe)
+        return Tables(*(pa.concat_tables(map(files.read_parquet, paths)) for paths in merged))

@@ -1,8 +1,5 @@
--- Name, type and description of each entity.
+-- The groups with their descriptions joined, or with the summary of them.
 CREATE TEMP VIEW described_entity AS
-SELECT g.entity_id, g.name, g.type,
-       coalesce(s.summary, array_to_string(d.descriptions, '<SEP>'), 'Entity ' || g.name) AS description,
-       s.recipe AS summary_recipe, g.mention_count, text_fingerprint(d.descriptions, s.failed) AS text_fingerprint
-FROM entity_group g
-LEFT JOIN entity_description d ON d.id = g.entity_id
-LEFT JOIN summary s ON s.id = g.entity_id;
+SELECT g.*, coalesce(s.summary, array_to_string(descriptions, '<SEP>'), 'Entity ' || g.name) AS description,
+       s.recipe AS summary_recipe, text_fingerprint(descriptions, s.failed) AS text_fingerprint
+FROM entity_group g LEFT JOIN summary s ON s.id = g.entity_id;

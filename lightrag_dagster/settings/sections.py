@@ -1,29 +1,14 @@
-"""All settings, in one class: environment `LIGHTRAG_…` over `lightrag.yaml` over the defaults here.
+"""The sections of the settings, each with its values, defaults and bounds."""
 
-Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environment, and nothing here repeats it.
-"""
-
-import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    YamlConfigSettingsSource,
-)
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lightrag_dagster.errors import SettingsError, one_line
-
-CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
-CONFIG_FILE = "lightrag.yaml"
 MOST_OUTPUT_TOKENS = 32_768
 """No answer is asked for with a higher limit because an earlier one was cut off."""
 
+EngineName = Literal["local", "processes", "ray"]
 Provider = Literal["offline", "openai"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
@@ -132,6 +117,14 @@ class LLMSettings(EndpointSettings):
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
     max_cost_usd: float | None = Field(
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
+    )
+    max_cost_per_day_usd: float | None = Field(
+        default=None,
+        ge=0,
+        description="Limit of what all runs together may spend in a day, UTC. US dollars.",
+    )
+    max_cost_per_source_usd: float | None = Field(
+        default=None, ge=0, description="Limit of what all runs together may spend on one source, ever. US dollars."
     )
     retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
     mode: Literal["realtime", "batch"] = Field(
@@ -265,11 +258,30 @@ class RetentionSettings(Section):
     automatic: bool = Field(default=False, description="Run `gc` after every publication.")
 
 
+class CacheSettings(Section):
+    """The local copies of files of a home that is a bucket."""
+
+    folder: Path = Field(
+        default=Path("~/.cache/lightrag-dagster"), description="Folder of all caches, on a local disk; one each bucket."
+    )
+    max_gb: float = Field(
+        default=20.0,
+        gt=0,
+        description="Most that the cache of one bucket holds; what was not used for longest is removed, never what was "
+        "used within an hour. Gigabytes.",
+    )
+
+
 class DagsterSettings(Section):
     """How the assets appear in Dagster."""
 
     owners: tuple[str, ...] = Field(
         default=("team:data-platform",), description="Owners of every asset: email addresses, or names like team:data."
+    )
+    executor: Literal["in_process", "multiprocess"] = Field(
+        default="in_process",
+        description="Where Dagster's daemon and UI run the steps of a job: one after the other in the run's process, "
+        "or each in one of its own. The command line always takes its own process.",
     )
     fresh_hours: float | None = Field(
         default=None,
@@ -277,110 +289,3 @@ class DagsterSettings(Section):
         description="`raw_documents` and `knowledge_base` are overdue when nothing new arrived for longer; unset, "
         "they never are. Hours.",
     )
-
-
-class Settings(BaseSettings):
-    """Everything that can be configured; docs/settings.md is made from this class."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="LIGHTRAG_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
-    )
-
-    home: Path = Field(default=Path("data"), description="Where everything is kept.")
-    sources: Path = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
-    named_sources: dict[str, SourceSettings] = Field(default={}, description="More sources, by name.")
-    namespace: str = Field(
-        default="",
-        pattern=r"^([a-z][a-z0-9_]*)?$",
-        description="Prefix of asset keys, groups, partitions, jobs, schedules and sensors, so that several knowledge "
-        "bases can live in one Dagster deployment.",
-    )
-    dagster: DagsterSettings = DagsterSettings()
-    language: str = Field(default="English", description="Language of descriptions, keywords and summaries.")
-    documents: DocumentSettings = DocumentSettings()
-    chunking: ChunkingSettings = ChunkingSettings()
-    llm: LLMSettings = LLMSettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    extraction: ExtractionSettings = ExtractionSettings()
-    merging: MergingSettings = MergingSettings()
-    query: QuerySettings = QuerySettings()
-    retention: RetentionSettings = RetentionSettings()
-    rerank: RerankSettings = RerankSettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
-    prompts: Path | None = Field(
-        default=None, description="Folder whose files replace the package's prompts of the same name."
-    )
-    nightly: str = Field(
-        default="0 2 * * *",
-        description="When the schedule `nightly` ingests: cron, UTC. By default at two in the morning, after the day's "
-        "last edits and early enough for repairs before the working day.",
-    )
-    ingest_new_sources: bool = Field(
-        default=False, description="Dagster ingests a new source as soon as it appears, not at the next `nightly`."
-    )
-    questions: Path | None = Field(
-        default=None,
-        description="YAML or JSONL file with the questions that the asset `answers` asks; those that name `documents` "
-        "or `chunks` are evaluated as well.",
-    )
-
-    def changed(self, **changes: object) -> "Settings":
-        """Return a copy with other values; a mapping changes only the named values of a section.
-
-            settings.changed(home=folder, llm={"max_cost_usd": 5})
-
-        Raises:
-            SettingsError: there is no such setting, or a value is not allowed.
-        """
-        values: dict[str, object] = {}
-        try:
-            for name, value in changes.items():
-                section = getattr(self, name)
-                if isinstance(section, Section) and isinstance(value, Mapping):
-                    value = type(section).model_validate(section.model_dump() | dict(value))
-                values[name] = value
-        except ValidationError as error:
-            raise SettingsError(_first_mistake(error, name)) from error
-        except AttributeError as error:
-            raise SettingsError(f"there is no setting {name}") from error
-        return self.model_copy(update=values)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Put the YAML file below the environment."""
-        file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
-        return (init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file=file))
-
-
-def load_settings(**overrides: object) -> Settings:
-    """Read the settings; keyword arguments win over environment and file.
-
-    Raises:
-        SettingsError: the file cannot be read or a value is not allowed; the message names the setting.
-    """
-    file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
-    if os.environ.get(CONFIG_VARIABLE) and not file.is_file():
-        raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
-    try:
-        return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
-    except yaml.YAMLError as error:
-        raise SettingsError(f"{file} is not valid YAML: {one_line(error)}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
-    except ValidationError as error:
-        raise SettingsError(f"{_first_mistake(error)}; see {file} and LIGHTRAG_… variables") from error
-    except ValueError as error:
-        raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
-
-
-def _first_mistake(error: ValidationError, *section: str) -> str:
-    first = error.errors()[0]
-    name = ".".join(str(part) for part in (*section, *first["loc"])) or "settings"
-    return f"setting {name}: {first['msg']}"

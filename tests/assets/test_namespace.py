@@ -6,9 +6,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from assets.namespace import Namespace
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.instance import open_instance
-from lightrag_dagster.namespace import Namespace
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from resources import build_resources
@@ -75,6 +75,7 @@ def test_everything_runs_under_the_prefix(finance: Settings) -> None:
     assert (outcome.ingested, outcome.failed) == (["finance-notes"], {})
     assert published(finance).rows["entities"] > 0
     with open_instance(Home(finance.home)) as instance:
+        assert "lightrag_dagster" in instance.managed_python_loggers
         assert instance.get_dynamic_partitions("finance_source") == ["finance-notes"]
         assert {one.job_name for one in instance.get_runs()} == {"finance_ingest", "finance_publish"}
         made = {key.to_user_string() for key in instance.all_asset_keys()}

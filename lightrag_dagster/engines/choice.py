@@ -1,0 +1,37 @@
+"""The engine that the settings name."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from lightrag_dagster.engines.engine import Engine, Result
+from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.engines.processes import ProcessEngine
+from lightrag_dagster.engines.ray import RayEngine
+from lightrag_dagster.settings import EngineName
+
+
+@contextmanager
+def open_engine(name: EngineName) -> Iterator[Engine]:
+    """Open an engine; its workers start when there is work for several, and end with the block."""
+    if name == "local":
+        yield LocalEngine()
+    else:
+        with ProcessEngine() if name == "processes" else RayEngine() as engine:
+            yield engine
+
+
+def map_rows(engine: Engine, function: Callable[[pa.Table], Result], rows: pa.Table, a_worker: int) -> list[Result]:
+    """Apply a function to a table, cut into parts where an engine has workers for them; parts in order.
+
+    Args:
+        engine: Where the work is done.
+        function: Can be pickled; its results for the parts are those for the whole.
+        rows: The table; one part is never empty but where the table is.
+        a_worker: As many rows at least are worth a worker.
+    """
+    parts = rows.num_rows // a_worker
+    parts = min(engine.workers, parts) if parts > 1 else 1
+    size = -(-rows.num_rows // parts)
+    return engine.map(function, [rows.slice(part * size, size) for part in range(parts)])

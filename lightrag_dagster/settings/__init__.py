@@ -1,0 +1,208 @@
+"""All settings, in one class: environment `LIGHTRAG_…` over `lightrag.yaml` over the defaults here.
+
+Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environment, and nothing here repeats it.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+from lightrag_dagster.errors import SettingsError, one_line
+from lightrag_dagster.settings.sections import (
+    MOST_OUTPUT_TOKENS,
+    AnswerFormat,
+    BatchSettings,
+    CacheSettings,
+    ChunkingSettings,
+    DagsterSettings,
+    DocumentSettings,
+    EmbeddingSettings,
+    EndpointSettings,
+    EngineName,
+    EvaluationSettings,
+    ExtractionSettings,
+    LLMSettings,
+    MergingSettings,
+    PriceSettings,
+    Provider,
+    QuerySettings,
+    RerankSettings,
+    RetentionSettings,
+    Role,
+    RoleSettings,
+    Section,
+    SourceSettings,
+)
+
+__all__ = [
+    "CONFIG_FILE",
+    "CONFIG_VARIABLE",
+    "MOST_OUTPUT_TOKENS",
+    "AnswerFormat",
+    "BatchSettings",
+    "CacheSettings",
+    "ChunkingSettings",
+    "DagsterSettings",
+    "DocumentSettings",
+    "EmbeddingSettings",
+    "EndpointSettings",
+    "EngineName",
+    "EvaluationSettings",
+    "ExtractionSettings",
+    "LLMSettings",
+    "MergingSettings",
+    "PriceSettings",
+    "Provider",
+    "QuerySettings",
+    "RerankSettings",
+    "RetentionSettings",
+    "Role",
+    "RoleSettings",
+    "Section",
+    "Settings",
+    "SourceSettings",
+    "load_settings",
+]
+
+CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
+CONFIG_FILE = "lightrag.yaml"
+
+
+class Settings(BaseSettings):
+    """Everything that can be configured; docs/settings.md is made from this class."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="LIGHTRAG_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
+    )
+
+    home: Path = Field(
+        default=Path("data"),
+        description="Where everything is kept: a folder, or a bucket, `s3://bucket/prefix`, `gs://…` or `az://…`, with "
+        "the extra `cloud`. A bucket needs `database` as well.",
+    )
+    cache: CacheSettings = CacheSettings()
+    database: SecretStr | None = Field(
+        default=None,
+        description="URL of a Postgres database for responses, vectors, ledger, batches and locks, "
+        "`postgresql://user:password@host/name`, with the extra `cloud`; unset, SQLite files in the home. Give each "
+        "knowledge base a database, or a schema, of its own.",
+    )
+    sources: Path = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
+    named_sources: dict[str, SourceSettings] = Field(default={}, description="More sources, by name.")
+    namespace: str = Field(
+        default="",
+        pattern=r"^([a-z][a-z0-9_]*)?$",
+        description="Prefix of asset keys, groups, partitions, jobs, schedules and sensors, so that several knowledge "
+        "bases can live in one Dagster deployment.",
+    )
+    engine: EngineName = Field(
+        default="local",
+        description="Where documents are cut, responses parsed and mentions merged: in this process (`local`), in as "
+        "many as there are processors (`processes`), or on Ray (`ray`, the extra of that name; RAY_ADDRESS names a "
+        "cluster). The result is the same.",
+    )
+    dagster: DagsterSettings = DagsterSettings()
+    language: str = Field(default="English", description="Language of descriptions, keywords and summaries.")
+    documents: DocumentSettings = DocumentSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    llm: LLMSettings = LLMSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    merging: MergingSettings = MergingSettings()
+    query: QuerySettings = QuerySettings()
+    retention: RetentionSettings = RetentionSettings()
+    rerank: RerankSettings = RerankSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+    prompts: Path | None = Field(
+        default=None, description="Folder whose files replace the package's prompts of the same name."
+    )
+    nightly: str = Field(
+        default="0 2 * * *",
+        description="When the schedule `nightly` ingests: cron, UTC. By default at two in the morning, after the day's "
+        "last edits and early enough for repairs before the working day.",
+    )
+    ingest_new_sources: bool = Field(
+        default=False, description="Dagster ingests a new source as soon as it appears, not at the next `nightly`."
+    )
+    questions: Path | None = Field(
+        default=None,
+        description="YAML or JSONL file with the questions that the asset `answers` asks; those that name `documents` "
+        "or `chunks` are evaluated as well.",
+    )
+
+    @field_validator("database")
+    @classmethod
+    def _is_postgres(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and not url.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("write a URL that begins with postgresql://, or leave it unset for SQLite in the home")
+        return url
+
+    def changed(self, **changes: object) -> "Settings":
+        """Return a copy with other values; a mapping changes only the named values of a section.
+
+            settings.changed(home=folder, llm={"max_cost_usd": 5})
+
+        Raises:
+            SettingsError: there is no such setting, or a value is not allowed.
+        """
+        values: dict[str, object] = {}
+        try:
+            for name, value in changes.items():
+                section = getattr(self, name)
+                if isinstance(section, Section) and isinstance(value, Mapping):
+                    value = type(section).model_validate(section.model_dump() | dict(value))
+                values[name] = value
+        except ValidationError as error:
+            raise SettingsError(_first_mistake(error, name)) from error
+        except AttributeError as error:
+            raise SettingsError(f"there is no setting {name}") from error
+        return self.model_copy(update=values)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Put the YAML file below the environment."""
+        file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+        return (init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file=file))
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings; keyword arguments win over environment and file.
+
+    Raises:
+        SettingsError: the file cannot be read or a value is not allowed; the message names the setting.
+    """
+    file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+    if os.environ.get(CONFIG_VARIABLE) and not file.is_file():
+        raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{file} is not valid YAML: {one_line(error)}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
+    except ValidationError as error:
+        raise SettingsError(f"{_first_mistake(error)}; see {file} and LIGHTRAG_… variables") from error
+    except ValueError as error:
+        raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
+
+
+def _first_mistake(error: ValidationError, *section: str) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in (*section, *first["loc"])) or "settings"
+    return f"setting {name}: {first['msg']}"

@@ -1,0 +1,23 @@
+-- The extraction and the position of each chunk that count. A chunk counts once, at its first position in canonical order,
+-- with the extraction of its first position in a source where that did not fail, made by any prompt or model.
+CREATE TEMP TABLE chosen AS
+WITH position AS (
+    SELECT chunk_id, min((source, path, chunk_index, doc_id)) AS first FROM chunk GROUP BY chunk_id
+),
+extracted AS (
+    SELECT chunk_id, min((source, path, chunk_index, extraction_key)) AS first
+    FROM chunk
+    JOIN (SELECT source, chunk_id, extraction_key FROM extraction WHERE status <> 'failed') USING (source, chunk_id)
+    GROUP BY chunk_id
+)
+SELECT chunk_id, p.first[1] AS source, p.first[2] AS path, p.first[3] AS chunk_index, p.first[4] AS doc_id,
+       e.first[1] AS extraction_source, e.first[4] AS extraction_key
+FROM position p JOIN extracted e USING (chunk_id);
+
+-- Documents and sources that hold each of these chunks.
+CREATE TEMP TABLE citation AS
+SELECT chunk_id, list(DISTINCT doc_id ORDER BY doc_id) AS doc_ids,
+       list(DISTINCT source || '/' || path ORDER BY source || '/' || path) AS file_paths,
+       list(DISTINCT source ORDER BY source) AS sources
+FROM chunk SEMI JOIN chosen USING (chunk_id)
+GROUP BY chunk_id;

@@ -1,0 +1,227 @@
+"""Databases: an SQLite file or a Postgres database, as one SQLAlchemy engine with the tables that a store needs.
+
+SQLite files are in write-ahead mode with `synchronous = NORMAL`: a commit survives the death of the process, and a
+power cut can at worst lose the last ones. They must lie on a local disk. Postgres decides about its own durability.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
+
+from sqlalchemy import (
+    JSON,
+    URL,
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    StaticPool,
+    Table,
+    Text,
+    bindparam,
+    cast,
+    create_engine,
+    event,
+    func,
+    inspect,
+    select,
+)
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.database_errors import BUSY_SECONDS, address_name, explained, postgres_url
+from lightrag_dagster.storage.home import Address
+
+CREATING = 0x11687
+"""Advisory lock of Postgres that is held while tables are created."""
+
+_CONNECT_ARGUMENTS: Mapping[str, object] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "prepare_threshold": None,
+}
+"""How psycopg connects. Seconds; statements are not prepared, since a pooler may give each to another session."""
+
+
+class Database:
+    """An SQLite file or Postgres database with some tables, closed at the end of a `with` block.
+
+    It may be shared by threads. Every method and block raises StoreError when the database is damaged, locked,
+    read-only, unreachable or full.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        tables: Sequence[Table],
+        *,
+        added: Mapping[str, int] = MappingProxyType({}),
+        synchronous: str = "NORMAL",
+    ) -> None:
+        """Open the database, creating a missing file and missing tables.
+
+        Args:
+            address: File of SQLite or URL of Postgres.
+            tables: Tables that are needed.
+            added: Columns that SQLite files of older versions lack → value in the rows that are there.
+            synchronous: With FULL, a commit in an SQLite file survives a power cut too.
+        """
+        self.name = address_name(address)
+        self._file = address if isinstance(address, Path) else None
+        with explained(self.name):
+            if isinstance(address, Path):
+                address.parent.mkdir(parents=True, exist_ok=True)
+                self.engine = _sqlite_engine(address, synchronous)
+            else:
+                self.engine = postgres_engine(address.get_secret_value())
+            # One connection to an SQLite file serves all threads, one transaction after another.
+            self._lock = threading.Lock() if self._file else nullcontext()
+            self._connection = self.engine.connect() if self._file else None
+            try:
+                self._create(tables, added)
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Close an SQLite file. Connections to Postgres are kept for the next store of this process."""
+        if self._connection is not None:
+            with explained(self.name), self._lock:
+                self._connection.close()
+                self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """Give a connection in a transaction that is committed, and durable, when the block ends without an error."""
+        with explained(self.name):
+            if self._connection is None:
+                with self.engine.begin() as connection:
+                    yield connection
+            else:
+                with self._lock, self._connection.begin():
+                    yield self._connection
+
+    @property
+    def on_postgres(self) -> bool:
+        """True for Postgres, False for SQLite."""
+        return self._file is None
+
+    def insert(self, table: Table) -> Any:
+        """Return an INSERT of this database, which has `on_conflict_do_nothing` and `on_conflict_do_update`."""
+        return import_module(f"sqlalchemy.dialects.{self.engine.dialect.name}").insert(table)
+
+    def among(self, column: Column[str]) -> ColumnElement[bool]:
+        """Return the condition that a column has one of any number of values, which `given` turns into parameters."""
+        parameter = bindparam("given", type_=Text)
+        if self.on_postgres:
+            rows = func.json_array_elements_text(cast(parameter, JSON)).table_valued("value")
+        else:
+            rows = func.json_each(parameter).table_valued("value")
+        return column.in_(select(rows.c.value))
+
+    def shrink(self) -> None:
+        """Give the space of removed rows in an SQLite file back to the disk; Postgres reuses it by itself."""
+        if self._file:
+            with explained(self.name), self._lock, self.engine.connect() as connection:
+                connection.exec_driver_sql("VACUUM")
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def size(self, table: Table) -> int:
+        """Return the length of the SQLite file and its write-ahead log, or of the table in Postgres. Bytes."""
+        if self._file:
+            log = self._file.with_name(f"{self._file.name}-wal")
+            return sum(path.stat().st_size for path in (self._file, log) if path.exists())
+        with self.begin() as connection:
+            return int(connection.execute(select(func.pg_total_relation_size(table.name))).scalar_one())
+
+    def _create(self, tables: Sequence[Table], added: Mapping[str, int]) -> None:
+        if self.on_postgres:
+            tables = self._missing(tables)
+        if not tables:
+            return
+        with self.begin() as connection:
+            if self.on_postgres:
+                connection.execute(select(func.pg_advisory_xact_lock(CREATING)))
+            for table in tables:
+                connection.execute(CreateTable(table, if_not_exists=True))
+                for name in set(added) & set(table.columns.keys()):
+                    _add_column(connection, table.columns[name], added[name])
+                for index in table.indexes:
+                    connection.execute(CreateIndex(index, if_not_exists=True))
+
+    def _missing(self, tables: Sequence[Table]) -> list[Table]:
+        """Return the tables that do not exist, without asking for the right to create any."""
+        with self.begin() as connection:
+            return [table for table in tables if not inspect(connection).has_table(table.name)]
+
+
+def _add_column(connection: Connection, column: Column[Any], value: int) -> None:
+    """Add a column to an SQLite table that an older version of this package made, unless it is there."""
+    if connection.dialect.name != "sqlite":
+        return
+    table = column.table.name
+    names = f"SELECT count(*) FROM pragma_table_info('{table}') WHERE name = '{column.name}'"
+    if connection.exec_driver_sql(names).scalar_one():
+        return
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    if not connection.exec_driver_sql(names).scalar_one():
+        connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column.name} INTEGER NOT NULL DEFAULT {value}")
+
+
+def given(values: Iterable[str]) -> dict[str, str]:
+    """Return the parameters of a statement with `Database.among`."""
+    return {"given": json.dumps(list(values))}
+
+
+@cache
+def postgres_engine(url: str) -> Engine:
+    """Return the engine of a Postgres database that the stores of this process share; raises StoreError."""
+    return new_postgres_engine(url, "lightrag", pool_pre_ping=True)
+
+
+def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engine:
+    """Return an engine whose connections have a name, give up on a dead server, and work behind a pooler.
+
+    Raises:
+        StoreError: the extra `cloud` is not installed, or the URL cannot be read.
+    """
+    arguments = {**_CONNECT_ARGUMENTS, "application_name": application_name}
+    try:
+        return create_engine(postgres_url(url), connect_args=arguments, hide_parameters=True, **options)
+    except ImportError as error:
+        raise StoreError(
+            "LIGHTRAG_DATABASE needs psycopg; run `pip install 'lightrag-dagster[cloud]'`, then run again"
+        ) from error
+
+
+def _sqlite_engine(path: Path, synchronous: str) -> Engine:
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        poolclass=StaticPool,
+        hide_parameters=True,  # Answers and questions belong into no log.
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: sqlite3.Connection, record: object) -> None:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+
+    return engine

@@ -1,0 +1,75 @@
+"""Names of databases and errors of databases, in messages that show no password and say what to do."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+
+from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.storage.home import Address
+
+BUSY_SECONDS = 60
+"""How long one process waits for another's lock on an SQLite file."""
+
+_LONGEST_MESSAGE = 300
+_DAMAGED = "is damaged; restore it from a backup, or move it away (its answers are then paid for again)"
+_UNWRITABLE = "cannot be written; check the permissions of the file and its folder, then run again"
+_FULL = "does not fit on the disk; free some space and run again, nothing stored was lost"
+_SQLITE_ERRORS = {
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_READONLY: _UNWRITABLE,
+    sqlite3.SQLITE_CANTOPEN: _UNWRITABLE,
+    sqlite3.SQLITE_PERM: _UNWRITABLE,
+    sqlite3.SQLITE_BUSY: f"was locked by another process for {BUSY_SECONDS} s; end that one, then run again",
+}
+_POSTGRES_ERRORS = {
+    "53100": _FULL,
+    "25006": "is read-only; give LIGHTRAG_DATABASE the address of the primary server",
+    "42501": "cannot be written; grant the user of LIGHTRAG_DATABASE the rights to create and change tables",
+}
+
+
+def address_name(address: Address) -> str:
+    """Return how messages name a database: its path, or its host and name without user and password."""
+    if isinstance(address, Path):
+        return str(address)
+    url = postgres_url(address.get_secret_value())
+    return f"the database {url.database or ''} at {url.host or url.query.get('host') or 'localhost'}"
+
+
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Turn errors of the database or the file system inside the block into a StoreError with the next step."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+        broken = isinstance(error, OperationalError | InterfaceError)
+        raise StoreError(f"{name} {_next_step(cause, broken=broken)}") from error
+    except OSError as error:
+        raise StoreError(f"{name} cannot be created: {error.strerror or error}") from error
+
+
+def postgres_url(url: str) -> URL:
+    """Return a URL for psycopg; raises StoreError, which does not show it."""
+    try:
+        return make_url(url).set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError):  # without the cause, which shows the URL
+        raise StoreError("LIGHTRAG_DATABASE is no URL; write postgresql://user:password@host/database") from None
+
+
+def _next_step(error: BaseException, *, broken: bool) -> str:
+    if isinstance(error, sqlite3.Error):
+        # Extended result codes keep the primary one in the low byte; errors of the module itself have none.
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        return _SQLITE_ERRORS.get(code, f"cannot be used: {error}; move it away and run again")
+    state = getattr(error, "sqlstate", None) or ""
+    reason = one_line(Exception(error))[:_LONGEST_MESSAGE]
+    if (broken and not state) or state.startswith(("08", "28", "3D", "57")):
+        return f"cannot be reached: {reason}; check LIGHTRAG_DATABASE and the server, then run again"
+    return _POSTGRES_ERRORS.get(state, f"cannot be used: {reason}")

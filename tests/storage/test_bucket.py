@@ -1,0 +1,178 @@
+"""The mirror of a bucket, with real files and the memory store, or moto where clients must share it."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from obstore.store import MemoryStore
+from pydantic import SecretStr
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage import bucket, files
+from lightrag_dagster.storage.cache import claim_folder, evict, is_held
+from lightrag_dagster.storage.home import Home, bucket_uri
+from lightrag_dagster.storage.objects import Objects
+
+TABLE = "tables/chunks/notes/1.parquet"
+RECORD = "tables/chunks/notes/current.json"
+Machine = Callable[[str], Home]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Homes on machines by name, which share one bucket in memory."""
+    store = MemoryStore()
+    monkeypatch.setattr(Objects, "open", classmethod(lambda cls, uri: cls(uri, store)))
+    uri = f"s3://bucket/{tmp_path.name}"
+
+    def make(name: str) -> Home:
+        (tmp_path / name / "0").mkdir(parents=True, exist_ok=True)
+        return Home(tmp_path / name / "0", SecretStr("postgresql://nowhere"), uri, 1e9)
+
+    return make
+
+
+def write(home: Home, name: str, text: str) -> Path:
+    files.write_text(home.root / name, text)
+    return home.root / name
+
+
+def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    with bucket.writing(one):
+        table, record = write(one, TABLE, "rows"), write(one, RECORD, "1")
+    assert is_held(table)
+    assert is_held(record)
+    bucket.refresh(other)
+    assert (other.root / RECORD).read_text() == "1"
+    assert not (other.root / TABLE).exists()
+    bucket.fetch(other, [other.root / TABLE, other.root / "tables/chunks/notes/2.parquet"])
+    assert (other.root / TABLE).read_text() == "rows"
+    assert sorted(path.name for path in other.root.glob("tables/chunks/notes/*")) == ["1.parquet", "current.json"]
+    with bucket.writing(one):
+        record.unlink()
+    bucket.refresh(other)
+    assert not (other.root / RECORD).exists()
+
+
+def test_what_was_not_pushed_is_forgotten_by_the_next_writer(machine: Machine) -> None:
+    one = machine("one")
+    with bucket.writing(one):
+        write(one, RECORD, "1")
+        write(one, "generations/gen-1/generation.json", "{}")
+    write(one, RECORD, "never pushed")
+    write(one, "accepted/notes.json", "never pushed")
+    write(one, "generations/gen-1/graph.kuzu", "never pushed")
+    write(one, "generations/gen-2/entities.parquet", "never pushed")
+    with bucket.writing(one):
+        assert (one.root / RECORD).read_text() == "1"
+        assert not (one.root / "accepted/notes.json").exists()
+        assert [path.name for path in one.root.glob("generations/*/*")] == ["generation.json"]
+
+
+def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:
+    one = machine("one")
+    write(one, "CURRENT", "left by a killed process")
+    bucket.push(one)
+    bucket.refresh(one)
+    assert not one.current.exists()
+
+
+def test_a_block_within_takes_over_what_other_ingestions_wrote_and_keeps_what_it_wrote(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    with bucket.writing(one):
+        write(one, "accepted/mine.json", "mine")
+        write(one, "NEWEST", "mine")
+        with bucket.writing(other):
+            write(other, "accepted/yours.json", "yours")
+        with bucket.writing(one):
+            assert (one.root / "accepted/yours.json").read_text() == "yours"
+            assert (one.root / "accepted/mine.json").read_text() == "mine"
+    bucket.refresh(other)
+    assert (other.root / "NEWEST").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("CURRENT", "another builder published"), (RECORD, "another ingestion wrote")]
+)
+def test_the_slower_of_two_writers_is_told(machine: Machine, name: str, message: str) -> None:
+    one, other = machine("one"), machine("other")
+    with pytest.raises(StoreError, match=message), bucket.writing(one):  # noqa: PT012
+        with bucket.writing(other):
+            write(other, name, "quicker")
+        write(one, name, "slower")
+    bucket.refresh(one)
+    assert (one.root / name).read_text() == "quicker"
+
+
+def test_what_a_failed_block_wrote_is_there_as_on_a_disk(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    with pytest.raises(KeyError), bucket.writing(one):  # noqa: PT012
+        write(one, RECORD, "1")
+        raise KeyError
+    bucket.refresh(other)
+    assert (other.root / RECORD).read_text() == "1"
+
+
+def test_processes_of_a_machine_have_a_folder_each_and_share_bytes(machine: Machine) -> None:
+    first = machine("one")
+    with bucket.writing(first):
+        write(first, "generations/gen-1/graph.kuzu", "graph")
+    second = Home(first.root.parent / "1", first.database, first.bucket, first.cached_bytes)
+    bucket.fetch_folder(second, second.generation("gen-1"))
+    paths = [home.generation("gen-1") / "graph.kuzu" for home in (first, second)]
+    assert paths[0].samefile(paths[1])
+
+
+def test_a_folder_is_removed_on_disk_and_in_the_bucket(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    with bucket.writing(one):
+        write(one, "generations/gen-1/generation.json", "{}")
+        write(one, "generations/gen-1/graph.kuzu", "graph")
+    with bucket.writing(other):
+        assert list(bucket.stored_files(other, other.generations)) == [other.generation("gen-1") / "graph.kuzu"]
+        bucket.remove_folder(other, other.generation("gen-1"))
+    assert bucket.stored_files(one, one.generations) == {}
+    bucket.refresh(one)
+    assert not one.generation("gen-1").exists()
+
+
+def test_the_cache_drops_what_was_not_used_for_longest(tmp_path: Path) -> None:
+    now = time.time()
+    for name, age, mode in (("old", 9000, 0o444), ("older", 9999, 0o444), ("new", 10, 0o444), ("own", 99999, 0o644)):
+        path = tmp_path / "tables" / f"{name}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(bytes(100))
+        path.chmod(mode)
+        os.utime(path, (now - age, now - age))
+
+    def left(limit: float) -> list[str]:
+        evict(tmp_path, ["tables"], limit)
+        return sorted(path.stem for path in tmp_path.rglob("*.parquet"))
+
+    assert left(300) == ["new", "old", "older", "own"]
+    assert left(200) == ["new", "old", "own"]
+    assert left(0) == ["new", "own"]
+
+
+def test_a_process_keeps_its_folder(tmp_path: Path) -> None:
+    folder = claim_folder(tmp_path, "s3://bucket/one")
+    assert folder.name == "0"
+    assert claim_folder(tmp_path, "s3://bucket/one") == folder
+    assert claim_folder(tmp_path, "s3://bucket/two").parent != folder.parent
+
+
+@pytest.mark.parametrize(
+    ("home", "uri"),
+    [
+        ("s3://bucket/some/home", "s3://bucket/some/home"),
+        ("gs://bucket", "gs://bucket"),
+        ("az://container/home/", "az://container/home"),
+        ("data/s3", None),
+        ("/srv/s3:/data", None),
+    ],
+)
+def test_a_uri_is_recognised_in_a_path(home: str, uri: str | None) -> None:
+    assert bucket_uri(Path(home)) == uri
