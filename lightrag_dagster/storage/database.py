@@ -9,7 +9,6 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -190,10 +189,17 @@ def given(values: Iterable[str]) -> dict[str, str]:
     return {"given": json.dumps(list(values))}
 
 
-@cache
+_engines: dict[str, Engine] = {}
+_creating_engine = threading.Lock()
+
+
 def postgres_engine(url: str) -> Engine:
     """Return the engine of a Postgres database that the stores of this process share; raises StoreError."""
-    return new_postgres_engine(url, "lightrag", pool_pre_ping=True)
+    # Of two threads that come first together, one would lose its engine with open connections.
+    with _creating_engine:
+        if url not in _engines:
+            _engines[url] = new_postgres_engine(url, "lightrag", pool_pre_ping=True)
+        return _engines[url]
 
 
 def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engine:

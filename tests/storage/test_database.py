@@ -4,14 +4,19 @@ import logging
 import sys
 import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import Engine
 
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage import database
 from lightrag_dagster.storage.database_errors import address_name
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
@@ -93,6 +98,21 @@ def test_tables_are_created_once_by_many_threads(postgres: SecretStr) -> None:
     assert failed == []
     with ResponseStore(postgres) as store:
         assert store.count() == 5
+
+
+def test_threads_that_come_first_together_share_one_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    create = database.new_postgres_engine
+    meet = threading.Barrier(2)
+
+    def slowly(*arguments: Any, **options: Any) -> Engine:
+        with suppress(threading.BrokenBarrierError):
+            meet.wait(0.2)
+        return create(*arguments, **options)
+
+    monkeypatch.setattr(database, "new_postgres_engine", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(database.postgres_engine, ["postgresql:///nowhere"] * 2)
+    assert one is other
 
 
 def test_a_read_only_database_is_named_and_still_read(postgres: SecretStr) -> None:
