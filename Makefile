@@ -6,6 +6,9 @@ BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 export LIGHTRAG_HOME ?= demo
 export LIGHTRAG_SOURCES ?= examples/sources
+# pip compiles nothing, so that a module is compiled when it is first imported, once; where an environment forbids Python
+# to keep that, every process would compile a thousand modules.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo ui test test-long docs format clean
 
