@@ -105,7 +105,7 @@ def keep_mentions(tables: SourceTables, source: str, extractions: pa.Table, code
     Raises:
         StoreError: a table is damaged.
     """
-    import duckdb
+    from lightrag_dagster.storage.memory import in_memory
 
     names = ("entity_mentions", "relation_mentions")
     parsed = [one for name in names if (one := tables.current(name, source))]
@@ -115,7 +115,7 @@ def keep_mentions(tables: SourceTables, source: str, extractions: pa.Table, code
     kept_whole = len(parsed) == 2 and made_from == {(earlier, code)}
     if not kept_whole or not all(tables.has(table, source, version) for table, version in versions):
         return [*(SOURCE_TABLES[name].empty_table() for name in names), extractions]
-    with duckdb.connect() as connection:
+    with in_memory() as connection:
         connection.register("now", extractions.select(_PARSED))
         connection.register("earlier", tables.read("extractions", source, earlier, _PARSED))
         same = connection.sql(f"SELECT chunk_id FROM now SEMI JOIN earlier USING ({', '.join(_PARSED)})")

@@ -1,4 +1,4 @@
-"""Import LanceDB without its REST client, which takes half a second and which a local database never calls."""
+"""Leave out LanceDB's REST client, whose import takes half a second and which the stores here never call."""
 
 import sys
 from collections.abc import Sequence
@@ -16,14 +16,11 @@ class _Placeholders(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self, is_package=True) if _is_client(fullname) else None
+        is_client = any(fullname == name or fullname.startswith(f"{name}.") for name in _CLIENT)
+        return ModuleSpec(fullname, self, is_package=True) if is_client else None
 
     def exec_module(self, module: ModuleType) -> None:
         module.__getattr__ = _placeholder  # type: ignore[method-assign]
-
-
-def _is_client(module: str) -> bool:
-    return any(module == name or module.startswith(f"{name}.") for name in _CLIENT)
 
 
 @cache
@@ -33,15 +30,6 @@ def _placeholder(name: str) -> type[Exception]:
     return type(name, (Exception,), {})
 
 
-def import_lancedb() -> None:
-    """Import `lancedb` for local databases only; a command that ends afterwards may call it, a library must not."""
-    if "lancedb" in sys.modules:  # to forget the client that it already has would load its classes twice
-        return
-    finder = _Placeholders()
-    sys.meta_path.insert(0, finder)
-    try:
-        import lancedb  # noqa: F401
-    finally:
-        sys.meta_path.remove(finder)
-        for name in filter(_is_client, list(sys.modules)):
-            del sys.modules[name]
+def leave_out_rest_client() -> None:
+    """Let a later import of `lancedb` be one for buckets and disks; for a process that runs nothing else."""
+    sys.meta_path.insert(0, _Placeholders())

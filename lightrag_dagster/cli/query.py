@@ -6,7 +6,6 @@ from typing import Any
 
 from rich.console import Console
 
-from lightrag_dagster.cli.lean_lancedb import import_lancedb
 from lightrag_dagster.query.context import context_of
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Step
@@ -41,7 +40,6 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output) 
         NoSnapshotError: nothing is published yet.
         QueryError: the question is empty, or there is no such mode or source.
     """
-    import_lancedb()
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.open() as knowledge:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -19,7 +18,11 @@ from lightrag_dagster.storage import files, generations, manifest
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable
+from lightrag_dagster.storage.memory import in_memory
 from lightrag_dagster.storage.vectors import VectorStore
+
+# Vector table → table whose rows it holds.
+_EMBEDDED = {"chunk_vectors": "chunks", "entity_vectors": "entities", "relation_vectors": "relations"}
 
 # Id, embedded text, and the fingerprint of text and embedder of each row, over the views of a generation.
 _ROWS = {
@@ -60,8 +63,8 @@ async def build_vectors(
     if generation.has(generations.VECTORS):
         record = generation.read_record(generations.VECTORS, manifest.Vectors)
     if name not in record.tables:
-        with duckdb.connect() as connection:
-            create_views(connection, generation)
+        with in_memory() as connection:
+            create_views(connection, generation, [_EMBEDDED[name]])
             run(connection, "embedded_text")
             connection.execute("SET VARIABLE identity = $1", [embedder.identity])
             wanted = connection.sql(f"SELECT id, embedding_fingerprint FROM ({_ROWS[name]})").to_arrow_table()
@@ -149,8 +152,8 @@ def texts_to_embed(generation: Generation, published: Generation | None, store: 
 
 def _texts_by_fingerprint(generation: Generation) -> list[dict[str, str]]:
     """Return for each vector table fingerprint → text, in order of fingerprint."""
-    with duckdb.connect() as connection:
-        create_views(connection, generation)
+    with in_memory() as connection:
+        create_views(connection, generation, _EMBEDDED.values())
         run(connection, "embedded_text")
         connection.execute("SET VARIABLE identity = $1", [generation.inputs().embedder.identity])
         return [
@@ -167,8 +170,8 @@ def save_corpus_state(generation: Generation, embedder: Embedder) -> None:
     """
     if generation.has(generations.CORPUS_STATE):
         return
-    with duckdb.connect() as connection:
-        create_views(connection, generation)
+    with in_memory() as connection:
+        create_views(connection, generation, ["chunks"])
         rows = connection.execute("SELECT any_value(content) FROM chunks GROUP BY chunk_id")
         state = embedder.corpus_state(text for batch in iter(lambda: rows.fetchmany(1000), []) for (text,) in batch)
     if state is not None:

@@ -27,6 +27,7 @@ from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.generations import GRAPH, GRAPH_COUNTS, Generation
 from lightrag_dagster.storage.manifest import Graph
+from lightrag_dagster.storage.memory import in_memory
 
 NODES = {
     "Document": "doc_id STRING PRIMARY KEY, source STRING, path STRING, title STRING",
@@ -228,7 +229,7 @@ def _copy_tables(generation: Generation, target: Path) -> dict[str, int]:
     relations = sum(path.stat().st_size for path in generation.table_files("relations"))
     pool = max(_BUFFER_POOL, _POOL_FOR_RELATIONS * relations)
     try:
-        with duckdb.connect() as tables, _database(target, read_only=False, buffer_pool=pool) as graph:
+        with in_memory() as tables, _database(target, read_only=False, buffer_pool=pool) as graph:
             create_views(tables, generation)
             graph_tables(tables)
             for name, (kind, columns) in definitions.items():

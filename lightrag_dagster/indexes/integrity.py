@@ -12,6 +12,7 @@ from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage import generations
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.manifest import VECTOR_TABLES, Vectors
+from lightrag_dagster.storage.memory import in_memory
 
 _STEPS = (
     *MERGED_TABLES,
@@ -38,7 +39,7 @@ def findings(generation: Generation) -> list[str]:
     vectors = generation.read_record(generations.VECTORS, Vectors)
     if missing := [table for table in VECTOR_TABLES if table not in vectors.tables]:
         return [f"not finished: {', '.join(missing)}"]
-    with duckdb.connect() as connection:
+    with in_memory() as connection:
         create_views(connection, generation)
         graph_tables(connection)
         problems = _vector_problems(connection, generation, vectors)

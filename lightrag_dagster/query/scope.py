@@ -51,7 +51,7 @@ def scoped(snapshot: Snapshot, filters: Filters, settings: MergingSettings) -> S
     """
     connection, whole = duckdb.connect(), snapshot.graph
     try:
-        create_views(connection, snapshot.generation)
+        create_views(connection, snapshot.generation, temporary=False)
         documents = _allowed_documents(connection, filters)
         evidence = _Evidence(connection, documents, whole, settings)
         graph, allowed = _restricted(whole, documents, evidence)

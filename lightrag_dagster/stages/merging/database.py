@@ -57,7 +57,7 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
         }
         with duckdb.connect(config=config) as connection:
             connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
-            _create_macros(connection)
+            run(connection, "macros")
             _prepare(connection, variables)
             yield connection
 
@@ -77,18 +77,14 @@ def open_small_database(variables: Variables) -> Iterator[duckdb.DuckDBPyConnect
 @cache
 def _small_database() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"threads": 1, "memory_limit": f"{MEMORY_GIGABYTES}GB"})
-    _create_macros(connection)
+    run(connection, "macros")
     return connection
-
-
-def _create_macros(connection: duckdb.DuckDBPyConnection) -> None:
-    for name in ("embedded_text", "macros"):
-        run(connection, name)
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, variables: Variables) -> None:
     for name, value in ({"whitespace": WHITESPACE} | variables).items():
         connection.execute(f"SET VARIABLE {name} = $1", [value])
+    run(connection, "embedded_text")
     connection.execute("CREATE TEMP TABLE entity_name (name VARCHAR, entity_id VARCHAR)")
 
 
