@@ -96,7 +96,7 @@ limits = st.fixed_dictionaries(
 
 @given(states, limits, st.booleans())
 @bounds(
-    max_examples=8,
+    max_examples=4,
     deadline=None,
     derandomize=True,
     phases=(Phase.generate,),
