@@ -15,6 +15,7 @@ from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, unusable
+from lightrag_dagster.models.pace import Claim
 from lightrag_dagster.settings import LLMSettings
 
 # OpenAI's reasoning models take no temperature, and their limit by another name.
@@ -28,9 +29,9 @@ _PATH = "/chat/completions"
 class OpenAIChatModel:
     """A language model behind `/chat/completions`."""
 
-    def __init__(self, settings: LLMSettings) -> None:
+    def __init__(self, settings: LLMSettings, claim: Claim | None = None) -> None:
         self._settings = settings
-        self._endpoint = Endpoint(settings)
+        self._endpoint = Endpoint(settings, claim)
 
     @property
     def identity(self) -> str:

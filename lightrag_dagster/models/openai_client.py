@@ -19,7 +19,7 @@ from tenacity import (
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, timed_out
-from lightrag_dagster.models.pace import Pace
+from lightrag_dagster.models.pace import Claim, Pace
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 _OPENAI = "https://api.openai.com/v1"
@@ -34,8 +34,8 @@ Answer = TypeVar("Answer")
 class Endpoint:
     """Calls one model; the client is made by the first call, so that stored answers need no key."""
 
-    def __init__(self, settings: LLMSettings | EmbeddingSettings) -> None:
-        """Read OPENAI_BASE_URL.
+    def __init__(self, settings: LLMSettings | EmbeddingSettings, claim: Claim | None = None) -> None:
+        """Read OPENAI_BASE_URL; `claim` is on the timetables in which the limits a minute are kept.
 
         Raises:
             ProviderAccessError: it is not a URL.
@@ -43,12 +43,18 @@ class Endpoint:
         self._settings = settings
         self._base_url = os.environ.get("OPENAI_BASE_URL") or _OPENAI
         self._client: AsyncOpenAI | None = None
-        self._pace = Pace(settings.max_concurrency, settings.requests_per_minute, settings.tokens_per_minute)
         self.target = Target(
             settings="LIGHTRAG_LLM__" if isinstance(settings, LLMSettings) else "LIGHTRAG_EMBEDDING__",
             model=settings.model,
             host=_host(self._base_url),
             timeout=settings.timeout,
+        )
+        self._pace = Pace(
+            settings.max_concurrency,
+            settings.requests_per_minute,
+            settings.tokens_per_minute,
+            name=f"{self.target.host} {settings.model}",
+            claim=claim,
         )
         self._silence = _Silence(self.target.host, 1 + settings.max_retries)
 

@@ -20,6 +20,7 @@ from lightrag_dagster.models.identities import openai_embedder_identity
 from lightrag_dagster.models.openai_chat import MALFORMED
 from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import unusable
+from lightrag_dagster.models.pace import Claim
 from lightrag_dagster.settings import EmbeddingSettings
 
 _ENCODING = "o200k_base"
@@ -32,11 +33,11 @@ _hosts_without_base64: set[str] = set()
 class OpenAIEmbedder:
     """An embedding model behind `/embeddings`; one request for each call of a method."""
 
-    def __init__(self, settings: EmbeddingSettings, usage: Usage) -> None:
+    def __init__(self, settings: EmbeddingSettings, usage: Usage, claim: Claim | None = None) -> None:
         """Count input tokens of requests, and texts that were cut, in `usage`."""
         self._settings = settings
         self._usage = usage
-        self._endpoint = Endpoint(settings)
+        self._endpoint = Endpoint(settings, claim)
 
     @property
     def identity(self) -> str:

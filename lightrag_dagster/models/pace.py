@@ -1,39 +1,77 @@
 """Limits of one endpoint: requests in flight, and requests and tokens a minute."""
 
 import asyncio
-
-from aiolimiter import AsyncLimiter
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 _MINUTE = 60.0
 
+Claim = Callable[[str, float], float]
+"""Takes up so many seconds of a named timetable after what is taken already, and returns when they end, from now.
+
+Who shares a timetable shares its limit: the calls of one process, or all processes of a knowledge base.
+"""
+
 
 class Pace:
-    """The limits that all calls to an endpoint share; a limit that is None does not limit. For one event loop."""
+    """The limits that all calls to an endpoint share; a limit that is None does not limit. For one event loop.
+
+    A request takes up a part of a minute, and may go when at most a second's share of requests is ahead of it: the
+    generic cell rate algorithm (ITU-T I.371), whose only state is when all that was let through is paid off.
+    """
 
     def __init__(
-        self, max_concurrency: int, requests_per_minute: int | None = None, tokens_per_minute: int | None = None
+        self,
+        max_concurrency: int,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        *,
+        name: str = "",
+        claim: Claim | None = None,
     ) -> None:
+        """Take the limits; `name` is that of the endpoint in timetables of `claim`, by default ones of its own."""
         self.places = asyncio.Semaphore(max_concurrency)
-        self._order = asyncio.Lock()
-        self._requests = _limiter(requests_per_minute)
-        self._tokens = _limiter(tokens_per_minute)
+        self._claim = claim or timetables()
+        self._requests = requests_per_minute and _Rate(f"{name} requests", requests_per_minute)
+        self._tokens = tokens_per_minute and _Rate(f"{name} tokens", tokens_per_minute)
 
     async def wait(self, tokens: int) -> None:
-        """Wait until the limits a minute let a request of about `tokens` tokens go; first come, first served."""
-        # Without the lock the limiter lets small requests overtake a large one again and again.
-        async with self._order:
-            if self._requests:
-                await self._requests.acquire()
-            if self._tokens:
-                # A long request takes more than the bucket holds.
-                whole, rest = divmod(tokens, self._tokens.max_rate)
-                for part in [self._tokens.max_rate] * int(whole) + [rest]:
-                    await self._tokens.acquire(part)
+        """Wait until the limits a minute let a request of about `tokens` tokens go; first come, first served.
+
+        Raises:
+            StoreError: the timetable is in a database that cannot be used.
+        """
+        delays = [0.0]
+        if self._requests:
+            delays.append(self._requests.delay(self._claim, 1))
+        if self._tokens:
+            delays.append(self._tokens.delay(self._claim, tokens))
+        await asyncio.sleep(max(delays))
 
 
-def _limiter(per_minute: int | None) -> AsyncLimiter | None:
-    """Return a leaky bucket that lets `per_minute` through in any minute, a second's share of them at once."""
-    if per_minute is None:
-        return None
-    at_once = max(1.0, per_minute / (_MINUTE + 1))
-    return AsyncLimiter(at_once, _MINUTE * at_once / max(per_minute - at_once, 1.0))
+def timetables() -> Claim:
+    """Return a claim on timetables in memory."""
+    ends: dict[str, float] = {}
+
+    def claim(name: str, seconds: float) -> float:
+        now = time.monotonic()
+        ends[name] = max(ends.get(name, now), now) + seconds
+        return ends[name] - now
+
+    return claim
+
+
+@dataclass(frozen=True)
+class _Rate:
+    """So many a minute, in any minute, of which a second's share may go at once."""
+
+    name: str
+    per_minute: int
+
+    def delay(self, claim: Claim, number: int) -> float:
+        """Claim time for `number` of them, and return how long they have to wait. Seconds."""
+        at_once = max(1.0, self.per_minute / (_MINUTE + 1))
+        each = _MINUTE / max(self.per_minute - at_once, 1.0)
+        # After a change of the limit, what was claimed at the old rate does not count.
+        return claim(f"{self.name} {self.per_minute}", number * each) - at_once * each

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
+from lightrag_dagster.models.pace import Claim
 from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
 from lightrag_dagster.spending.account import Account
@@ -30,7 +31,7 @@ async def open_chat_model(
     own, ledger = settings.of(role), Ledger(home.ledger)
     price = price_of(own.provider, own.model, own.prices)
     with ResponseStore(home.responses) as store:
-        async with open_plain_chat_model(own) as model:
+        async with open_plain_chat_model(own, ledger.claim) as model:
             budget = account.budget(ledger) if account else None
             limit = own.max_output_tokens
             stored = StoredChatModel(model, store, Usage(), price=price, budget=budget, max_output_tokens=limit)
@@ -57,7 +58,7 @@ async def open_embedder(
     usage, ledger = Usage(), Ledger(home.ledger)
     price = price_of(settings.provider, settings.model, settings.prices)
     with VectorStore(home.vectors) as store:
-        async with open_plain_embedder(settings, usage) as embedder:
+        async with open_plain_embedder(settings, usage, ledger.claim) as embedder:
             budget = account.budget(ledger) if account else None
             try:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
@@ -67,8 +68,10 @@ async def open_embedder(
 
 
 @asynccontextmanager
-async def open_plain_chat_model(settings: LLMSettings) -> AsyncIterator[ChatModel]:
+async def open_plain_chat_model(settings: LLMSettings, claim: Claim | None = None) -> AsyncIterator[ChatModel]:
     """Open the language model without a store, for readers without the right to write.
+
+    Limits a minute are those of this model alone, unless `claim` is on timetables that it shares with others.
 
     Raises:
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
@@ -80,7 +83,7 @@ async def open_plain_chat_model(settings: LLMSettings) -> AsyncIterator[ChatMode
         return
     from lightrag_dagster.models.openai_chat import OpenAIChatModel
 
-    model = OpenAIChatModel(settings)
+    model = OpenAIChatModel(settings, claim)
     try:
         yield model
     finally:
@@ -88,8 +91,12 @@ async def open_plain_chat_model(settings: LLMSettings) -> AsyncIterator[ChatMode
 
 
 @asynccontextmanager
-async def open_plain_embedder(settings: EmbeddingSettings, usage: Usage | None = None) -> AsyncIterator[Embedder]:
+async def open_plain_embedder(
+    settings: EmbeddingSettings, usage: Usage | None = None, claim: Claim | None = None
+) -> AsyncIterator[Embedder]:
     """Open the embedding model without a store, and count input tokens in `usage` if given.
+
+    Limits a minute are those of this model alone, unless `claim` is on timetables that it shares with others.
 
     Raises:
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
@@ -101,7 +108,7 @@ async def open_plain_embedder(settings: EmbeddingSettings, usage: Usage | None =
         return
     from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 
-    embedder = OpenAIEmbedder(settings, usage or Usage())
+    embedder = OpenAIEmbedder(settings, usage or Usage(), claim)
     try:
         yield embedder
     finally:

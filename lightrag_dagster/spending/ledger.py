@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from sqlalchemy import Connection, cast, delete, func, insert, select
+from sqlalchemy import Connection, Double, cast, delete, func, insert, select
 
 from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import Limit
-from lightrag_dagster.spending.tables import LEDGER, RECEIPTS, RESERVED, SETTLE, SPENT, total
+from lightrag_dagster.spending.tables import LEDGER, RECEIPTS, RESERVED, SETTLE, SPENT, TIMETABLES, total
 from lightrag_dagster.storage.database import Database
 from lightrag_dagster.storage.home import Address
 
-_TABLES = [LEDGER, RECEIPTS, RESERVED]
+_TABLES = [LEDGER, RECEIPTS, RESERVED, TIMETABLES]
 _RESERVING = 0x11688
 """Advisory lock of Postgres that is held while a limit is compared with what was spent."""
 
@@ -118,6 +118,20 @@ class Ledger:
         """Set no money aside any more for an account or batch."""
         with self._begin() as (_, connection):
             _forget(connection, name, math.inf)
+
+    def claim(self, name: str, seconds: float) -> float:
+        """Take up so many seconds of a timetable after what is taken already; return when they end. Seconds from now.
+
+        All processes that share the ledger share its timetables; a killed one leaves nothing to tidy up.
+        """
+        with self._begin() as (database, connection):
+            # Hosts that share a Postgres may disagree about the time.
+            now = cast(func.extract("epoch", func.clock_timestamp()), Double) if database.on_postgres else time.time()
+            later = func.greatest if database.on_postgres else func.max
+            statement = database.insert(TIMETABLES).values(name=name, taken_until=now + seconds)
+            until = later(TIMETABLES.c.taken_until, now, type_=Double) + seconds
+            statement = statement.on_conflict_do_update(index_elements=["name"], set_={"taken_until": until})
+            return float(connection.execute(statement.returning(TIMETABLES.c.taken_until - now)).scalar_one())
 
     def reservations(self, account: Account) -> "AccountReservations":
         """Return what a budget asks before and after each call of an account."""

@@ -53,6 +53,14 @@ RESERVED = Table(
 )
 """Money set aside, by account or batch: what its calls under way may cost, and what ended calls without entry did."""
 
+TIMETABLES = Table(
+    "timetables",
+    _METADATA,
+    Column("name", Text, primary_key=True),
+    Column("taken_until", Double, nullable=False),
+)
+"""Until when the requests that were let through take up what a limit a minute allows. Seconds since 1970."""
+
 
 def total(column: Column[float], condition: ColumnElement[bool]) -> ScalarSelect[float]:
     """Return the sum of a column over some rows, 0 without any."""

@@ -1,8 +1,14 @@
 import asyncio
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.models.pace import Pace
+from tests.loopback import Loopback
 
 
 async def _peak(pace: Pace, calls: int) -> int:
@@ -40,7 +46,7 @@ def test_no_more_goes_out_than_a_minute_allows(limits: dict[str, int], tokens: i
 
     async def measure() -> int:
         """Return how many calls are through after a quarter of a second."""
-        through, pace = 0, Pace(99, **limits)
+        through, pace = 0, Pace(99, limits.get("requests_per_minute"), limits.get("tokens_per_minute"))
 
         async def call() -> None:
             nonlocal through
@@ -54,3 +60,36 @@ def test_no_more_goes_out_than_a_minute_allows(limits: dict[str, int], tokens: i
         return through
 
     assert least <= asyncio.run(measure()) <= most
+
+
+ASK = """
+import asyncio, sys
+from pathlib import Path
+from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.models.providers import open_chat_model
+from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.storage.home import Home
+
+async def ask():
+    limits = LLMSettings(provider="openai", requests_per_minute=600, max_concurrency=4)
+    async with open_chat_model(limits, Home(Path(sys.argv[1])), "extract") as model:
+        questions = [ChatRequest("extract", (Message("user", f"{sys.argv[2]} {number}"),)) for number in range(24)]
+        await asyncio.gather(*(model.complete(question) for question in questions))
+
+asyncio.run(ask())
+"""
+
+
+def test_processes_share_the_limit_and_a_killed_one_holds_up_nobody(loopback: Loopback, tmp_path: Path) -> None:
+    """600 a minute are 10 a second, after a second's share of them."""
+    workers = [subprocess.Popen([sys.executable, "-c", ASK, str(tmp_path), name]) for name in ("a", "b", "killed")]
+    while not any("killed" in str(one.body) for one in loopback.requests):
+        time.sleep(0.01)
+    workers[-1].kill()
+    assert [worker.wait(60) for worker in workers] == [0, 0, -signal.SIGKILL]
+
+    arrived = sorted(one.arrived for one in loopback.requests)
+    assert len(arrived) >= 48
+    for earlier, later in zip(arrived, arrived[25:], strict=False):  # a second's share, and a second and a half
+        assert later - earlier >= 1.3
+    assert arrived[-1] - arrived[0] < 20

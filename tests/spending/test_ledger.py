@@ -71,3 +71,12 @@ def test_a_ledger_of_an_older_version_is_opened(tmp_path: Path) -> None:
     assert ledger.by_purpose()["extract"] == Entry("", "extract", "", "m", 2, 4, 200, 80, 20, 1.0)
     limits = Ledger(path).limits(Account("c", "notes", max_cost_per_day_usd=9, max_cost_per_source_usd=9))
     assert [limit.spent for limit in limits] == [0.5, 1.0]
+
+
+def test_a_timetable_is_shared_and_begins_now_when_it_has_run_out(address: Address) -> None:
+    ledger = Ledger(address)
+    assert ledger.claim("requests", 30.0) == pytest.approx(30.0, abs=1.0)
+    assert Ledger(address).claim("requests", 30.0) == pytest.approx(60.0, abs=1.0)
+    assert ledger.claim("tokens", 5.0) == pytest.approx(5.0, abs=1.0)
+    assert ledger.claim("over", 0.0) == pytest.approx(0.0, abs=0.01)
+    assert ledger.claim("over", 10.0) == pytest.approx(10.0, abs=1.0)
