@@ -21,6 +21,7 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core import protocols
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.engines.choice import open_engine
 from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderError, StoreError
 from lightrag_dagster.models.providers import embedder_identity
 from lightrag_dagster.schemas import MERGED_TABLES
@@ -172,7 +173,9 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
 
     async def build() -> tuple[VectorTable, Usage]:
         async with open_embedder(embedder) as model:
-            entry = await build_vectors(generation, table, model, embedder.settings(recipes.settings.embedding))
+            settings = embedder.settings(recipes.settings.embedding)
+            with open_engine(recipes.settings.engine) as engine:
+                entry = await build_vectors(generation, table, model, settings, engine)
             if table == "chunk_vectors":
                 save_corpus_state(generation, model)
             return entry, model.usage
