@@ -1,0 +1,129 @@
+"""Every step of a build, in one process and in several, and what that says about more chunks and processors.
+
+    python -m benchmarks.scale --chunks 20000
+
+Made-up passages in four sources are built offline, each engine in a process of its own, from reading the files to the
+published snapshot. Printed are for each step its seconds, those of the processor in all its processes, and the peak
+memory of its largest process. Then the seconds that each step would take with as many chunks and processors as
+`--model` and `--cores` say, if it goes on as here: what one process did for as long as it took goes on in one process,
+and what several did is divided among all.
+"""
+
+import argparse
+import multiprocessing
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.passages import write_sources
+from lightrag_dagster.build.generation import build_graph, embed, merge_sources, publish_newest
+from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import VECTOR_TABLES
+from lightrag_dagster.storage.snapshots import require_current
+from lightrag_dagster.storage.tables import SourceTables
+
+SOURCES = 4
+ENGINES = ("local", "processes")
+
+
+class Cost(NamedTuple):
+    """Seconds, seconds of the processor, and megabytes."""
+
+    seconds: float
+    processor: float
+    megabytes: float
+
+
+def steps(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield the steps of a build in their order."""
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    tables, sources = SourceTables(home), find_sources(settings)
+    yield "read", lambda: [read_source(source, tables, recipes) for source in sources.values()]
+    yield "chunk", lambda: [chunk_source(name, tables, recipes) for name in sources]
+    llm = settings.llm
+    model = lambda: open_chat_model(llm, home, "extract")  # noqa: E731
+    yield "extract", lambda: [extract_source(name, tables, recipes, model) for name in sources]
+    yield "parse", lambda: [parse_and_accept(name, tables, recipes) for name in sources]
+    summariser = lambda: open_chat_model(llm, home, "summarise")  # noqa: E731
+    yield "merge", lambda: merge_sources(recipes, summariser)
+    for table in VECTOR_TABLES:
+        yield table, partial(embed, recipes, table, lambda one: open_embedder(settings.embedding, home))
+    yield "graph", lambda: build_graph(home)
+    yield "publish", lambda: publish_newest(recipes)
+
+
+def measured(folder: Path, engine: str) -> tuple[dict[str, Cost], str]:
+    """Build with an engine; return what each step cost, and the id of the snapshot."""
+    settings = load_settings(home=folder / engine, sources=folder / "sources", engine=engine)
+    costs = {}
+    for name, step in steps(settings):
+        Path("/proc/self/clear_refs").write_text("5")  # begin a new peak
+        started, processor = time.perf_counter(), _processor()
+        step()
+        costs[name] = Cost(time.perf_counter() - started, _processor() - processor, _peak())
+    return costs, require_current(Home.of(settings)).snapshot_id
+
+
+def _processor() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def _peak() -> float:
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return max(int(status["VmHWM"].split()[0]), children) / 1024
+
+
+def modelled(several: Cost, factor: float, cores: int) -> float:
+    """Return the seconds of a step with `factor` times the rows on so many processors."""
+    here = os.cpu_count() or 1
+    parallel = max(0.0, (several.processor / several.seconds - 1) / (here - 1)) if here > 1 else 0.0
+    alone = 1 - min(1.0, parallel)
+    return several.seconds * factor * (alone + (1 - alone) * here / cores)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chunks", type=int, default=20_000)
+    parser.add_argument("--model", type=int, default=100_000_000, help="chunks to calculate for")
+    parser.add_argument("--cores", type=int, default=64)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        write_sources(folder / "sources", arguments.chunks, arguments.seed, SOURCES)
+        costs, snapshots = {}, set()
+        for engine in ENGINES:
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+                costs[engine], snapshot = pool.submit(measured, folder, engine).result()
+                snapshots.add(snapshot)
+    assert len(snapshots) == 1, "the engine shows in the result"
+    print(f"{arguments.chunks} chunks, {os.cpu_count()} processors: seconds, seconds of the processor, megabytes")
+    print(f"{'':17}" + "".join(f"{engine:>24}" for engine in ENGINES) + f"{arguments.cores:>10} cores")
+    factor, total = arguments.model / arguments.chunks, 0.0
+    for name in costs[ENGINES[0]]:
+        total += (modelled_seconds := modelled(costs["processes"][name], factor, arguments.cores))
+        cells = "".join(f"{one.seconds:10.1f}{one.processor:7.1f}{one.megabytes:7.0f}" for one in _of(costs, name))
+        print(f"{name:17}{cells}{modelled_seconds / 3600:14.1f} h", flush=True)
+    sums = "".join(f"{sum(one.seconds for one in each.values()):10.1f}{'':14}" for each in costs.values())
+    print(f"{'all':17}{sums}{total / 3600:14.1f} h for {arguments.model:,} chunks")
+
+
+def _of(costs: dict[str, dict[str, Cost]], name: str) -> list[Cost]:
+    return [each[name] for each in costs.values()]
+
+
+if __name__ == "__main__":
+    main()
