@@ -155,7 +155,8 @@ def _lance_files(home: Home, entry: VectorTable) -> dict[Path, int]:
     listed = content[int.from_bytes(content[-16:-8], "little") :]
 
     def of(folder: str) -> list[Path]:
-        return [one for one in stored if one.is_relative_to(table / folder)]
+        # A killed write leaves a temporary file, `.tmp` and six characters.
+        return [one for one in stored if one.is_relative_to(table / folder) and not one.name.startswith(".")]
 
     data = [one for one in of("data") if one.name.encode() in listed]
     deletions = [one for one in of("_deletions") if _varint(int(one.stem.split("-")[-1])) in listed]

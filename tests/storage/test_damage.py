@@ -103,6 +103,19 @@ def test_a_damaged_record_is_found(generation: Generation, name: str) -> None:
     assert name in str(found)
 
 
+def test_what_killed_writes_left_is_no_part_of_a_snapshot(generation: Generation) -> None:
+    for table in generation.home.lance.glob("*.lance"):
+        indexes = [path for path in (table / "_indices").glob("*") if path.is_dir()]
+        for folder in (table / "data", table / "_deletions", table / "_versions", *indexes):
+            folder.mkdir(exist_ok=True)
+            (folder / ".tmpD8zu40").write_bytes(b"half")
+    second = asyncio.run(build(merge(generation.home, "river")))
+    publish(second)
+    for left in generation.home.lance.rglob(".tmp*"):
+        left.unlink()
+    assert find_damage(second.home, second.id, verify=True) == []
+
+
 def test_other_versions_are_no_part_of_a_snapshot(generation: Generation) -> None:
     home = generation.home
     write_source(home, "office", {"new.md": [["Oslo", "Weir"]], **OFFICE})

@@ -1,0 +1,211 @@
+"""Killed builders, a Postgres that restarts and readers in between: a bucket holds the right snapshot, or the last."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.storage.database import postgres_engine
+from lightrag_dagster.storage.gc import collect_garbage
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.repair import find_current_damage
+from tests.buckets import S3Server
+from tests.postgres import new_schema, serving_postgres
+from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
+
+ROOT = Path(__file__).parents[2]
+QUESTION = "Who maintains the gauge at Halden Weir?"
+BUILD = """
+import sys
+from pathlib import Path
+from lightrag_dagster.settings import load_settings
+from tests.support import build
+build(load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), cache={"folder": sys.argv[3]}))
+"""
+FEWEST_WRITES = 60
+
+pytestmark = pytest.mark.filterwarnings("ignore:<psycopg:ResourceWarning")  # of a server that went away
+
+
+class AtWrite:
+    """Does something when the server gets its nth request that writes, which is then `served` or answered with 503."""
+
+    def __init__(self, step: int, act: Callable[[], None], *, served: bool = True) -> None:
+        self.seen = 0
+        self._step = step
+        self._act = act
+        self._served = served
+        self._lock = threading.Lock()
+
+    def __call__(self, environ: dict[str, Any]) -> bool:
+        if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+            return False
+        with self._lock:
+            self.seen += 1
+            due = self.seen == self._step
+            if due:
+                self._act()
+        return due and not self._served
+
+
+@pytest.fixture
+def settings(buckets: S3Server, postgres: SecretStr, tmp_path: Path) -> Settings:
+    """Settings of a home in a bucket whose published snapshot is older than its sources."""
+    made = load_settings(
+        home=Path(buckets.new_bucket()),
+        sources=tmp_path / "sources",
+        database=postgres,
+        cache={"folder": tmp_path / "first"},
+    )
+    write_source(made, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    build(made)
+    change(made)
+    return made
+
+
+def change(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
+    write_source(settings, "office", {"office.txt": OFFICE})
+
+
+def elsewhere(settings: Settings, folder: Path) -> Settings:
+    return settings.changed(cache={"folder": folder})
+
+
+def victim_of(settings: Settings) -> subprocess.Popen[bytes]:
+    assert settings.database is not None
+    return subprocess.Popen(
+        [sys.executable, "-c", BUILD, *map(str, (settings.home, settings.sources, settings.cache.folder))],
+        env=os.environ | {"LIGHTRAG_DATABASE": settings.database.get_secret_value()},
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+    )
+
+
+def assert_whole(settings: Settings, folder: Path) -> None:
+    """What is published equals what a clean build on a disk publishes, and none of it is damaged."""
+    clean = settings.changed(home=folder / "clean", database=None)
+    build(clean)
+    with KnowledgeBase.open(settings=elsewhere(settings, folder / "last reader")) as knowledge:
+        assert knowledge.snapshot_id == published(clean).snapshot_id
+        knowledge.cypher("MATCH (n) RETURN count(n)")
+        assert knowledge.query(QUESTION).retrieval.references
+    assert find_current_damage(Home.of(elsewhere(settings, folder / "last reader")), verify=True) == []
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 30))])
+def test_a_builder_killed_at_any_write_leaves_nothing_to_mend(
+    settings: Settings, buckets: S3Server, tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    before = published(settings).snapshot_id
+    victim = victim_of(elsewhere(settings, tmp_path / "victim"))
+    fault = AtWrite(chance.randint(1, FEWEST_WRITES), victim.kill, served=chance.random() < 0.5)
+    buckets.failing = fault
+    _, said = victim.communicate(timeout=120)
+    buckets.failing = lambda environ: False
+    assert victim.returncode == -signal.SIGKILL, (fault.seen, said.decode())
+
+    with KnowledgeBase.open(settings=elsewhere(settings, tmp_path / "reader")) as knowledge:
+        assert knowledge.snapshot_id == before
+        assert knowledge.query(QUESTION).retrieval.references
+    # The machine of the victim comes back, or another one takes over.
+    build(elsewhere(settings, tmp_path / chance.choice(("victim", "other"))))
+    assert_whole(settings, tmp_path)
+
+
+@pytest.mark.long
+def test_a_build_has_as_many_writes_as_kills_assume(settings: Settings, buckets: S3Server) -> None:
+    fault = AtWrite(0, lambda: None)
+    buckets.failing = fault
+    build(settings)
+    assert fault.seen >= FEWEST_WRITES
+
+
+@pytest.mark.parametrize("step", [40, *(pytest.param(step, marks=pytest.mark.long) for step in (3, 15, 30, 50, 58))])
+def test_a_postgres_that_restarts_midway_ends_in_a_retry_or_one_line(
+    buckets: S3Server, tmp_path: Path, step: int
+) -> None:
+    with serving_postgres() as server:
+        settings = load_settings(
+            home=Path(buckets.new_bucket()),
+            sources=tmp_path / "sources",
+            database=SecretStr(server.url(new_schema())),
+            cache={"folder": tmp_path / "first"},
+        )
+        change(settings)
+
+        def restart() -> None:
+            server.stop()
+            server.start()
+
+        buckets.failing = AtWrite(step, restart)
+        try:
+            build(settings)
+        except StoreError as error:
+            assert "database" in str(error) or "lock" in str(error)  # noqa: PT017
+        buckets.failing = lambda environ: False
+        build(settings)
+        assert_whole(settings, tmp_path)
+        assert settings.database is not None
+        postgres_engine(settings.database.get_secret_value()).dispose()
+
+
+@pytest.mark.long
+def test_readers_see_one_snapshot_through_publications_collections_and_a_slow_server(
+    settings: Settings, buckets: S3Server, tmp_path: Path
+) -> None:
+    turn, ended = iter(range(1_000_000)), threading.Event()
+
+    def unsteady(environ: dict[str, Any]) -> bool:
+        number = next(turn)
+        if number % 17 == 0:
+            time.sleep(0.1)
+        return number % 11 == 0 and "/lance" not in environ["PATH_INFO"]
+
+    seen, wrong = set[str](), list[BaseException]()
+
+    def read() -> None:
+        reader = elsewhere(settings, tmp_path / "reader")
+        while not ended.is_set():
+            try:
+                with KnowledgeBase.open(settings=reader) as knowledge:
+                    answer = knowledge.query(QUESTION)
+                    assert any(one.path == "river.md" for one in answer.retrieval.references)
+                    seen.add(knowledge.snapshot_id)
+            except StoreError as error:
+                if "was removed" not in str(error):
+                    wrong.append(error)
+            except BaseException as error:
+                wrong.append(error)
+
+    ids = {published(settings).snapshot_id}
+    keeping_one = settings.changed(retention={"snapshots": 1, "grace_days": 0})
+    buckets.failing = unsteady
+    reading = threading.Thread(target=read)
+    reading.start()
+    try:
+        for number in range(4):
+            write_source(settings, "notes", {"river.md": f"{RIVER} Sensor {number} was tested.", "flood.txt": FLOOD})
+            build(settings)
+            ids.add(published(settings).snapshot_id)
+            collect_garbage(Home.of(settings), keeping_one.retention, dry_run=False)
+    finally:
+        ended.set()
+        reading.join()
+        buckets.failing = lambda environ: False
+    assert wrong == []
+    assert seen <= ids
+    assert len(seen) > 1
