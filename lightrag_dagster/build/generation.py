@@ -201,7 +201,7 @@ def build_graph(home: Home) -> tuple[Generation, Graph]:
     with building(home, LOCK_SECONDS):
         generation = generations.newest(home)
         counts = graph.build_graph(generation)
-        if not generation.has(generations.ADJACENCY):
+        if not adjacency.has_adjacency(generation.path(generations.ADJACENCY)):
             adjacency.build_adjacency(
                 generation.path(generations.ADJACENCY),
                 generation.read_table("entities"),

@@ -141,6 +141,15 @@ def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
     return priority
 
 
+def has_adjacency(folder: Path) -> bool:
+    """Say whether a folder holds all arrays; a builder that is killed may leave a part of them in a bucket."""
+    try:
+        Adjacency.open(folder)
+    except StoreError:
+        return False
+    return True
+
+
 def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunks: Sequence[Path]) -> None:
     """Write the arrays of one generation; `folder` then holds all of them, or does not exist.
 

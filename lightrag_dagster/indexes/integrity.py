@@ -5,6 +5,7 @@ from importlib.resources import files as package_files
 import duckdb
 
 from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.indexes.adjacency import has_adjacency
 from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, discard_graph, graph_tables, open_graph
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.views import create_views
@@ -19,7 +20,6 @@ _STEPS = (
     generations.VECTORS,
     generations.GRAPH,
     generations.GRAPH_COUNTS,
-    generations.ADJACENCY,
     generations.VIEWS,
 )
 
@@ -34,7 +34,10 @@ def findings(generation: Generation) -> list[str]:
     Raises:
         StoreError: a table or store is damaged.
     """
-    if unfinished := [step for step in _STEPS if not generation.has(step)]:
+    unfinished = [step for step in _STEPS if not generation.has(step)]
+    if not has_adjacency(generation.path(generations.ADJACENCY)):
+        unfinished.append(generations.ADJACENCY)
+    if unfinished:
         return [f"not finished: {', '.join(unfinished)}"]
     vectors = generation.read_record(generations.VECTORS, Vectors)
     if missing := [table for table in VECTOR_TABLES if table not in vectors.tables]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.errors import IntegrityError, StoreError
-from lightrag_dagster.indexes.adjacency import Adjacency, Lists, Rows, build_adjacency
+from lightrag_dagster.indexes.adjacency import Adjacency, Lists, Rows, build_adjacency, has_adjacency
 from tests.query.tables import chunk_file, entities, relations
 
 
@@ -132,6 +132,17 @@ def test_a_damaged_chunk_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"adjacency cannot be built: .*books.parquet"):
         build_adjacency(tmp_path / "adjacency", entities([]), relations([]), [tmp_path / "books.parquet"])
     assert not (tmp_path / "adjacency").exists()
+
+
+def test_a_folder_that_lacks_any_file_is_not_built(tmp_path: Path) -> None:
+    folder = tmp_path / "adjacency"
+    assert not has_adjacency(folder)
+    opened(tmp_path, entities([{"name": "Ada"}]), relations([]), [])
+    assert has_adjacency(folder)
+    for file in sorted(folder.iterdir()):
+        file.rename(tmp_path / "away")
+        assert not has_adjacency(folder), file
+        (tmp_path / "away").rename(file)
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut"])
