@@ -17,7 +17,7 @@ FIRST = 1
 
 Migrations = Mapping[int, Callable[[Home], None]]
 
-MIGRATIONS: Migrations = {}
+MIGRATIONS: dict[int, Callable[[Home], None]] = {}
 """Format → what makes a home of the format before it one of this format; it is repeated when it was killed."""
 
 
