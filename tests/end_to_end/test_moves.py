@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.repair import find_current_damage
 from tests.buckets import S3Server
-from tests.support import build, published, snapshot_contents
+from tests.support import FLOOD, build, published, snapshot_contents, write_source
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
 _KILLED = """
@@ -130,3 +131,11 @@ def test_a_restore_that_was_killed_is_completed_by_the_same_command(
     check_unpublished(settings)
     restore(backup, Home.of(settings), 0)
     check_same(settings, disk)
+    # And it goes on from there.
+    settings = settings.changed(sources=shutil.copytree(disk.sources, tmp_path / "sources"))
+    write_source(settings, "more", {"flood.md": FLOOD})
+    assert build(settings).published is not None
+    clean = settings.changed(home=tmp_path / "clean", database=None)
+    build(clean)
+    assert published(settings).snapshot_id == published(clean).snapshot_id
+    assert find_current_damage(Home.of(settings), verify=True) == []

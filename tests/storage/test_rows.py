@@ -21,10 +21,10 @@ ANSWERS = {
 } | {f"c{number}": ChatResponse(f"answer {number}") for number in range(2500)}
 
 
-@pytest.fixture(params=["to SQLite", "to Postgres"])
-def other(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
-    """Another database than `address`."""
-    if request.param == "to SQLite":
+@pytest.fixture
+def other(request: pytest.FixtureRequest, address: Address, tmp_path: Path) -> Address:
+    """A database of the other kind than `address`."""
+    if not isinstance(address, Path):
         return tmp_path / "other.sqlite"
     server: PostgresServer = request.getfixturevalue("postgres_server")
     return SecretStr(server.url(new_schema()))
