@@ -101,9 +101,13 @@ def restore(where: str, home: Home, timeout: float) -> Copied:
 def _begin(target: Files, source: str, number: int, *, empty: bool) -> None:
     """Mark a target as unfinished; raises StoreError when it, or its database, is not `empty`."""
     found = target.format()
-    if (found is None or found.copying != source) and (not empty or target.names()):
-        what = f"has an unfinished copy of {found.copying}" if found and found.copying else "is not empty"
-        raise StoreError(f"{target.place.name} {what}; nothing was changed, choose an empty place and database")
+    if found is None or found.copying != source:
+        name, unfinished = target.place.name, found.copying if found else None
+        what = f"has an unfinished copy of {unfinished}" if unfinished else "is not empty"
+        if target.names():
+            raise StoreError(f"{name} {what}; nothing was changed, choose an empty place")
+        if not empty:
+            raise StoreError(f"the database of {name} is not empty; nothing was changed, choose an empty one")
     target.set_format(Format(format=number, copying=source))
 
 

@@ -15,7 +15,8 @@ def run_backup(console: Console, target: str) -> None:
     """Copy the home to a place, and print what was copied."""
     home = Home.of(load_settings())
     with display(console) as shown:
-        shown.start(f"backup of {home.name}")
+        shown.run("backup of")
+        shown.start(home.name)
         copied = back_up(home, target, _LOCK_SECONDS)
         shown.finish()
     _print(console, copied, f"{home.name} is backed up in {target}")
@@ -25,7 +26,8 @@ def run_restore(console: Console, source: str) -> None:
     """Copy a backup to the home, and print what was copied."""
     home = Home.of(load_settings())
     with display(console) as shown:
-        shown.start(f"restore of {home.name}")
+        shown.run("restore of")
+        shown.start(home.name)
         copied = restore(source, home, _LOCK_SECONDS)
         shown.finish()
     _print(console, copied, f"{home.name} is restored from {source}")

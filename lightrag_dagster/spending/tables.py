@@ -63,7 +63,7 @@ TIMETABLES = Table(
 
 
 KEPT = (RESERVED, RECEIPTS, LEDGER)
-"""What a backup keeps, in the order in which it is copied while calls go on: none may be missing from what was spent."""
+"""What a backup keeps, in an order in which no call that is entered meanwhile is missing from what was spent."""
 
 
 def total(column: Column[float], condition: ColumnElement[bool]) -> ScalarSelect[float]:

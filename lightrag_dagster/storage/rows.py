@@ -42,7 +42,8 @@ def count_rows(path: Path) -> int:
 def load_rows(database: Database, table: Table, path: Path) -> None:
     """Insert the rows of a Parquet file that the table lacks; raises StoreError."""
     statement = database.insert(table).on_conflict_do_nothing()
-    with _reading(path), pq.ParquetFile(path) as file:
+    # Buffered ahead, the whole file would be in memory.
+    with _reading(path), pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(_ROWS):
             with database.begin() as connection:
                 connection.execute(statement, batch.to_pylist())

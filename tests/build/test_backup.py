@@ -112,7 +112,7 @@ def test_a_home_or_place_that_is_not_empty_is_left_alone(original: Settings, bac
 
 def test_answers_alone_are_not_mixed_with_those_of_a_backup(backup: str, empty: Settings) -> None:
     Ledger(Home.of(empty).ledger).reserve("other", "notes", 1)
-    with pytest.raises(StoreError, match=r"choose an empty place and database"):
+    with pytest.raises(StoreError, match=r"the database of .* is not empty; nothing was changed"):
         restore(backup, Home.of(empty), 0)
 
 
