@@ -4,6 +4,7 @@ What is to be done is asked first; Dagster is imported only when there is someth
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
@@ -12,7 +13,7 @@ from lightrag_dagster.build.generation import next_publication
 from lightrag_dagster.build.pending import Pending, accept_pending, pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.errors import LightRAGError, NoSnapshotError, ProviderAccessError
+from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatError, ProviderAccessError
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.settings import Settings
@@ -120,8 +121,9 @@ def bring_up_to_date(
 
 def _repair(home: Home, *, verify: bool) -> list[str]:
     """Discard what is damaged of the current snapshot, so that this run builds it again, and say what it was."""
-    if not find_current_damage(home, verify=verify):
-        return []
+    with suppress(OlderFormatError):  # the lock brings it forward
+        if not find_current_damage(home, verify=verify):
+            return []
     with building(home, LOCK_SECONDS) as lock:
         return [str(one) for one in repair_current(home, verify=verify, lock=lock)]
 

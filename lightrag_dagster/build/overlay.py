@@ -29,7 +29,7 @@ def overlay(home: Home) -> Iterator[Home]:
         if home.bucket:
             _fetch(home)
         try:
-            for pointer in (home.current, home.newest, home.held):
+            for pointer in (home.format, home.current, home.newest, home.held):
                 if pointer.exists():
                     shutil.copy(pointer, copy.root)
             for part in (home.root / "tables", home.root / "accepted", home.generations):

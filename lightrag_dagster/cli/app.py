@@ -310,3 +310,21 @@ def gc(
     from lightrag_dagster.cli.snapshots import collect
 
     collect(_console(soft_wrap=True), dry_run=dry_run)
+
+
+@app.command()
+def backup(
+    target: Annotated[str, typer.Argument(help="An empty folder, or a URI such as s3://bucket/prefix.")],
+) -> None:
+    """Copy the home, with what is in its database, to another place."""
+    from lightrag_dagster.cli.backup import run_backup
+
+    run_backup(_console(soft_wrap=True), target)
+
+
+@app.command()
+def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backup.")]) -> None:
+    """Copy a backup to an empty home; with another home or database than before, this is a move."""
+    from lightrag_dagster.cli.backup import run_restore
+
+    run_restore(_console(soft_wrap=True), source)

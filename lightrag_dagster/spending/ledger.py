@@ -15,11 +15,10 @@ from sqlalchemy import Connection, Double, cast, delete, func, insert, select
 
 from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import Limit
-from lightrag_dagster.spending.tables import LEDGER, RECEIPTS, RESERVED, SETTLE, SPENT, TIMETABLES, total
+from lightrag_dagster.spending.tables import KEPT, LEDGER, RECEIPTS, RESERVED, SETTLE, SPENT, TIMETABLES, total
 from lightrag_dagster.storage.database import Database
 from lightrag_dagster.storage.home import Address
 
-_TABLES = [LEDGER, RECEIPTS, RESERVED, TIMETABLES]
 _RESERVING = 0x11688
 """Advisory lock of Postgres that is held while a limit is compared with what was spent."""
 
@@ -140,7 +139,7 @@ class Ledger:
     @contextmanager
     def _begin(self) -> Iterator[tuple[Database, Connection]]:
         if self._opened is None:
-            self._opened = Database(self._address, _TABLES, added={"day": 0})
+            self._opened = open_ledger(self._address)
             weakref.finalize(self, self._opened.close)
         with self._opened.begin() as connection:
             yield self._opened, connection
@@ -153,6 +152,11 @@ class Ledger:
             return
         with self._begin() as (_, connection):
             yield connection
+
+
+def open_ledger(address: Address) -> Database:
+    """Open the database of the ledger; raises StoreError."""
+    return Database(address, [*KEPT, TIMETABLES], added={"day": 0})
 
 
 class AccountReservations:

@@ -62,6 +62,10 @@ TIMETABLES = Table(
 """Until when the requests that were let through take up what a limit a minute allows. Seconds since 1970."""
 
 
+KEPT = (RESERVED, RECEIPTS, LEDGER)
+"""What a backup keeps, in an order in which no call that is entered meanwhile is missing from what was spent."""
+
+
 def total(column: Column[float], condition: ColumnElement[bool]) -> ScalarSelect[float]:
     """Return the sum of a column over some rows, 0 without any."""
     return select(func.coalesce(func.sum(column), 0.0)).where(condition).scalar_subquery()

@@ -1,7 +1,8 @@
 """A home in a bucket: its files move between the bucket and the cache folder of this process.
 
-Every function here does nothing for a home on disk. Writers need `writing`, which the locks of a home contain; readers
-`refresh` the records, and whatever reads a data file calls `fetch` first. `storage.mirror` says how files are kept.
+Every function here does nothing for a home on disk, but that `refresh` checks its format. Writers need `writing`, which
+the locks of a home contain; readers `refresh` the records, and whatever reads a data file calls `fetch` first.
+`storage.mirror` says how files are kept.
 """
 
 import os
@@ -13,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage import formats
 from lightrag_dagster.storage.cache import evict, is_held, link_of_another
 from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
@@ -59,12 +61,13 @@ def push(home: Home, lock: Lock | None = None) -> None:
 
 
 def refresh(home: Home) -> None:
-    """Make all records those of the bucket, unless this process is writing; raises StoreError."""
+    """Make all records those of the bucket, unless this process is writing; raises as `formats.require_readable`."""
     if home.bucket is not None:
         mirror = _mirror_of(home)
         with mirror.busy:
             if not mirror.writers:
                 mirror.pull()
+    formats.require_readable(home)
 
 
 def refresh_records(home: Home, paths: Sequence[Path]) -> None:

@@ -18,13 +18,14 @@ from lightrag_dagster.storage import bucket, files, generations
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest, Record, VectorTable, read_record
+from lightrag_dagster.storage.mirror import OF_THIS_HOME, is_record
 from lightrag_dagster.storage.objects import Stored
 
 FILES = "files.json"
 
 
 class FileFacts(Record):
-    """Size in bytes and SHA-256 of a file; of the LanceDB files of a bucket, which are not fetched, the size alone."""
+    """Size in bytes and SHA-256 of a file; of LanceDB files that were written in a bucket, the size alone."""
 
     size: int
     sha256: str | None
@@ -74,6 +75,13 @@ def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
         raise StoreError(f"{error.filename} cannot be read ({error.strerror}); run again") from error
     path = home.generation(manifest.snapshot_id) / FILES
     files.write_text(path, PublishedFiles(files=found).model_dump_json())
+
+
+def portable_files(content: bytes) -> bytes:
+    """Return `files.json` as a home in a bucket has it: without records, and without views that name paths."""
+    found = PublishedFiles.model_validate_json(content).files
+    kept = {name: facts for name, facts in found.items() if not is_record(name) and Path(name).name != OF_THIS_HOME}
+    return PublishedFiles(files=kept).model_dump_json().encode()
 
 
 def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[Damage]:
@@ -180,7 +188,8 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
         size = listed.size if listed else path.stat().st_size
         if size != facts.size:
             return f"has {size} bytes, and was published with {facts.size}"
-        if verify and facts.sha256 and _hash_stored(home, path) != facts.sha256:
+        read = verify and not (home.bucket and path.is_relative_to(home.lance))
+        if read and facts.sha256 and _hash_stored(home, path) != facts.sha256:
             return "has other content than when it was published"
     except FileNotFoundError:
         return "is missing"

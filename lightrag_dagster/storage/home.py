@@ -2,6 +2,7 @@
 
 builder.lock, builder.pid             lock of the builder, and its process id and host
 ingesting/<source>.lock, .pid         lock of an ingestion, and its process id and host
+FORMAT                                number of this layout, as `storage.formats` says
 CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
 HELD, pins.json                       snapshot that a rollback holds, names of snapshots
@@ -91,6 +92,11 @@ class Home:
     def lock(self) -> Path:
         """Lock file of builders."""
         return self.root / "builder.lock"
+
+    @property
+    def format(self) -> Path:
+        """Number of the layout."""
+        return self.root / "FORMAT"
 
     @property
     def current(self) -> Path:

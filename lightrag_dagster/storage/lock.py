@@ -13,7 +13,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from lightrag_dagster.errors import BuilderLockedError, StoreError
-from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage import bucket, formats
+from lightrag_dagster.storage.formats import MIGRATIONS, Migrations
 from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
 
@@ -21,21 +22,30 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def building(home: Home, timeout: float) -> Iterator[Lock]:
+def building(home: Home, timeout: float, migrations: Migrations = MIGRATIONS) -> Iterator[Lock]:
     """Hold the home's builder lock for the block; a process that holds it already enters at once.
+
+    A new home gets today's format, and an older one is brought forward.
 
     Args:
         home: the home that is built in.
         timeout: how long to wait for another process. Seconds.
+        migrations: what brings an older home forward.
 
     Raises:
         BuilderLockedError: another process still held the lock after `timeout`.
-        StoreError: the home cannot be written, or the database cannot be reached.
+        StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
     """
-    with (
-        _held(home, home.lock, timeout, f"is building in {home.name}", any_thread=True) as lock,
-        bucket.writing(home, lock),
-    ):
+    with builder_lock(home, timeout) as lock, bucket.writing(home, lock):
+        if formats.bring_forward(home, migrations):
+            bucket.push(home, lock)
+        yield lock
+
+
+@contextmanager
+def builder_lock(home: Home, timeout: float) -> Iterator[Lock]:
+    """Hold the builder's lock alone, whatever the home holds; raises as `building`."""
+    with _held(home, home.lock, timeout, f"is building in {home.name}", any_thread=True) as lock:
         yield lock
 
 
@@ -50,12 +60,14 @@ def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
 
     Raises:
         BuilderLockedError: another process or thread still held the lock after `timeout`.
-        StoreError: the home cannot be written, or the database cannot be reached.
+        OlderFormatError: a builder must bring the home forward first.
+        StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
     """
     with (
         _held(home, home.source_lock(source), timeout, f"is ingesting source {source!r}") as lock,
         bucket.writing(home),
     ):
+        formats.begin(home)
         yield lock
 
 

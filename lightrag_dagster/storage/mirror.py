@@ -31,10 +31,15 @@ RECORDS = "records"
 DATA = ("tables", "generations")
 """Folders of the other files."""
 
-_POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json")
+POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "FORMAT")
+"""Records of the home itself."""
+
 _PATTERNS = ("generations/gen-*/*.json", "tables/*/*/*.json", "accepted/*.json")
 _OF_SOURCES = ("tables/", "accepted/")
-_OF_THIS_MACHINE = "views.duckdb"  # its views name absolute paths
+_OF_RECORDS = (*_OF_SOURCES, "generations/")
+OF_THIS_HOME = "views.duckdb"
+"""Database of each generation of a home on disk; its views name absolute paths."""
+
 _TAGS = ".tags.json"
 _AT_ONCE = 16
 
@@ -87,8 +92,8 @@ class Mirror:
             written = {self.name(path): opened.enter_context(path.open("rb")) for path in paths}
             contents = {name: file.read() for name, file in written.items()}
             self._upload_data(lock)
-            for _, rank in groupby(sorted(written, key=_rank), _rank):
-                each(lambda name: self._replace(name, contents[name], written[name]), rank)
+            for _, names in groupby(sorted(written, key=rank), rank):
+                each(lambda name: self._replace(name, contents[name], written[name]), names)
         gone = [name for name in self.tags if not (self.root / name).exists()]
         self.objects.delete([f"{RECORDS}/{name}" for name in gone])
         for name in gone:
@@ -97,7 +102,7 @@ class Mirror:
 
     def records(self) -> list[Path]:
         """Return the records in the cache."""
-        pointers = [path for name in _POINTERS if (path := self.root / name).exists()]
+        pointers = [path for name in POINTERS if (path := self.root / name).exists()]
         return pointers + [path for pattern in _PATTERNS for path in self.root.glob(pattern) if path.name[0] != "."]
 
     def name(self, path: Path) -> str:
@@ -139,7 +144,7 @@ class Mirror:
 
     def _is_left_out(self, path: Path) -> bool:
         hidden = any(part.startswith(".") for part in path.relative_to(self.root).parts)
-        return hidden or path.suffix == ".json" or path.name == _OF_THIS_MACHINE
+        return hidden or path.suffix == ".json" or path.name == OF_THIS_HOME
 
     def _upload_data(self, lock: Lock | None) -> None:
         data = self._data()
@@ -171,12 +176,19 @@ class Mirror:
         files.write_text(self.root / _TAGS, json.dumps(self.tags))
 
 
+def is_record(name: str) -> bool:
+    """Say whether a file is a record, by its path below the home."""
+    return name in POINTERS or (name.startswith(_OF_RECORDS) and name.endswith(".json"))
+
+
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Call a function for every item, some at a time."""
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="lightrag-bucket") as threads:
         return list(threads.map(function, items))
 
 
-def _rank(name: str) -> int:
-    """Return when a record is uploaded: after those that it leads to."""
-    return ("generations", "tables", "accepted", "pins.json", "NEWEST", "HELD", "CURRENT").index(name.split("/")[0])
+def rank(name: str) -> int:
+    """Return when a record is written: after those that it leads to, and FORMAT when all are of that format."""
+    return ("generations", "tables", "accepted", "pins.json", "NEWEST", "HELD", "CURRENT", "FORMAT").index(
+        name.split("/")[0]
+    )

@@ -102,17 +102,17 @@ class Objects:
             raise StoreError(f"{self.name}/{key}: {written} of {size} bytes came; run again")
         return True
 
-    def upload(self, key: str, path: Path, *, create: bool) -> None:
-        """Store a file; with `create`, an object that is there already is left as it is."""
+    def upload(self, key: str, content: Path | bytes, *, create: bool) -> None:
+        """Store a file or bytes; with `create`, an object that is there already is left as it is."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
-        large = path.stat().st_size > _MULTIPART_BYTES
+        large = isinstance(content, Path) and content.stat().st_size > _MULTIPART_BYTES
         try:
             with self._explained(key):
                 if create and large and self._exists(key):
                     return
-                obstore.put(self._store, key, path, mode="create" if create and not large else "overwrite")
+                obstore.put(self._store, key, content, mode="create" if create and not large else "overwrite")
         except AlreadyExistsError:
             return
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage import bucket, files, generations
+from lightrag_dagster.storage import bucket, files, formats, generations
 from lightrag_dagster.storage.damage import record_files
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.held import Lock, require_held
@@ -130,8 +130,12 @@ def require_current(home: Home) -> Manifest:
 
 
 def refresh_snapshot(home: Home, name: str | None = None) -> None:
-    """Fetch the records of a snapshot from a bucket, by its id or name, by default of the current one."""
-    bucket.refresh_records(home, [home.current, home.pins])
+    """Fetch the records of a snapshot from a bucket, by its id or name, by default of the current one.
+
+    Raises as `formats.require_readable`, also for a home on disk.
+    """
+    bucket.refresh_records(home, [home.format, home.current, home.pins])
+    formats.require_readable(home)
     pointer = read_record(home.current, Pointer)
     wanted = snapshot_names(home).get(name, name) if name else pointer.id if pointer else None
     if wanted:

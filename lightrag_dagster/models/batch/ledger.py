@@ -29,7 +29,7 @@ OPEN = (PREPARED, UNDER_WAY, ENDED)
 MAX_ATTEMPTS = 3
 """How many batches may leave a request unanswered before its chunk fails."""
 
-_BATCHES = Table(
+BATCHES = Table(
     "batches",
     MetaData(),
     Column("name", Text, primary_key=True),
@@ -85,19 +85,19 @@ class BatchLedger(Database):
     """The batches of one home; a commit survives a power cut. Every method raises StoreError."""
 
     def __init__(self, address: Address) -> None:
-        super().__init__(address, [_BATCHES], synchronous="FULL")
+        super().__init__(address, [BATCHES], synchronous="FULL")
 
     def batches(self, *states: str) -> list[Batch]:
         """Return the batches in some states, oldest first; all batches when no state is given."""
-        statement = select(_BATCHES.c.document).order_by(_BATCHES.c.prepared_at, _BATCHES.c.name)
+        statement = select(BATCHES.c.document).order_by(BATCHES.c.prepared_at, BATCHES.c.name)
         if states:
-            statement = statement.where(_BATCHES.c.state.in_(states))
+            statement = statement.where(BATCHES.c.state.in_(states))
         with self.begin() as connection:
             return [Batch.model_validate_json(document) for document in connection.execute(statement).scalars()]
 
     def save(self, *batches: Batch) -> None:
         """Insert or replace batches, in one transaction."""
-        statement = self.insert(_BATCHES)
+        statement = self.insert(BATCHES)
         changed = {name: statement.excluded[name] for name in ("prepared_at", "state", "document")}
         rows = [
             {"document": batch.model_dump_json()} | batch.model_dump(include={"name", "prepared_at", "state"})
@@ -109,10 +109,10 @@ class BatchLedger(Database):
 
     def replace(self, old: Batch, new: Batch) -> None:
         """Replace a batch, unless another process has changed it since it was read."""
-        unchanged = (_BATCHES.c.name == old.name) & (_BATCHES.c.document == old.model_dump_json())
+        unchanged = (BATCHES.c.name == old.name) & (BATCHES.c.document == old.model_dump_json())
         values = {"state": new.state, "document": new.model_dump_json()}
         with self.begin() as connection:
-            connection.execute(update(_BATCHES).where(unchanged).values(values))
+            connection.execute(update(BATCHES).where(unchanged).values(values))
 
     def wait(self, waiting: Waiting, names: Set[str]) -> None:
         """Record the open batches that an extraction waits for; none when it has all its answers.

@@ -1,0 +1,39 @@
+"""Commands `backup` and `restore`."""
+
+from rich.console import Console
+
+from lightrag_dagster.build.backup import Copied, back_up, restore
+from lightrag_dagster.cli.progress import display
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.home import Home
+
+_LOCK_SECONDS = 5.0
+_MEGABYTE = 1_000_000
+
+
+def run_backup(console: Console, target: str) -> None:
+    """Copy the home to a place, and print what was copied."""
+    home = Home.of(load_settings())
+    with display(console) as shown:
+        shown.run("backup of")
+        shown.start(home.name)
+        copied = back_up(home, target, _LOCK_SECONDS)
+        shown.finish()
+    _print(console, copied, f"{home.name} is backed up in {target}")
+
+
+def run_restore(console: Console, source: str) -> None:
+    """Copy a backup to the home, and print what was copied."""
+    home = Home.of(load_settings())
+    with display(console) as shown:
+        shown.run("restore of")
+        shown.start(home.name)
+        copied = restore(source, home, _LOCK_SECONDS)
+        shown.finish()
+    _print(console, copied, f"{home.name} is restored from {source}")
+
+
+def _print(console: Console, copied: Copied, done: str) -> None:
+    stored = ", ".join(f"{copied.rows[table]:,} stored {table}" for table in ("responses", "vectors"))
+    console.print(f"{done}: {copied.files:,} files of {copied.size / _MEGABYTE:.1f} MB, {stored}")
+    console.print(f"Published: {copied.snapshot_id or 'nothing yet'}")

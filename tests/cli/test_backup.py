@@ -1,0 +1,41 @@
+"""`backup` and `restore` as a person uses them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import command
+
+
+def test_a_home_is_backed_up_restored_elsewhere_and_needs_no_run(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LIGHTRAG_SOURCES", str(published_home.parent / "sources"))
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    code, output, errors = command(capfd, monkeypatch, "backup", "backups/monday")
+    assert (code, errors) == (0, "")
+    assert f"{published_home} is backed up in backups/monday: " in output
+    assert " stored responses, " in output
+    assert "Published: gen-" in output
+
+    monkeypatch.setenv("LIGHTRAG_HOME", "elsewhere")
+    assert command(capfd, monkeypatch, "restore", "backups/monday")[0] == 0
+    for arguments in (("run",), ("run", "--verify")):
+        code, output, errors = command(capfd, monkeypatch, *arguments)
+        assert (code, errors) == (0, "")
+        assert output.startswith("Nothing changed; gen-")
+
+    code, _, errors = command(capfd, monkeypatch, "restore", "backups/monday")
+    assert code == 2
+    assert errors.startswith("error: ")
+    assert "elsewhere is not empty" in errors
+    assert errors.count("\n") == 1
+
+
+def test_a_bucket_needs_a_database(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code, _, errors = command(capfd, monkeypatch, "--home", "s3://nobody/nothing", "restore", "backups/monday")
+    assert code == 2
+    assert "needs a Postgres database" in errors
