@@ -1,8 +1,14 @@
-"""The runs that are under way."""
+"""The runs that are under way, and the history of those that have ended."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import dagster as dg
 from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 
+from assets import ASSETS
 from assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
 from assets.metadata import COMMAND_TAG
 from assets.namespace import Namespace
@@ -17,6 +23,7 @@ _UNDER_WAY = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
+_BUSY_SECONDS = 20.0
 _BACKFILLS_UNDER_WAY = [BulkActionStatus.REQUESTED, BulkActionStatus.CANCELING]
 
 
@@ -35,6 +42,50 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
         if not backfill.asset_selection or not built.isdisjoint(backfill.asset_selection):
             return True
     return False
+
+
+def under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
+    """Return True if any run of this knowledge base is under way in Dagster."""
+    return any(_is_ours(run, namespace) for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)))
+
+
+def wipe_assets(instance: dg.DagsterInstance, namespace: Namespace) -> None:
+    """Forget the materialisations and checks of this knowledge base; their metadata shows rows of the tables."""
+    instance.wipe_assets(sorted(_keys(namespace)))
+
+
+def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, command: str) -> int:
+    """Delete the runs of this knowledge base with their events and logs, but those of a command; return their number.
+
+    Of Dagster's SQLite files nothing is left; another database keeps what was deleted until it is vacuumed.
+    """
+    runs = [run for run in instance.get_runs() if _is_ours(run, namespace) and run.tags.get(COMMAND_TAG) != command]
+    storage, files = instance.event_log_storage, list[Path]()
+    for run in runs:
+        instance.delete_run(run.run_id)
+        instance.compute_log_manager.delete_logs(prefix=[run.run_id])
+        if isinstance(storage, SqliteEventLogStorage):
+            of_run = Path(storage.path_for_shard(run.run_id))
+            for path in of_run.parent.glob(f"{of_run.name}*"):
+                path.unlink()
+    if isinstance(storage, SqliteEventLogStorage):
+        index = Path(storage.path_for_shard("index"))
+        files = [index, *index.parent.parent.glob("*.db")]
+    for file in files:
+        with closing(sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return len(runs)
+
+
+def _is_ours(run: dg.DagsterRun, namespace: Namespace) -> bool:
+    """Say whether a run makes assets of a namespace; the UI launches chosen assets under a job name of its own."""
+    named = run.job_name in map(namespace.named, JOBS)
+    return not _keys(namespace).isdisjoint(run.asset_selection or ()) or (named and not run.asset_selection)
+
+
+def _keys(namespace: Namespace) -> set[dg.AssetKey]:
+    return {namespace.key(key.path[-1]) for definition in ASSETS for key in definition.keys}
 
 
 def end_orphans(instance: dg.DagsterInstance, home: Home, namespace: Namespace) -> None:

@@ -310,3 +310,14 @@ def gc(
     from lightrag_dagster.cli.snapshots import collect
 
     collect(_console(soft_wrap=True), dry_run=dry_run)
+
+
+@app.command()
+def purge(
+    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]...", help="What was deleted from its source.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it; without, only show what would be removed.")] = False,
+) -> None:
+    """Remove every trace of documents, or sources, that are deleted already; older snapshots go too."""
+    from lightrag_dagster.cli.purge import run_purge
+
+    run_purge(_console(soft_wrap=True), removed, yes=yes)
