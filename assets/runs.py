@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import dagster as dg
@@ -12,7 +13,7 @@ from assets import ASSETS
 from assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
 from assets.metadata import COMMAND_TAG
 from assets.namespace import Namespace
-from lightrag_dagster.errors import BuilderLockedError
+from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 
@@ -46,7 +47,7 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
 
 def under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
     """Return True if any run of this knowledge base is under way in Dagster."""
-    return any(_is_ours(run, namespace) for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)))
+    return bool(_runs(instance, namespace, dg.RunsFilter(statuses=_UNDER_WAY)))
 
 
 def wipe_assets(instance: dg.DagsterInstance, namespace: Namespace) -> None:
@@ -59,29 +60,45 @@ def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, command: str
 
     Of Dagster's SQLite files nothing is left; another database keeps what was deleted until it is vacuumed.
     """
-    runs = [run for run in instance.get_runs() if _is_ours(run, namespace) and run.tags.get(COMMAND_TAG) != command]
+    ended = [run for run in _runs(instance, namespace) if run.is_finished]
+    runs = [run for run in ended if run.tags.get(COMMAND_TAG) != command]
     storage, files = instance.event_log_storage, list[Path]()
     for run in runs:
-        instance.delete_run(run.run_id)
+        storage.delete_events(run.run_id)
         instance.compute_log_manager.delete_logs(prefix=[run.run_id])
         if isinstance(storage, SqliteEventLogStorage):
             of_run = Path(storage.path_for_shard(run.run_id))
             for path in of_run.parent.glob(f"{of_run.name}*"):
                 path.unlink()
+        instance.run_storage.delete_run(run.run_id)  # last, so that a run of which something is left is found again
     if isinstance(storage, SqliteEventLogStorage):
         index = Path(storage.path_for_shard("index"))
         files = [index, *index.parent.parent.glob("*.db")]
     for file in files:
         with closing(sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
             connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (kept, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if kept:
+            raise StoreError(f"{file} is read by another process; end Dagster's web server and daemon, and run again")
     return len(runs)
 
 
-def _is_ours(run: dg.DagsterRun, namespace: Namespace) -> bool:
-    """Say whether a run makes assets of a namespace; the UI launches chosen assets under a job name of its own."""
-    named = run.job_name in map(namespace.named, JOBS)
-    return not _keys(namespace).isdisjoint(run.asset_selection or ()) or (named and not run.asset_selection)
+def _runs(
+    instance: dg.DagsterInstance, namespace: Namespace, chosen: dg.RunsFilter | None = None
+) -> list[dg.DagsterRun]:
+    """Return the runs that make assets of a namespace; another code location may have jobs of the same names."""
+    keys, jobs, steps = _keys(namespace), set(map(namespace.named, JOBS)), {one.node_def.name for one in ASSETS}
+
+    @cache
+    def has_our_steps(job: str) -> bool:
+        return not steps.isdisjoint(instance.get_job_snapshot(job).node_names)
+
+    def is_ours(run: dg.DagsterRun) -> bool:
+        if run.asset_selection:
+            return not keys.isdisjoint(run.asset_selection)
+        return run.job_name in jobs and (run.job_snapshot_id is None or has_our_steps(run.job_snapshot_id))
+
+    return [run for run in instance.get_runs(chosen) if is_ours(run)]
 
 
 def _keys(namespace: Namespace) -> set[dg.AssetKey]:

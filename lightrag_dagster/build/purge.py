@@ -118,6 +118,20 @@ def holders(home: Home, gone: Gone) -> dict[str, list[str]]:
     }
 
 
+def copies(home: Home, gone: Gone, snapshot: Manifest) -> dict[str, list[str]]:
+    """Return for documents that are gone the published ones with the same text, as after a document was renamed."""
+    columns, tables, found = ["source", "path", "content_hash"], SourceTables(home), {}
+    published = Generation(home, snapshot.snapshot_id).read_table("raw_documents", columns)
+    for source, paths in gone.items():
+        versions = _versions(home, source)
+        rows = [tables.read("raw_documents", source, one, columns) for one in sorted(versions)]
+        for row in pa.concat_tables(rows).to_pylist() if rows else ():
+            if row["content_hash"] and (not paths or row["path"] in paths):
+                same = published.filter(pc.equal(published["content_hash"], row["content_hash"])).to_pylist()
+                found[f"{source}/{row['path']}"] = [f"{one['source']}/{one['path']}" for one in same]
+    return {name: same for name, same in found.items() if same}
+
+
 def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     """Remove all that the published snapshot and today's tables do not use; call it in a block of `purging`.
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.build.purge import find_gone, holders, purge, purging
+from lightrag_dagster.build.purge import copies, find_gone, holders, purge, purging
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage import bucket
@@ -24,7 +24,9 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
     home, gone = Home.of(settings), find_gone(settings, names)
     with purging(settings, gone) as snapshot, display(console) as shown:
         for name, ids in holders(home, gone).items():
-            console.print(f"{name} is in {len(ids)} older snapshots{': ' if ids else ''}{', '.join(ids)}")
+            console.print(f"{name} is in {', '.join(ids) or 'no older snapshot'}")
+        for name, same in copies(home, gone, snapshot).items():
+            console.print(f"The text of {name} stays, as that of {', '.join(same)}.")
         verb = "removing" if yes else "would be removed"
         for one in (one.snapshot_id for one in list_snapshots(home) if one.snapshot_id != snapshot.snapshot_id):
             named = ", ".join(name for name, snapshot_id in snapshot_names(home).items() if snapshot_id == one)

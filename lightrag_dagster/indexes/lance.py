@@ -271,5 +271,6 @@ def lance_errors(table: str) -> Iterator[None]:
         yield
     except (RuntimeError, ValueError, OSError, pa.ArrowException) as error:
         raise StoreError(
-            f"vector table {table} cannot be used: {one_line(error)}; restore the home, run again"
+            f"vector table {table} cannot be used: {one_line(error)}; open the knowledge base again, or restore the "
+            "home and run again"
         ) from error

@@ -18,7 +18,6 @@ from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.build import purge as purging
-from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.cli.purge import run_purge
 from lightrag_dagster.core.identity import document_id, entity_id
 from lightrag_dagster.errors import LightRAGError
@@ -47,6 +46,10 @@ WORDS = ("xylomancy", "quollmark", "secret.md", document_id("notes", "secret.md"
 WORDS_OF_SOURCE = ("quipu", "farquhane", entity_id("Ottoline Farquhane"))
 GONE = ("notes/secret.md", "hidden")
 KEPT = {"river.md": RIVER, "flood.txt": FLOOD}
+RULES: dict[str, dict[str, object]] = {
+    "documents": {"accept_deletes": True},
+    "merging": {"summary_min_descriptions": 2},
+}
 ROOT = Path(__file__).parents[2]
 WRITES = (
     (os, "replace"),
@@ -70,11 +73,13 @@ def purge(settings: Settings, monkeypatch: pytest.MonkeyPatch, *names: str, yes:
     return printed.getvalue()
 
 
-def built_with_and_without(settings: Settings) -> list[str]:
-    """Publish snapshots with and without what is GONE, ask questions, and return the words to search for."""
+def built_with_and_without(settings: Settings, first: Path | None = None) -> list[str]:
+    """Publish snapshots with and without what is GONE, ask questions, and return the words to search for.
+
+    A copy of the home with the first snapshot alone goes to `first`.
+    """
     home = Home.of(settings)
     write_source(settings, "notes", KEPT | {"secret.md": SECRET})
-    write_source(settings, "office", {"office.txt": OFFICE})
     write_source(settings, "hidden", {"all.txt": HIDDEN})
     build(settings)
     (chunk,) = (
@@ -82,9 +87,10 @@ def built_with_and_without(settings: Settings) -> list[str]:
     )
     with building(home, 0):
         pin(home, "with the secret", published(settings).snapshot_id)
-    for question in ("Who leads the xylomancy bureau?", QUESTION):
-        with KnowledgeBase.open(settings=settings) as knowledge:
-            knowledge.query(question)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        knowledge.query("Who leads the xylomancy bureau?")
+    if first:
+        shutil.copytree(home.root, first)
     write_source(settings, "notes", KEPT)
     shutil.rmtree(settings.sources / "hidden")
     build(settings)
@@ -93,14 +99,14 @@ def built_with_and_without(settings: Settings) -> list[str]:
 
 @pytest.fixture
 def lenient(settings: Settings) -> Settings:
-    return settings.changed(documents={"accept_deletes": True})
+    return settings.changed(**RULES)
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, list[str]]:
     folder = tmp_path_factory.mktemp("built")
-    settings = load_settings(home=folder / "home", sources=folder / "sources", documents={"accept_deletes": True})
-    return settings, built_with_and_without(settings)
+    settings = load_settings(home=folder / "home", sources=folder / "sources", **RULES)
+    return settings, built_with_and_without(settings, folder / "first")
 
 
 @pytest.fixture
@@ -110,17 +116,34 @@ def copied(built: tuple[Settings, list[str]], tmp_path: Path) -> tuple[Settings,
     return settings.changed(home=Path(shutil.copytree(settings.home, tmp_path / "home"))), words
 
 
+def bought(settings: Settings) -> dict[str, int]:
+    """Return how often models were asked, by purpose."""
+    return {name: entry.calls for name, entry in Ledger(Home.of(settings).ledger).by_purpose().items()}
+
+
 def check_nothing_else_changed(settings: Settings, before: dict[str, object], answer: str) -> None:
     home = Home.of(settings)
-    calls = {name: entry.calls for name, entry in Ledger(home.ledger).by_purpose().items()}
+    calls = bought(settings)
     assert find_current_damage(home, verify=True) == []
     assert snapshot_contents(settings) == before
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.query(QUESTION).text == answer
     assert build(settings).published is None
-    for source in make_plan(settings, backfill=True).sources:
-        assert (source.chunks_new, source.chunks_stored > 0) == (0, True)  # also when all is made anew
-    assert {name: entry.calls for name, entry in Ledger(home.ledger).by_purpose().items()} == calls
+    assert bought(settings) == calls
+
+
+def check_all_can_be_made_again(settings: Settings) -> None:
+    """Lose all but the stores of responses and vectors, and build again without a question."""
+    home, calls = Home.of(settings), bought(settings)
+    assert calls["summarise"] > 1
+    published_before = published(settings).snapshot_id
+    for folder in ("tables", "accepted", "generations", "lance"):
+        shutil.rmtree(home.root / folder)
+    home.current.unlink()
+    home.newest.unlink()
+    assert build(settings).manifest == published(settings)
+    assert published(settings).snapshot_id == published_before
+    assert bought(settings) == calls
 
 
 def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +158,7 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
         answer = knowledge.query(QUESTION).text
 
     said = purge(settings, monkeypatch, *GONE, yes=False)
-    assert "notes/secret.md is in 1 older snapshots" in said
+    assert "notes/secret.md is in gen-" in said
     assert "(named with the secret)" in said
     assert "Nothing was removed" in said
     assert places(home, words).keys() == set(words)
@@ -145,11 +168,12 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
     # The name of a source is left in the ledger of costs and as that of a lock, as the documentation says.
     named = {Path(place).name.split(" ")[0] for place in places(home, ["hidden"])["hidden"]}
     assert named == {"hidden.lock", "ledger.sqlite"}
-    check_nothing_else_changed(settings, contents, answer)
-    assert "Removed 0 snapshots, 0 table versions, 0 responses" in purge(settings, monkeypatch, *GONE)
     assert [one.snapshot_id for one in list_snapshots(home)] == [published(settings).snapshot_id]
+    assert "Removed 0 snapshots, 0 table versions, 0 responses" in purge(settings, monkeypatch, *GONE)
+    check_nothing_else_changed(settings, contents, answer)
     entry = published(settings).vectors.tables["entity_vectors"]
     assert open_database(home).open_table(entry.table).list_indices()  # as a table of so many rows has
+    check_all_can_be_made_again(settings)
 
 
 def test_nothing_is_left_in_postgres(
@@ -162,26 +186,24 @@ def test_nothing_is_left_in_postgres(
     assert {"responses", "pg_stats"} <= before["quollmark"]
     assert postgres_server.finds("quollmark")
     contents = snapshot_contents(settings)
-    with KnowledgeBase.open(settings=settings) as knowledge:
-        answer = knowledge.query(QUESTION).text
     purge(settings, monkeypatch, *GONE)
     assert places(home, words) == {}
     assert [word for word in words if postgres_server.finds(word)] == []
-    check_nothing_else_changed(settings, contents, answer)
+    assert snapshot_contents(settings) == contents
+    assert build(settings).published is None
 
 
-def test_what_is_still_used_is_refused(lenient: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = Home.of(lenient)
+def test_what_is_still_used_is_refused(
+    built: tuple[Settings, list[str]], lenient: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(built[0].home.with_name("first"), lenient.home)
+    home, first = Home.of(lenient), published(lenient).snapshot_id
     write_source(lenient, "notes", KEPT | {"secret.md": SECRET})
     write_source(lenient, "hidden", {"all.txt": HIDDEN})
-    build(lenient)
-    first = published(lenient).snapshot_id
-    words = places(home, WORDS)
 
     def refused(because: str, name: str = "notes/secret.md") -> None:
         with pytest.raises(LightRAGError, match=because):
             purge(lenient, monkeypatch, name)
-        assert places(home, WORDS).keys() == words.keys()
 
     refused("notes/secret.md is still in its source; delete .*/notes/secret.md and run `lightrag-dagster run` first")
     write_source(lenient, "notes", KEPT)
@@ -190,11 +212,11 @@ def test_what_is_still_used_is_refused(lenient: Settings, monkeypatch: pytest.Mo
     refused("no source 'nowhere'; if it was removed as a whole, purge nowhere", "nowhere/a.md")
     shutil.rmtree(lenient.sources / "hidden")
     refused("not up to date; run `lightrag-dagster run` first")
-    failing = {f"{number}.md": b"\xff" for number in range(5)}
-    write_source(lenient, "notes", KEPT | failing)
+    failing: dict[str, str | bytes] = {f"{number}.md": b"\xff" for number in range(5)}
+    write_source(lenient, "notes", failing | KEPT)
     build(lenient)  # which is not accepted: too many documents cannot be read
     refused("the tables of notes still hold secret.md; run `lightrag-dagster run` until it accepts notes")
-    write_source(lenient, "notes", KEPT)
+    write_source(lenient, "notes", KEPT | {"renamed.md": SECRET})
     build(lenient)
     with building(home, 0) as lock:
         rollback(home, first, lock)
@@ -205,8 +227,12 @@ def test_what_is_still_used_is_refused(lenient: Settings, monkeypatch: pytest.Mo
         ledger.save(Batch(name="one", run="a", source="notes", host="host", model="m"))
         refused("batches are under way")
         ledger.save(Batch(name="one", run="a", source="notes", host="host", model="m", state=COLLECTED))
-    purge(lenient, monkeypatch, "notes/secret.md")
-    assert places(home, WORDS) == {}
+    assert places(home, WORDS).keys() == set(WORDS)
+    said = purge(lenient, monkeypatch, "notes/secret.md")
+    assert "The text of notes/secret.md stays, as that of notes/renamed.md." in said
+    assert places(home, ["secret.md", document_id("notes", "secret.md")]) == {}
+    with KnowledgeBase.open(settings=lenient) as knowledge:
+        assert "Quollmark" in knowledge.context("Who leads the xylomancy bureau?")
 
 
 @pytest.mark.long
@@ -217,7 +243,7 @@ def test_a_backfill_that_holds_it_goes_and_keeps_the_other_answers(
     write_source(lenient, "notes", KEPT | {"secret.md": SECRET})
     build(lenient)
     other = lenient.changed(extraction={"gleaning": 2}, documents={"max_failed_share": 0.0})
-    write_source(lenient, "notes", KEPT | {"secret.md": SECRET, "bad.md": b"\xff"})
+    write_source(lenient, "notes", {**KEPT, "secret.md": SECRET, "bad.md": b"\xff"})
     build(other, "notes", backfill=True)  # which is not accepted, so that its tables wait
     assert SourceTables(home).has_candidate("notes")
     write_source(lenient, "notes", KEPT)
@@ -283,11 +309,11 @@ def test_answers_and_evaluations_forget_it_and_runs_go_on(
     write_source(settings, "notes", KEPT)
     run(settings)
     assert any("/tables/answers/" in place for place in places(home, WORDS)["quollmark"])
-    asked = {name: entry.calls for name, entry in Ledger(home.ledger).by_purpose().items()}
+    asked = bought(settings)
     assert "history of 8 runs" in purge(settings, monkeypatch, "notes/secret.md")
     assert places(home, WORDS) == {}
     assert run(settings).published is None
-    assert {name: entry.calls for name, entry in Ledger(home.ledger).by_purpose().items()} == asked
+    assert bought(settings) == asked
     write_source(settings, "notes", KEPT | {"office.txt": OFFICE})
     assert run(settings).published is not None
     assert "history of" in purge(settings, monkeypatch, "notes/secret.md")
