@@ -379,12 +379,12 @@ from pathlib import Path
 from lightrag_dagster.build import purge as purging
 from lightrag_dagster.settings import load_settings
 from tests.end_to_end.victim import Executioner
-from tests.end_to_end.test_purge import WRITES
+from tests.end_to_end.test_purge import RULES, WRITES
 
 executioner = Executioner(int(sys.argv[3]), sys.argv[4])
 for owner, name in WRITES:
     executioner.watch(owner, name)
-settings = load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), documents={"accept_deletes": True})
+settings = load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), **RULES)
 gone = purging.find_gone(settings, ["notes/secret.md", "hidden"])
 with purging.purging(settings, gone) as snapshot:
     purging.purge(settings, gone, snapshot)
