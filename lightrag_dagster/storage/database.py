@@ -158,8 +158,10 @@ class Database:
         if self.on_postgres:
             with explained(self.name), self.engine.connect() as connection:
                 alone = connection.execution_options(isolation_level="AUTOCOMMIT")
-                # The planner keeps samples of values: analyzed again, it has those of rows that are left.
+                # The planner keeps samples of values: analyzed again, it has those of rows that are left. The owner of
+                # the database may remove the samples before, others get a warning.
                 alone.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
+                alone.exec_driver_sql("VACUUM (FULL) pg_catalog.pg_statistic")
 
     def size(self, table: Table) -> int:
         """Return the length of the SQLite file and its write-ahead log, or of the table in Postgres. Bytes."""

@@ -19,7 +19,7 @@ from rich.console import Console
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.build import purge as purging
 from lightrag_dagster.cli.purge import run_purge
-from lightrag_dagster.core.identity import document_id, entity_id
+from lightrag_dagster.core.identity import document_id, embedding_fingerprint, entity_id
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import open_database
@@ -82,9 +82,9 @@ def built_with_and_without(settings: Settings, first: Path | None = None) -> lis
     write_source(settings, "notes", KEPT | {"secret.md": SECRET})
     write_source(settings, "hidden", {"all.txt": HIDDEN})
     build(settings)
-    (chunk,) = (
-        row["chunk_id"] for row in SourceTables(home).read("chunks", "notes").to_pylist() if row["path"] == "secret.md"
-    )
+    chunks = SourceTables(home).read("chunks", "notes").to_pylist()
+    (chunk,) = (row for row in chunks if row["path"] == "secret.md")
+    vector = embedding_fingerprint(published(settings).vectors.identity, chunk["content"])
     with building(home, 0):
         pin(home, "with the secret", published(settings).snapshot_id)
     with KnowledgeBase.open(settings=settings) as knowledge:
@@ -94,7 +94,7 @@ def built_with_and_without(settings: Settings, first: Path | None = None) -> lis
     write_source(settings, "notes", KEPT)
     shutil.rmtree(settings.sources / "hidden")
     build(settings)
-    return [*WORDS, *WORDS_OF_SOURCE, chunk]
+    return [*WORDS, *WORDS_OF_SOURCE, chunk["chunk_id"], vector]
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
     (settings, words), home = copied, Home.of(copied[0])
     before = places(home, words)
     assert before.keys() == set(words)
-    for kind in (".parquet", ".kuzu", ".npy", "entity_vectors-", "responses.sqlite"):
+    for kind in (".parquet", ".kuzu", ".npy", "entity_vectors-", "responses.sqlite", "vectors.sqlite"):
         assert any(kind in place for found in before.values() for place in found), kind
     contents = snapshot_contents(settings)
     with KnowledgeBase.open(settings=settings) as knowledge:

@@ -260,6 +260,8 @@ def test_erased_rows_are_gone_and_the_others_stay(address: Address, store: Calla
     with store(address) as opened:
         _put(opened, "word to find", "b")
         assert opened.keys() == {"word to find", "b"}
+        if isinstance(address, Path):
+            _run(opened, "PRAGMA secure_delete = OFF")  # some systems overwrite what is deleted by themselves
         opened.erase(["word to find", "never there"])
         assert opened.keys() == {"b"}
         opened.erase([])
