@@ -1,12 +1,19 @@
-"""The runs that are under way."""
+"""The runs that are under way, and the history of those that have ended."""
+
+import sqlite3
+from contextlib import closing
+from functools import cache
+from pathlib import Path
 
 import dagster as dg
 from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 
+from assets import ASSETS
 from assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
 from assets.metadata import COMMAND_TAG
 from assets.namespace import Namespace
-from lightrag_dagster.errors import BuilderLockedError
+from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 
@@ -17,6 +24,7 @@ _UNDER_WAY = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
+_BUSY_SECONDS = 20.0
 _BACKFILLS_UNDER_WAY = [BulkActionStatus.REQUESTED, BulkActionStatus.CANCELING]
 
 
@@ -35,6 +43,66 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
         if not backfill.asset_selection or not built.isdisjoint(backfill.asset_selection):
             return True
     return False
+
+
+def under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
+    """Return True if any run of this knowledge base is under way in Dagster."""
+    return bool(_runs(instance, namespace, dg.RunsFilter(statuses=_UNDER_WAY)))
+
+
+def wipe_assets(instance: dg.DagsterInstance, namespace: Namespace) -> None:
+    """Forget the materialisations and checks of this knowledge base; their metadata shows rows of the tables."""
+    instance.wipe_assets(sorted(_keys(namespace)))
+
+
+def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, command: str) -> int:
+    """Delete the runs of this knowledge base with their events and logs, but those of a command; return their number.
+
+    Of Dagster's SQLite files nothing is left; another database keeps what was deleted until it is vacuumed.
+    """
+    ended = [run for run in _runs(instance, namespace) if run.is_finished]
+    runs = [run for run in ended if run.tags.get(COMMAND_TAG) != command]
+    storage, files = instance.event_log_storage, list[Path]()
+    for run in runs:
+        storage.delete_events(run.run_id)
+        instance.compute_log_manager.delete_logs(prefix=[run.run_id])
+        if isinstance(storage, SqliteEventLogStorage):
+            of_run = Path(storage.path_for_shard(run.run_id))
+            for path in of_run.parent.glob(f"{of_run.name}*"):
+                path.unlink()
+        instance.run_storage.delete_run(run.run_id)  # last, so that a run of which something is left is found again
+    if isinstance(storage, SqliteEventLogStorage):
+        index = Path(storage.path_for_shard("index"))
+        files = [index, *index.parent.parent.glob("*.db")]
+    for file in files:
+        with closing(sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
+            connection.execute("VACUUM")
+            (kept, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if kept:
+            raise StoreError(f"{file} is read by another process; end Dagster's web server and daemon, and run again")
+    return len(runs)
+
+
+def _runs(
+    instance: dg.DagsterInstance, namespace: Namespace, chosen: dg.RunsFilter | None = None
+) -> list[dg.DagsterRun]:
+    """Return the runs that make assets of a namespace; another code location may have jobs of the same names."""
+    keys, jobs, steps = _keys(namespace), set(map(namespace.named, JOBS)), {one.node_def.name for one in ASSETS}
+
+    @cache
+    def has_our_steps(job: str) -> bool:
+        return not steps.isdisjoint(instance.get_job_snapshot(job).node_names)
+
+    def is_ours(run: dg.DagsterRun) -> bool:
+        if run.asset_selection:
+            return not keys.isdisjoint(run.asset_selection)
+        return run.job_name in jobs and (run.job_snapshot_id is None or has_our_steps(run.job_snapshot_id))
+
+    return [run for run in instance.get_runs(chosen) if is_ours(run)]
+
+
+def _keys(namespace: Namespace) -> set[dg.AssetKey]:
+    return {namespace.key(key.path[-1]) for definition in ASSETS for key in definition.keys}
 
 
 def end_orphans(instance: dg.DagsterInstance, home: Home, namespace: Namespace) -> None:

@@ -9,9 +9,10 @@ import dagster as dg
 
 from assets.metadata import COMMAND_TAG
 from assets.namespace import Namespace
-from assets.runs import end_orphans
+from assets.runs import end_orphans, forget_runs, under_way, wipe_assets
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.instance import open_instance
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
@@ -52,6 +53,17 @@ class Jobs:
             run_id=run_id,
             tags={COMMAND_TAG: self._command},
         )
+
+    def refuse_others(self) -> None:
+        """Check that no run of this knowledge base is under way in Dagster; raises StoreError."""
+        if under_way(self._instance, self._namespace):
+            raise StoreError("a run is under way in Dagster; wait for it or end it, and run again")
+
+    def forget_history(self) -> int:
+        """Delete the events and logs of all runs for good, but of a report that is made now; return how many runs."""
+        wipe_assets(self._instance, self._namespace)
+        self.execute("report")
+        return forget_runs(self._instance, self._namespace, self._command)
 
     def _show(self, entry: dg.EventLogEntry) -> None:
         event = entry.dagster_event

@@ -68,6 +68,12 @@ class PostgresServer:
         self.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         return f"postgresql://postgres:secret-word@/postgres?host={self._folder}&options=-csearch_path%3D{schema}"
 
+    def finds(self, word: str) -> bool:
+        """Look for a word in all files of the data folder but the write-ahead log."""
+        self.run("CHECKPOINT")
+        files = [path for path in (self._folder / "data" / "base").rglob("*") if path.is_file()]
+        return any(word.encode() in path.read_bytes().lower() for path in files)
+
     def run(self, statement: str) -> None:
         """Run a statement."""
         with psycopg.connect(host=str(self._folder), user="postgres", dbname="postgres", autocommit=True) as connection:

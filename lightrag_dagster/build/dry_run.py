@@ -20,7 +20,8 @@ class DryRunModel:
     """Answers from the response store, and counts the tokens of the questions that are not stored, each once.
 
     A missing answer is `placeholder`, or TransientProviderError without one. Tokens of questions that continue a
-    conversation, or contain a placeholder, are in `later`, those of all others in `first`.
+    conversation, or contain a placeholder, are in `later`, those of all others in `first`. `used` has the keys of the
+    answers that were given.
     """
 
     awaited: frozenset[str] = frozenset()
@@ -30,6 +31,7 @@ class DryRunModel:
         self.usage = Usage()
         self.first: list[int] = []
         self.later: list[int] = []
+        self.used: set[str] = set()
         self._store = store
         self._count_tokens = count_tokens
         self._placeholder = placeholder
@@ -39,6 +41,7 @@ class DryRunModel:
         """Return the stored answer or the placeholder."""
         key = response_key(self.identity, request)
         if stored := self._store.get_many([key]).get(key):
+            self.used.add(key)
             return stored
         if key not in self._asked:
             self._asked.add(key)

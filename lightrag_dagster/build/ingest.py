@@ -144,16 +144,7 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
 
         async def ask() -> tuple[pa.Table, ExtractionModel]:
             async with open_model() as model:
-                extractor = Extractor(
-                    model,
-                    recipes.prompts,
-                    recipes.settings.extraction,
-                    recipes.extractions,
-                    load_tokenizer(recipes.settings.chunking.encoding).count,
-                    llm.conversations,
-                    llm.longer_outputs,
-                )
-                return await extract(source, left, extractor, known=kept.num_rows), model
+                return await extract(source, left, todays_extractor(model, recipes), known=kept.num_rows), model
 
         made, model = run_sync(ask())
         if model.awaited:
@@ -169,6 +160,20 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
             reasons=_reasons(rows, positions),
         )
     return StageReport(rows, version, kept.num_rows, model.usage)
+
+
+def todays_extractor(model: ChatModel, recipes: Recipes) -> Extractor:
+    """Return how a model is asked about chunks by today's settings and prompts."""
+    llm = recipes.settings.llm.of("extract")
+    return Extractor(
+        model,
+        recipes.prompts,
+        recipes.settings.extraction,
+        recipes.extractions,
+        load_tokenizer(recipes.settings.chunking.encoding).count,
+        llm.conversations,
+        llm.longer_outputs,
+    )
 
 
 def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tuple[list[StageReport], Acceptance]:

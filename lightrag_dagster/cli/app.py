@@ -328,3 +328,14 @@ def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backu
     from lightrag_dagster.cli.backup import run_restore
 
     run_restore(_console(soft_wrap=True), source)
+
+
+@app.command()
+def purge(
+    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]...", help="What was deleted from its source.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it; without, only show what would be removed.")] = False,
+) -> None:
+    """Remove every trace of documents, or sources, that are deleted already; older snapshots go too."""
+    from lightrag_dagster.cli.purge import run_purge
+
+    run_purge(_console(soft_wrap=True), removed, yes=yes)

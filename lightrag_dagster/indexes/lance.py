@@ -57,17 +57,17 @@ async def sync_vectors(
     wanted = wanted.select(["id", "embedding_fingerprint"])
     if pc.count_distinct(wanted.column("id")).as_py() != wanted.num_rows:
         raise IntegrityError(f"vector table {table}: an id is wanted twice; delete the generation and run again")
-    with _lance_errors(table):
-        handle = _database(home).create_table(table, schema=vector_schema(dimensions), exist_ok=True)
+    with lance_errors(table):
+        handle = open_database(home).create_table(table, schema=vector_schema(dimensions), exist_ok=True)
         head = handle.search().select(["id", "embedding_fingerprint"]).to_arrow()
     changed = wanted.join(head, ["id", "embedding_fingerprint"], join_type="left anti").sort_by("id")
     gone: list[str] = head.join(wanted, "id", join_type="left anti").column("id").to_pylist()
     await _write(handle, table, changed, vectors_of, dimensions)
-    with _lance_errors(table):
+    with lance_errors(table):
         for start in range(0, len(gone), _IDS_PER_STATEMENT):
             handle.delete(_among(gone[start : start + _IDS_PER_STATEMENT]))
         search = update_index(handle, table)
-        _pin(handle, tag)
+        pin(handle, tag)
     if home.bucket is None:
         files.sync_tree(home.lance / f"{table}.lance")
     return VectorTable(
@@ -93,7 +93,7 @@ async def _write(
     written = 0
     async for vectors in vectors_of(changed.column("id").to_pylist()):
         rows = _rows(table, changed.slice(written, len(vectors)), vectors, dimensions)
-        with _lance_errors(table):
+        with lance_errors(table):
             handle.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
         written += rows.num_rows
     if written != changed.num_rows:
@@ -109,7 +109,7 @@ class VectorReader:
 
     def rows(self, columns: Sequence[str] = ("id", "embedding_fingerprint", "vector")) -> pa.Table:
         """Return some columns of every row, in no order."""
-        with _lance_errors(self._entry.table):
+        with lance_errors(self._entry.table):
             return self._handle.search().select(list(columns)).to_arrow()
 
     def search(self, vector: Vectors, limit: int, threshold: float) -> list[tuple[str, float]]:
@@ -134,7 +134,7 @@ class VectorReader:
             return compare_all(ids, vectors, _unit(vector[None])[0], limit, threshold)
         fetched = limit + 10
         while limit > 0:
-            with _lance_errors(self._entry.table):
+            with lance_errors(self._entry.table):
                 found = nearest(self._handle, self._entry.rows, vector, fetched).to_arrow()
             hits = list(zip(found["id"].to_pylist(), (1.0 - found["_distance"].to_numpy()).tolist(), strict=True))
             # LanceDB returns any of several equal hits, so fetch more until all of them are there to be sorted.
@@ -155,7 +155,7 @@ class VectorReader:
 
     def _blocks(self) -> Iterator[tuple[list[str], Vectors]]:
         """Yield the ids and vectors of all rows."""
-        with _lance_errors(self._entry.table):
+        with lance_errors(self._entry.table):
             for batch in self._handle.search().select(["id", "vector"]).to_batches():
                 yield batch["id"].to_pylist(), matrix(batch["vector"])
 
@@ -169,7 +169,7 @@ class VectorReader:
         held = dict(zip(row_ids[places[here]].tolist(), wanted[here].astype(str).tolist(), strict=True))
         if not held:
             return {}
-        with _lance_errors(self._entry.table):
+        with lance_errors(self._entry.table):
             found = self._handle.take_row_ids(list(held)).select(["vector"]).with_row_id().to_arrow()
         named = (held[row_id] for row_id in found["_rowid"].to_pylist())
         return dict(zip(named, matrix(found["vector"]), strict=True))
@@ -177,7 +177,7 @@ class VectorReader:
     @cached_property
     def _row_ids(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.uint64]]:
         """The ids, sorted, and LanceDB's row ids of them: looking these up is ten times faster than a filter."""
-        with _lance_errors(self._entry.table):
+        with lance_errors(self._entry.table):
             found = self._handle.search().select(["id"]).with_row_id(True).to_arrow()
         ids = np.array(found["id"].to_pylist(), dtype=np.bytes_)
         order = np.argsort(ids)
@@ -212,8 +212,8 @@ def compare_all(
 
 def open_vectors(home: Home, entry: VectorTable) -> VectorReader:
     """Open the version that a manifest names; raises StoreError when it is missing or damaged."""
-    with _lance_errors(entry.table):
-        handle = _database(home).open_table(entry.table)
+    with lance_errors(entry.table):
+        handle = open_database(home).open_table(entry.table)
         handle.checkout(entry.tag)
     size = handle.schema.field("vector").type.list_size
     if size != entry.dimensions:
@@ -235,7 +235,8 @@ def _rows(table: str, block: pa.Table, vectors: Vectors, dimensions: int) -> pa.
     return block.append_column("vector", column).cast(vector_schema(dimensions))
 
 
-def _pin(handle: Any, tag: str) -> None:
+def pin(handle: Any, tag: str) -> None:
+    """Give the newest version of a table a tag, or move the tag there."""
     if tag in handle.tags.list():
         handle.tags.update(tag, handle.version)
     else:
@@ -248,7 +249,8 @@ def _session() -> lancedb.Session:
     return lancedb.Session(index_cache_size_bytes=INDEX_CACHE, metadata_cache_size_bytes=METADATA_CACHE)
 
 
-def _database(home: Home) -> Any:
+def open_database(home: Home) -> Any:
+    """Return the LanceDB database of a home, with the caches of this process."""
     return lancedb.connect(home.lance_uri, session=_session())
 
 
@@ -263,10 +265,12 @@ def _among(ids: Sequence[str]) -> str:
 
 
 @contextmanager
-def _lance_errors(table: str) -> Iterator[None]:
+def lance_errors(table: str) -> Iterator[None]:
+    """Raise what LanceDB raises in the block as StoreError that names the table."""
     try:
         yield
     except (RuntimeError, ValueError, OSError, pa.ArrowException) as error:
         raise StoreError(
-            f"vector table {table} cannot be used: {one_line(error)}; restore the home, run again"
+            f"vector table {table} cannot be used: {one_line(error)}; open the knowledge base again, or restore the "
+            "home and run again"
         ) from error

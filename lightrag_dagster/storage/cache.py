@@ -10,6 +10,7 @@ link: the bytes are on the disk once.
 
 import itertools
 import os
+import shutil
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -72,6 +73,15 @@ def link_of_another(root: Path, path: Path, size: int) -> bool:
                 os.link(other, path)
                 return True
     return False
+
+
+def empty_unclaimed(root: Path) -> None:
+    """Remove the folders of processes that have ended, but `root`."""
+    for folder in root.parent.glob("[0-9]*/"):
+        with suppress(Timeout):
+            if folder != root:
+                with FileLock(f"{folder}.lock").acquire(timeout=0):
+                    shutil.rmtree(folder)
 
 
 def evict(root: Path, folders: Iterable[str], limit: float) -> None:

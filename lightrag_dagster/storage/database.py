@@ -135,12 +135,33 @@ class Database:
             rows = func.json_each(parameter).table_valued("value")
         return column.in_(select(rows.c.value))
 
-    def shrink(self) -> None:
-        """Give the space of removed rows in an SQLite file back to the disk; Postgres reuses it by itself."""
-        if self._file:
-            with explained(self.name), self._lock, self.engine.connect() as connection:
-                connection.exec_driver_sql("VACUUM")
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    def shrink(self) -> bool:
+        """Give the space of removed rows in an SQLite file back to the disk; Postgres reuses it by itself.
+
+        Return False if another process reads the file, so that its log still has what was removed.
+        """
+        if self._file is None:
+            return True
+        with explained(self.name), self._lock, self.engine.connect() as connection:
+            connection.exec_driver_sql("VACUUM")
+            return not connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
+
+    def rewrite(self, table: Table) -> None:
+        """Rewrite a table, so that no row that was removed is left in a file of the database.
+
+        In Postgres nothing else can read the table meanwhile. What its log, replicas and backups have is not reached.
+        """
+        if not self.shrink():
+            raise StoreError(
+                f"{self.name} is read by another process, so that removed rows stay in its log; end it, and run again"
+            )
+        if self.on_postgres:
+            with explained(self.name), self.engine.connect() as connection:
+                alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+                # The planner keeps samples of values: analyzed again, it has those of rows that are left. The owner of
+                # the database may remove the samples before, others get a warning.
+                alone.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
+                alone.exec_driver_sql("VACUUM (FULL) pg_catalog.pg_statistic")
 
     def size(self, table: Table) -> int:
         """Return the length of the SQLite file and its write-ahead log, or of the table in Postgres. Bytes."""

@@ -1,5 +1,6 @@
 """Garbage collection of generations, table versions and vector versions that no retained snapshot uses."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -53,11 +54,26 @@ def collect_garbage(home: Home, retention: RetentionSettings, *, dry_run: bool) 
     Raises:
         StoreError: a record is damaged, or the disk refuses.
     """
-    garbage = Garbage(retained=_retained(home, retention), bytes_before=_size(home))
+    return remove_unused(home, _retained(home, retention), dry_run=dry_run)
+
+
+def remove_unused(home: Home, retained: dict[str, str], locked: Collection[str] = (), *, dry_run: bool) -> Garbage:
+    """Remove everything that some retained snapshots do not use. Call it while holding the builder lock.
+
+    Args:
+        home: the home to clean.
+        retained: snapshot → why it is retained.
+        locked: sources whose locks the caller holds, so that nobody is about to make a young table version current.
+        dry_run: only say what would be removed.
+
+    Raises:
+        StoreError: a record is damaged, or the disk refuses.
+    """
+    garbage = Garbage(retained=retained, bytes_before=_size(home))
     garbage.generations = sorted(
         path.name for path in home.generations.glob("gen-*") if path.name not in garbage.retained
     )
-    versions = _unused_versions(home, garbage.retained)
+    versions = _unused_versions(home, garbage.retained, locked)
     garbage.table_versions = len(versions)
     tags = _tags(home, garbage.retained)
     found = bucket.stored_files(home, home.lance)
@@ -93,7 +109,7 @@ def _retained(home: Home, retention: RetentionSettings) -> dict[str, str]:
     return reasons
 
 
-def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
+def _unused_versions(home: Home, retained: dict[str, str], locked: Collection[str]) -> list[Path]:
     tables, candidates = SourceTables(home), SourceTables(home, candidate=True)
     used: set[Path] = set()
     for name in retained:
@@ -108,7 +124,11 @@ def _unused_versions(home: Home, retained: dict[str, str]) -> list[Path]:
         found += [record.tables[table]] if record and table in record.tables else []
         used |= {tables.path(table, source, version) for version in found}
     youngest = datetime.now(UTC) - timedelta(seconds=MINIMUM_AGE)
-    return sorted(path for path, modified in times.items() if path not in used and modified <= youngest)
+    return sorted(
+        path
+        for path, modified in times.items()
+        if path not in used and (modified <= youngest or Home.source_of(path.parent) in locked)
+    )
 
 
 def _tags(home: Home, retained: dict[str, str]) -> dict[str, set[str]]:

@@ -12,6 +12,8 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database import Database, given
 from lightrag_dagster.storage.home import Address
 
+_ERASED_AT_ONCE = 10_000
+
 
 class KeyedTable(Database):
     """Base of the stores: rows by key. A row never changes: the first to be put stays.
@@ -58,6 +60,19 @@ class KeyedTable(Database):
         """Return the keys that have a row, without using them."""
         with self.begin() as connection:
             return set(connection.execute(self._select_keys, given(keys)).scalars())
+
+    def keys(self) -> set[str]:
+        """Return the keys of all rows, without using them."""
+        with self.begin() as connection:
+            return set(connection.execute(select(self._table.c.key)).scalars())
+
+    def erase(self, keys: Iterable[str]) -> None:
+        """Remove the rows with these keys for good, and what is left in the file of rows that were removed before."""
+        remove, ordered = delete(self._table).where(self.among(self._table.c.key)), sorted(keys)
+        for start in range(0, len(ordered), _ERASED_AT_ONCE):
+            with self.begin() as connection:
+                connection.execute(remove, given(ordered[start : start + _ERASED_AT_ONCE]))
+        self.rewrite(self._table)
 
     @property
     def stored_bytes(self) -> int:

@@ -72,6 +72,7 @@ def test_a_narrow_terminal_cuts_nothing_off(
         ("release",),
         ("snapshots", "diff", "gen-none"),
         ("cache", "prune", "--unused-for", "soon"),
+        ("purge", "nothing/at-all.md"),
     ],
 )
 def test_what_is_not_there_is_one_line_and_exit_code_2(

@@ -138,3 +138,14 @@ def test_a_snapshot_that_is_removed_while_it_is_opened_is_named(years: Years, mo
     monkeypatch.setattr(snapshot, "require_current", collected_meanwhile)
     with pytest.raises(StoreError, match=f"{first} was removed by `gc`"):
         open_snapshot(home, None)
+
+
+def test_a_young_version_goes_only_where_the_source_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "MINIMUM_AGE", 60.0)
+    home = Home(tmp_path)
+    row = {field.name: [] if pa.types.is_list(field.type) else "" for field in ANSWERS}
+    for answer in ("first", "second"):
+        rows = pa.Table.from_pylist([row | {"answer": answer}], ANSWERS)
+        SourceTables(home).write("answers", ALL_SOURCES, rows, inputs={}, fingerprint="")
+    assert gc.remove_unused(home, {}, {"another"}, dry_run=False).table_versions == 0
+    assert gc.remove_unused(home, {}, {ALL_SOURCES}, dry_run=False).table_versions == 1

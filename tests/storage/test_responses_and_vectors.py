@@ -15,6 +15,7 @@ import pytest
 
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage import database
 from lightrag_dagster.storage.home import Address
 from lightrag_dagster.storage.keyed import KeyedTable
 from lightrag_dagster.storage.responses import ResponseStore
@@ -252,3 +253,32 @@ def test_a_store_of_an_older_version_is_opened(tmp_path: Path) -> None:
         _put(store, "b")
         assert sorted(_get(again, "a", "b")) == ["a", "b"]
         assert (store.count(unused_for=1), store.count()) == (0, 2)
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_erased_rows_are_gone_and_the_others_stay(address: Address, store: Callable[[Address], KeyedTable]) -> None:
+    with store(address) as opened:
+        _put(opened, "word to find", "b")
+        assert opened.keys() == {"word to find", "b"}
+        if isinstance(address, Path):
+            _run(opened, "PRAGMA secure_delete = OFF")  # some systems overwrite what is deleted by themselves
+        opened.erase(["word to find", "never there"])
+        assert opened.keys() == {"b"}
+        opened.erase([])
+        if isinstance(address, Path):
+            files = [path.read_bytes() for path in address.parent.iterdir()]
+            assert not any(b"word to find" in content for content in files)
+
+
+def test_a_reader_that_keeps_erased_rows_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    path = tmp_path / "responses.sqlite"
+    with ResponseStore(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        _put(store, "a", "b")
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM responses").fetchall()
+        with pytest.raises(StoreError, match=r"responses.sqlite is read by another process, so that removed rows stay"):
+            store.erase(["a"])
+        reader.execute("COMMIT")
+        store.erase(["a"])
+        assert store.keys() == {"b"}

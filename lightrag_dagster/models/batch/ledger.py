@@ -129,6 +129,11 @@ class BatchLedger(Database):
                 changed.append(batch.model_copy(update={"waiting": now, "unanswered": unanswered}))
         self.save(*changed)
 
+    def forget_reasons(self) -> None:
+        """Remove for good what providers said of requests without an answer, which may quote them."""
+        self.save(*(batch.model_copy(update={"unanswered": {}}) for batch in self.batches(COLLECTED)))
+        self.rewrite(BATCHES)
+
     def waiting(self, *states: str) -> list[Waiting]:
         """Return the extractions that wait for batches in some states, by source; that of a backfill first."""
         found = {waiting for batch in self.batches(*states) for waiting in batch.waiting}

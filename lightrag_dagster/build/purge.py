@@ -1,0 +1,223 @@
+"""Removing documents for good: what the published snapshot and today's tables do not use is deleted everywhere.
+
+The texts of a document are in many places under hashes that do not tell. So nothing is looked for: once it is gone from
+the published snapshot and from the tables of its source, all that these do not need goes. Every step can be repeated.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.build.generation import next_publication
+from lightrag_dagster.build.reachable import Gone, used_responses, used_vectors
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
+from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage import bucket, generations
+from lightrag_dagster.storage.acceptance import accepted, judge
+from lightrag_dagster.storage.cache import empty_unclaimed
+from lightrag_dagster.storage.damage import record_files
+from lightrag_dagster.storage.gc import remove_unused
+from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building, ingesting, using_batches
+from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.snapshots import held_snapshot, list_snapshots, pin, require_current, snapshot_names
+from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
+from lightrag_dagster.storage.vectors import VectorStore
+
+LOCK_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Purged:
+    """How much was removed."""
+
+    snapshots: int
+    table_versions: int
+    responses: int
+    vectors: int
+
+
+def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
+    """Return what `SOURCE` and `SOURCE/PATH` name; raises SourceError when one of them is still there."""
+    sources, gone = find_sources(settings), Gone()
+    for name in names:
+        source, _, path = name.partition("/")
+        if source not in sources:
+            if path:
+                raise SourceError(f"there is no source {source!r}; if it was removed as a whole, purge {source}")
+            gone[source] = set()
+        elif not path:
+            raise SourceError(
+                f"{source} is still a source; remove {sources[source].folder}, or its entry in lightrag.yaml, and run "
+                "`lightrag-dagster run` first"
+            )
+        elif path in {file.path for file in list_files(sources[source])}:
+            raise SourceError(
+                f"{name} is still in its source; delete {sources[source].folder / path} and run `lightrag-dagster run` "
+                "first"
+            )
+        else:
+            gone.setdefault(source, set()).add(path)
+    return gone
+
+
+@contextmanager
+def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
+    """Hold the locks for a purge of documents that no run would read any more, and give the published snapshot.
+
+    Raises:
+        BuilderLockedError: another process builds, or ingests one of the sources.
+        StoreError: something still needs them: the snapshot, a table, a rollback, batches. The message says what to do.
+    """
+    home = Home.of(settings)
+    with ExitStack() as locks:
+        locks.enter_context(building(home, LOCK_SECONDS))
+        for source in sorted(gone):
+            locks.enter_context(ingesting(home, source, LOCK_SECONDS))
+        locks.enter_context(using_batches(home, LOCK_SECONDS))
+        if held := held_snapshot(home):
+            raise StoreError(f"a rollback holds {held}; run `lightrag-dagster release` first")
+        snapshot = require_current(home)
+        if next_publication(Recipes.of(settings)) is not None:
+            raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
+        for source, paths in gone.items():
+            _refuse_while_used(settings, snapshot, source, paths)
+        if home.may_have_batches:
+            with BatchLedger(home.batches) as ledger:
+                if ledger.batches(*OPEN):
+                    raise StoreError(
+                        "batches are under way, which may hold the text; let `run --wait` finish them, "
+                        "or cancel them with `lightrag-dagster batch cancel --all`"
+                    )
+        yield snapshot
+
+
+def holders(home: Home, gone: Gone) -> dict[str, list[str]]:
+    """Return for each document, or source, that is gone the snapshots that have it, in order of publication."""
+    found = list_snapshots(home)
+
+    def having(source: str, versions: set[str]) -> list[str]:
+        return [one.snapshot_id for one in found if one.inputs.sources.get(source, {}).get("raw_documents") in versions]
+
+    return {
+        f"{source}/{path}" if path else source: having(source, _versions(home, source, path))
+        for source, paths in gone.items()
+        for path in sorted(paths) or [""]
+    }
+
+
+def copies(home: Home, gone: Gone, snapshot: Manifest) -> dict[str, list[str]]:
+    """Return for documents that are gone the published ones with the same text, as after a document was renamed."""
+    columns, tables, found = ["source", "path", "content_hash"], SourceTables(home), {}
+    published = Generation(home, snapshot.snapshot_id).read_table("raw_documents", columns)
+    for source, paths in gone.items():
+        versions = _versions(home, source)
+        rows = [tables.read("raw_documents", source, one, columns) for one in sorted(versions)]
+        for row in pa.concat_tables(rows).to_pylist() if rows else ():
+            if row["content_hash"] and (not paths or row["path"] in paths):
+                same = published.filter(pc.equal(published["content_hash"], row["content_hash"])).to_pylist()
+                found[f"{source}/{row['path']}"] = [f"{one['source']}/{one['path']}" for one in same]
+    return {name: same for name, same in found.items() if same}
+
+
+def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
+    """Remove all that the published snapshot and today's tables do not use; call it in a block of `purging`.
+
+    Of the documents that are gone, the tables of backfills go as well; of sources, all tables.
+
+    Raises:
+        StoreError: a store is damaged or used by another process, or the disk refuses; run it again.
+    """
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    generations.fetched(home, snapshot.snapshot_id)
+    generations.remove_leftovers(home)
+    with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
+        stored = responses.keys(), vectors.keys()  # first, so that what others buy meanwhile stays
+        unused = (
+            stored[0] - used_responses(recipes, snapshot, gone, responses),
+            stored[1] - used_vectors(home, snapshot),
+        )
+        responses.erase(unused[0])
+        vectors.erase(unused[1])
+    _forget_records(home, gone, snapshot)
+    for entry in snapshot.vectors.tables.values():
+        rewrite_vectors(home, entry)
+    record_files(home, snapshot, None)
+    garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, {*gone, ALL_SOURCES}, dry_run=False)
+    for entry in snapshot.vectors.tables.values():
+        remove_other_versions(home, entry)
+    if home.bucket:
+        empty_unclaimed(home.root)
+    home.failures.unlink(missing_ok=True)
+    shutil.rmtree(home.batch_files, ignore_errors=True)
+    if home.may_have_batches:
+        with BatchLedger(home.batches) as ledger:
+            ledger.forget_reasons()
+    return Purged(len(garbage.generations), garbage.table_versions, *map(len, unused))
+
+
+def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, paths: set[str]) -> None:
+    home, tables = Home.of(settings), SourceTables(Home.of(settings))
+    used, share = snapshot.inputs.sources.get(source, {}), settings.documents.max_failed_share
+    reason = f"{source} is still in the published snapshot" if used and not paths else None
+    if paths and (current := tables.current("raw_documents", source)):
+        record = accepted(home, source)
+        versions = {current.version, used.get("raw_documents"), record.tables["raw_documents"] if record else None}
+        held = [path for path in sorted(paths) if not versions.isdisjoint(_versions(home, source, path))]
+        reason = f"the tables of {source} still hold {held[0]}" if held else None
+        if not judge(tables, source, share).whole:
+            reason = f"the tables of {source} are not made from its documents as they are now"
+    if reason:
+        raise StoreError(f"{reason}; run `lightrag-dagster run` until it accepts {source}, then purge again")
+
+
+def _versions(home: Home, source: str, path: str = "") -> set[str]:
+    """Return the stored versions of a source's documents, with a path those that have a document there."""
+    stored = bucket.stored_files(home, home.source_table("raw_documents", source))
+    versions, tables = {one.stem for one in stored if one.suffix == ".parquet"}, SourceTables(home)
+    if not path:
+        return versions
+    return {one for one in versions if path in tables.read("raw_documents", source, one, ["path"])["path"].to_pylist()}
+
+
+def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
+    """Let no record name another snapshot, a table of sources that are gone, or a backfill of the other sources."""
+    for name, named in snapshot_names(home).items():
+        if named != snapshot.snapshot_id:
+            pin(home, name, None)
+    generations.set_newest(home, Generation(home, snapshot.snapshot_id))
+    for source, paths in gone.items():
+        for folder in (home.source_table(table, source) for table in SOURCE_TABLES):
+            if not paths:
+                bucket.remove_folder(home, folder)
+            for path in [folder / "candidate.json", *folder.glob(".*")]:
+                path.unlink(missing_ok=True)
+        if not paths:
+            home.accepted(source).unlink(missing_ok=True)
+    _forget_answers(SourceTables(home), snapshot)
+
+
+def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:
+    """Forget the answers that earlier snapshots gave, and of evaluations keep the numbers."""
+    answers, evaluated = (tables.current(table, ALL_SOURCES) for table in ("answers", "evaluated_questions"))
+    if answers and answers.inputs.get("knowledge_base") != snapshot.snapshot_id:
+        (tables.home.source_table("answers", ALL_SOURCES) / "current.json").unlink()
+    if evaluated:
+        rows = tables.read("evaluated_questions", ALL_SOURCES, evaluated.version)
+        todays = pc.equal(rows["snapshot_id"], snapshot.snapshot_id)
+        kept = pc.if_else(todays, rows["answer"], pa.scalar(None, pa.string()))
+        rows = rows.set_column(rows.schema.get_field_index("answer"), rows.schema.field("answer"), kept)
+        inputs, fingerprint = evaluated.inputs, evaluated.fingerprint
+        tables.write("evaluated_questions", ALL_SOURCES, rows, inputs=inputs, fingerprint=fingerprint)

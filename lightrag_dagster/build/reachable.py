@@ -1,0 +1,64 @@
+"""What of the paid responses and vectors today's tables use: which ones a clean build would find in the stores."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.build.dry_run import DryRunModel
+from lightrag_dagster.build.ingest import todays_extractor
+from lightrag_dagster.build.merging import merge_after
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.schemas import CHUNKS
+from lightrag_dagster.settings import Role
+from lightrag_dagster.stages.extraction.extractions import extract
+from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.tables import SourceTables
+
+Gone = dict[str, set[str]]
+"""Source → paths of documents that are gone from it; none where the whole source is gone."""
+
+
+def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: ResponseStore) -> set[str]:
+    """Return the keys of the responses that extraction and summaries of today's recipe take from the store.
+
+    Asked are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
+    summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
+    """
+    home = Home.of(recipes.settings)
+    extracting, summarising = _recalling(recipes, "extract", store), _recalling(recipes, "summarise", store)
+    for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}):
+        if gone.get(source) != set():
+            chunks = _chunks(home, source, gone.get(source, set()))
+            run_sync(extract(source, chunks, todays_extractor(extracting, recipes)))
+    with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True):
+        return extracting.used | summarising.used
+
+
+def used_vectors(home: Home, snapshot: Manifest) -> set[str]:
+    """Return the keys of the vectors of the published snapshot."""
+    readers = [open_vectors(home, entry) for entry in snapshot.vectors.tables.values()]
+    found = (reader.rows(["embedding_fingerprint"])["embedding_fingerprint"].to_pylist() for reader in readers)
+    return {key for keys in found for key in keys}
+
+
+def _recalling(recipes: Recipes, role: Role, store: ResponseStore) -> DryRunModel:
+    """Return a model that notes which stored responses it gives; what is not stored need not be counted."""
+    return DryRunModel(chat_identity(recipes.settings.llm.of(role)), store, lambda texts: [0] * len(texts))
+
+
+def _chunks(home: Home, source: str, paths: set[str]) -> pa.Table:
+    """Return the chunks of every table of a source that a run reads, without those of the documents at some paths."""
+    tables, record = SourceTables(home), accepted(home, source)
+    found = [tables.current("chunks", source), SourceTables(home, candidate=True).current("chunks", source)]
+    versions = {one.version for one in found if one} | ({record.tables["chunks"]} if record else set())
+    columns = ["path", "chunk_index", "chunk_id", "content", "heading"]
+    rows = [
+        tables.read("chunks", source, one, columns) for one in sorted(versions) if tables.has("chunks", source, one)
+    ]
+    chunks = pa.concat_tables([CHUNKS.empty_table().select(columns), *rows], promote_options="permissive")
+    return chunks.filter(pc.invert(pc.is_in(chunks["path"], pa.array(sorted(paths), pa.string()))))

@@ -1,0 +1,52 @@
+"""`purge`: remove documents for good."""
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+from rich.console import Console
+
+from lightrag_dagster.build.purge import copies, find_gone, holders, purge, purging
+from lightrag_dagster.cli.progress import display
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import list_snapshots, snapshot_names
+
+
+def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
+    """Print what has the documents and what would be removed, and with `yes` remove it.
+
+    Raises:
+        SourceError: a document or source is still there.
+        StoreError: something still needs it, or another process works in the home; the message says what to do.
+    """
+    settings = load_settings()
+    home, gone = Home.of(settings), find_gone(settings, names)
+    with purging(settings, gone) as snapshot, display(console) as shown:
+        for name, ids in holders(home, gone).items():
+            console.print(f"{name} is in {', '.join(ids) or 'no older snapshot'}")
+        for name, same in copies(home, gone, snapshot).items():
+            console.print(f"The text of {name} stays, as that of {', '.join(same)}.")
+        verb = "removing" if yes else "would be removed"
+        for one in (one.snapshot_id for one in list_snapshots(home) if one.snapshot_id != snapshot.snapshot_id):
+            named = ", ".join(name for name, snapshot_id in snapshot_names(home).items() if snapshot_id == one)
+            console.print(f"{verb}: {one}{f' (named {named})' if named else ''}")
+        console.print(f"{verb}: what {snapshot.snapshot_id} and the tables of today do not use, and Dagster's history")
+        if not yes:
+            console.print("Nothing was removed. Add --yes to remove all that for good.")
+            return
+        runs = 0
+        if (home.dagster / "dagster.yaml").exists():
+            from lightrag_dagster.jobs import open_jobs
+
+            with open_jobs(settings, shown, str(uuid4())) as jobs:
+                jobs.refuse_others()
+                done = purge(settings, gone, snapshot)
+                runs = jobs.forget_history()
+        else:
+            done = purge(settings, gone, snapshot)
+        bucket.push(home)
+    console.print(
+        f"Removed {done.snapshots} snapshots, {done.table_versions} table versions, {done.responses:,} responses, "
+        f"{done.vectors:,} vectors and the history of {runs} runs in Dagster."
+    )
