@@ -134,7 +134,7 @@ def refresh_snapshot(home: Home, name: str | None = None) -> None:
 
     Raises as `formats.require_readable`, also for a home on disk.
     """
-    bucket.refresh_records(home, [home.format, home.current, home.pins])
+    bucket.refresh_records(home, [home.current, home.pins, home.format])
     formats.require_readable(home)
     pointer = read_record(home.current, Pointer)
     wanted = snapshot_names(home).get(name, name) if name else pointer.id if pointer else None
