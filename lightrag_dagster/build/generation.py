@@ -168,6 +168,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
         IntegrityError, StoreError: a table cannot be read or written.
     """
     from lightrag_dagster.indexes.embedding import build_vectors, save_corpus_state
+    from lightrag_dagster.indexes.embedding_batches import Embedding
 
     home = Home.of(recipes.settings)
 
@@ -175,7 +176,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
         async with open_embedder(embedder) as model:
             settings = embedder.settings(recipes.settings.embedding)
             with open_engine(recipes.settings.engine) as engine:
-                entry = await build_vectors(generation, table, model, settings, engine)
+                entry = await build_vectors(generation, table, Embedding(model, settings, engine))
             if table == "chunk_vectors":
                 save_corpus_state(generation, model)
             return entry, model.usage

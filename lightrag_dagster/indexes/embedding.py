@@ -1,23 +1,16 @@
 """The vector tables of a generation: embed what changed, keep the rest."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from lightrag_dagster.core.aio import gather_or_cancel, run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.protocols import Embedder, Vectors
-from lightrag_dagster.engines.choice import map_rows
-from lightrag_dagster.engines.engine import Engine
-from lightrag_dagster.engines.local import LocalEngine
-from lightrag_dagster.indexes.embedding_batches import batches
+from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import sync_vectors
 from lightrag_dagster.indexes.views import create_views
-from lightrag_dagster.models.providers import open_plain_embedder
-from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.stages.merging.database import run
 from lightrag_dagster.storage import files, generations, manifest
 from lightrag_dagster.storage.generations import Generation
@@ -45,18 +38,9 @@ _ROWS = {
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
 
-# Fewer are embedded before a worker process has started.
-_TEXTS_A_WORKER = 4_000
 
-LOCAL = LocalEngine()
-
-
-async def build_vectors(
-    generation: Generation, name: str, embedder: Embedder, settings: EmbeddingSettings, engine: Engine = LOCAL
-) -> VectorTable:
+async def build_vectors(generation: Generation, name: str, embedding: Embedding) -> VectorTable:
     """Make one of VECTOR_TABLES hold what a generation holds, pin and record it, unless that is done already.
-
-    An embedder that computes works on the engine; of one behind an endpoint, this process keeps requests in flight.
 
     Raises:
         ProviderError: see `Embedder.embed_documents`; what was written before stays; the next run continues there.
@@ -64,6 +48,7 @@ async def build_vectors(
         IntegrityError: see `sync_vectors`.
         StoreError: a table cannot be read or written.
     """
+    embedder, settings = embedding.embedder, embedding.settings
     record = manifest.Vectors(
         provider=settings.provider,
         model=settings.model,
@@ -88,9 +73,7 @@ async def build_vectors(
                 )
                 return [texts[one] for one in ids]
 
-            entry = await embed_changed(
-                generation.home, name, wanted, texts_of, embedder, tag=generation.id, settings=settings, engine=engine
-            )
+            entry = await embed_changed(generation.home, name, wanted, texts_of, embedding, generation.id)
         record = record.model_copy(update={"tables": record.tables | {name: entry}})
         generation.write_record(generations.VECTORS, record)
     return record.tables[name]
@@ -101,11 +84,8 @@ async def embed_changed(
     name: str,
     wanted: pa.Table,
     texts_of: Callable[[Sequence[str]], list[str]],
-    embedder: Embedder,
-    *,
+    embedding: Embedding,
     tag: str,
-    settings: EmbeddingSettings,
-    engine: Engine = LOCAL,
 ) -> VectorTable:
     """Make a vector table hold exactly the wanted rows, embedding only those that it lacks, and pin that version.
 
@@ -116,10 +96,8 @@ async def embed_changed(
         name: one of VECTOR_TABLES; also the stage of progress.
         wanted: `id`, distinct, and `embedding_fingerprint`.
         texts_of: returns the texts of some of the ids, in their order.
-        embedder: embeds documents; its own limit decides how many batches are in flight.
+        embedding: embeds the texts.
         tag: name for the version.
-        settings: bounds of one call of the embedder.
-        engine: where an embedder works that computes.
 
     Raises:
         ProviderError: see `Embedder.embed_documents`.
@@ -131,32 +109,17 @@ async def embed_changed(
     async def vectors_of(ids: list[str]) -> AsyncIterator[Vectors]:
         done = 0
 
-        async def embed(texts: Sequence[str]) -> Vectors:
+        def count(embedded: int) -> None:
             nonlocal done
-            vectors = await embedder.embed_documents(texts)
-            done += len(texts)
+            done += embedded
             report(name, done, len(ids))
-            return vectors
 
         for start in range(0, len(ids), _ROWS_PER_BLOCK):
-            texts = texts_of(ids[start : start + _ROWS_PER_BLOCK])
-            if engine.workers > 1 and settings.provider == "offline":
-                rows = pa.table({"text": texts})
-                yield np.concatenate(map_rows(engine, partial(_embed_rows, settings), rows, _TEXTS_A_WORKER))
-                report(name, start + len(texts), len(ids))
-            else:
-                yield np.concatenate(await gather_or_cancel(embed(batch) for batch in batches(texts, settings)))
+            yield await embedding.vectors_of(texts_of(ids[start : start + _ROWS_PER_BLOCK]), count)
 
+    embedder = embedding.embedder
     table = f"{name}-{digest(embedder.identity)[:8]}"
     return await sync_vectors(home, table, wanted, vectors_of, tag, embedder.dimensions)
-
-
-def _embed_rows(settings: EmbeddingSettings, rows: pa.Table) -> Vectors:
-    async def embed() -> Vectors:
-        async with open_plain_embedder(settings) as embedder:
-            return await embedder.embed_documents(rows["text"].to_pylist())
-
-    return run_sync(embed())
 
 
 def texts_to_embed(generation: Generation, published: Generation | None, store: VectorStore) -> list[list[str]]:

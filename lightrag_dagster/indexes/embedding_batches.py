@@ -1,11 +1,65 @@
-"""Texts into batches that an embedding endpoint takes in one request."""
+"""Texts into vectors: in batches that an endpoint takes in one request, or by the workers of an engine."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
+import numpy as np
+import pyarrow as pa
+
+from lightrag_dagster.core.aio import gather_or_cancel, run_sync
+from lightrag_dagster.core.protocols import Embedder, Vectors
 from lightrag_dagster.core.tokens import rough_tokens
+from lightrag_dagster.engines.choice import map_rows
+from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.models.providers import open_plain_embedder
 from lightrag_dagster.settings import EmbeddingSettings
 
 BATCH_TOKENS = 100_000
+
+# Fewer are embedded before a worker process has started.
+_TEXTS_A_WORKER = 4_000
+_LOCAL = LocalEngine()
+
+
+class Embedding(NamedTuple):
+    """How texts are embedded. `settings` bound one call of the embedder, whose own limit bounds the calls in flight.
+
+    An embedder that computes works on the engine; of one behind an endpoint, this process keeps requests in flight.
+    """
+
+    embedder: Embedder
+    settings: EmbeddingSettings
+    engine: Engine = _LOCAL
+
+    async def vectors_of(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:
+        """Return the vectors of texts in their order, and tell `done` whenever so many more are embedded.
+
+        Raises:
+            ProviderError: see `Embedder.embed_documents`.
+            EmbeddingError: likewise.
+        """
+        if self.engine.workers > 1 and self.settings.provider == "offline":
+            rows = pa.table({"text": texts})
+            made = map_rows(self.engine, partial(_embed_rows, self.settings), rows, _TEXTS_A_WORKER)
+            done(len(texts))
+        else:
+            made = await gather_or_cancel(self._embed(batch, done) for batch in batches(texts, self.settings))
+        return np.concatenate(made)
+
+    async def _embed(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:
+        vectors = await self.embedder.embed_documents(texts)
+        done(len(texts))
+        return vectors
+
+
+def _embed_rows(settings: EmbeddingSettings, rows: pa.Table) -> Vectors:
+    async def embed() -> Vectors:
+        async with open_plain_embedder(settings) as embedder:
+            return await embedder.embed_documents(rows["text"].to_pylist())
+
+    return run_sync(embed())
 
 
 def batches(texts: Iterable[str], settings: EmbeddingSettings) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@ import pytest
 
 from lightrag_dagster.build import ingest
 from lightrag_dagster.engines.processes import ProcessEngine
-from lightrag_dagster.indexes import embedding
+from lightrag_dagster.indexes import embedding_batches
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.merging import buckets
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
@@ -21,7 +21,7 @@ def test_processes_build_what_one_process_builds(tmp_path: Path, monkeypatch: py
 
     # So that there is work for several.
     monkeypatch.setattr(ingest, "_CHUNKS_A_WORKER", 1)
-    monkeypatch.setattr(embedding, "_TEXTS_A_WORKER", 4)
+    monkeypatch.setattr(embedding_batches, "_TEXTS_A_WORKER", 4)
     monkeypatch.setattr(buckets, "ROWS_PER_BUCKET", 5)
     sizes, apply = list[int](), ProcessEngine.map
 

@@ -12,6 +12,7 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.indexes import embedding as vectors
 from lightrag_dagster.indexes.embedding import build_vectors, embed_changed, save_corpus_state
+from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.storage import manifest
@@ -25,7 +26,7 @@ SETTINGS = EmbeddingSettings(dimensions=8, batch_size=2)
 
 def build_all(generation: Generation, embedder: HashEmbedder) -> manifest.Vectors:
     for name in VECTOR_TABLES:
-        asyncio.run(build_vectors(generation, name, embedder, SETTINGS))
+        asyncio.run(build_vectors(generation, name, Embedding(embedder, SETTINGS)))
     return generation.read_record("vectors.json", manifest.Vectors)
 
 
@@ -109,9 +110,8 @@ def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifest
             "chunk_vectors",
             wanted,
             lambda some: [f"text {one.removeprefix('id-')}" for one in some],
-            embedder,
-            tag="g1",
-            settings=SETTINGS,
+            Embedding(embedder, SETTINGS),
+            "g1",
         )
     )
 

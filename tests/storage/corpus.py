@@ -17,6 +17,7 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.adjacency import build_adjacency
 from lightrag_dagster.indexes.embedding import build_vectors
+from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.graph import build_graph
 from lightrag_dagster.indexes.integrity import findings
 from lightrag_dagster.indexes.views import build_views
@@ -221,10 +222,9 @@ def inputs_of(home: Home, *sources: str, embedder_identity: str = "hash/8", code
 
 async def build(generation: Generation, embedder: HashEmbedder | None = None) -> Generation:
     """Finish every step of a generation after the merge."""
+    embedding = Embedding(embedder or HashEmbedder(), EmbeddingSettings(dimensions=8, batch_size=2))
     for table in VECTOR_TABLES:
-        await build_vectors(
-            generation, table, embedder or HashEmbedder(), EmbeddingSettings(dimensions=8, batch_size=2)
-        )
+        await build_vectors(generation, table, embedding)
     build_graph(generation)
     entities, relations = generation.read_table("entities"), generation.read_table("relations")
     build_adjacency(generation.path(ADJACENCY), entities, relations, generation.table_files("chunks"))
