@@ -116,14 +116,14 @@ def test_a_source_that_is_gone_leaves_the_knowledge_base(
 def test_going_back_republishes_the_same_snapshot(notes: Settings, settings: Settings) -> None:
     copy_to(settings, notes)
     river = settings.sources / "notes" / "river.md"
-    modified = river.stat().st_mtime
+    modified = river.stat().st_mtime_ns  # seconds as a float lose some
     first = published(settings)
     _edit(settings)
     build(settings)
     second = published(settings)
 
     river.write_text(RIVER)
-    os.utime(river, (modified, modified))
+    os.utime(river, ns=(modified, modified))
     build(settings)
 
     assert second.snapshot_id != first.snapshot_id
