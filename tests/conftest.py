@@ -27,7 +27,8 @@ API_KEY = "sk-test-SECRET0123456789"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with tests of whole runs, so that none of them is the last one that everything waits for."""
-    items.sort(key=lambda item: not item.nodeid.startswith(("tests/assets/", "tests/cli/", "tests/end_to_end/")))
+    whole = ("tests/assets/", "tests/cli/", "tests/end_to_end/", "tests/engines/", "tests/test_")
+    items.sort(key=lambda item: not item.nodeid.startswith(whole))
 
 
 @pytest.fixture(autouse=True)
