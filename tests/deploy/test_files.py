@@ -33,10 +33,10 @@ SERVICES = read_services(example_variables())
 DEPLOYMENT = read_yaml("values.yaml")["dagster-user-deployments"]["deployments"][0]
 
 
-def written_variables() -> dict[str, Any]:
+def written_variables() -> dict[str, str]:
     """Every variable that some file of deploy/ sets for the code server, or suggests."""
-    code = SERVICES["code"]["environment"]
-    return example_variables() | image_environment() | code | DEPLOYMENT["env"]
+    given: dict[str, str] = SERVICES["code"]["environment"] | DEPLOYMENT["env"]
+    return example_variables() | image_environment() | given
 
 
 def test_every_variable_is_a_setting_and_has_a_value_that_it_allows(monkeypatch: pytest.MonkeyPatch) -> None:
