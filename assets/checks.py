@@ -9,7 +9,9 @@ from assets.knowledge_base import integrity
 from assets.metadata import IngestConfig, is_backfill
 from assets.namespace import Namespace
 from assets.status_report import all_published
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import failed_share, judge
+from lightrag_dagster.storage.tables import SourceTables
 from resources import LightRAG
 
 
@@ -70,12 +72,8 @@ def source_accepted(
     context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.AssetCheckResult:
     """Judge the tables of one source again."""
-    # A backfill that was accepted has no candidate tables any more; then these are the current ones.
-    tables, share = (
-        lightrag.tables(candidate=is_backfill(context, config, lightrag.settings)),
-        lightrag.settings.documents.max_failed_share,
-    )
-    judged = judge(tables, context.partition_key, share)
+    share = lightrag.settings.documents.max_failed_share
+    judged = judge(_tables(context, config, lightrag), context.partition_key, share)
     return dg.AssetCheckResult(
         passed=judged.accepted,
         severity=dg.AssetCheckSeverity.ERROR,
@@ -84,13 +82,20 @@ def source_accepted(
     )
 
 
+def _tables(context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: LightRAG) -> SourceTables:
+    """Return what a check looks at, which another process may have made, on another machine.
+
+    A backfill that was accepted has no candidate tables any more; then these are the current ones.
+    """
+    bucket.refresh(lightrag.home)
+    return lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
+
+
 def _failed_share_of(table: str) -> Callable[..., dg.AssetCheckResult]:
     def check(
         context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
     ) -> dg.AssetCheckResult:
-        version = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings)).require(
-            table, context.partition_key
-        )
+        version = _tables(context, config, lightrag).require(table, context.partition_key)
         share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
         return dg.AssetCheckResult(
             passed=share <= allowed,

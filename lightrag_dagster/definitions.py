@@ -14,11 +14,11 @@ from assets.namespace import Namespace
 from assets.schedules import FRESHNESS, build_schedules
 from assets.sensors import build_sensors, conditions
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings import ExecutorName, Settings, load_settings
 from resources import build_resources
 
 _VECTORS = ("chunk_vectors", "entity_vectors", "relation_vectors")
-_EXECUTORS = {"in_process": dg.in_process_executor, "multiprocess": dg.multiprocess_executor}
 _FRESH = ("raw_documents", "knowledge_base")
 
 
@@ -50,8 +50,22 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         schedules=build_schedules(settings, jobs),
         sensors=build_sensors(namespace, jobs),
         resources=build_resources(settings),
-        executor=_EXECUTORS[settings.dagster.executor],
+        executor=_executor(settings.dagster.executor),
     )
+
+
+def _executor(name: ExecutorName) -> dg.ExecutorDefinition:
+    if name == "in_process":
+        return dg.in_process_executor
+    if name == "multiprocess":
+        return dg.multiprocess_executor
+    try:
+        from dagster_k8s import k8s_job_executor  # It brings the client of Kubernetes, which takes a second to import.
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            "setting dagster.executor: kubernetes needs the extra `deploy`; pip install 'lightrag-dagster[deploy]'"
+        ) from error
+    return k8s_job_executor
 
 
 def _freshness(name: str, settings: Settings) -> dg.FreshnessPolicy | None:

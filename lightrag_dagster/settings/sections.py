@@ -9,6 +9,7 @@ MOST_OUTPUT_TOKENS = 32_768
 """No answer is asked for with a higher limit because an earlier one was cut off."""
 
 EngineName = Literal["local", "processes", "ray"]
+ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 Provider = Literal["offline", "openai"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
@@ -278,10 +279,11 @@ class DagsterSettings(Section):
     owners: tuple[str, ...] = Field(
         default=("team:data-platform",), description="Owners of every asset: email addresses, or names like team:data."
     )
-    executor: Literal["in_process", "multiprocess"] = Field(
+    executor: ExecutorName = Field(
         default="in_process",
-        description="Where Dagster's daemon and UI run the steps of a job: one after the other in the run's process, "
-        "or each in one of its own. The command line always takes its own process.",
+        description="Where Dagster's daemon and UI run the steps of a job: one after the other in the run's process "
+        "(`in_process`), or each in a process (`multiprocess`) or a pod (`kubernetes`, with the extra `deploy`) of its "
+        "own. The command line always takes its own process.",
     )
     fresh_hours: float | None = Field(
         default=None,

@@ -8,6 +8,7 @@ import time
 from itertools import count
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from pydantic import SecretStr
 
@@ -17,6 +18,7 @@ from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_an
 from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.cli.sql import run_sql
+from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.settings import Settings, load_settings
@@ -133,6 +135,22 @@ def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket:
     assert publish_newest(recipes).snapshot_id == published(expected).snapshot_id
     assert snapshot_contents(recipes.settings) == snapshot_contents(expected)
     assert check_published(elsewhere()[0]) == []
+
+
+def test_the_checks_of_a_source_see_what_another_machine_made(
+    in_bucket: Settings, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    build(in_bucket)
+    definitions = build_definitions(on_machine(in_bucket, tmp_path / "second"))
+    instance.add_dynamic_partitions("source", ["notes"])
+    job = definitions.resolve_job_def("ingest")
+    alone = job.get_subset(
+        asset_selection=set(), asset_check_selection=set(job.asset_layer.asset_graph.asset_check_keys)
+    )
+    evaluations = alone.execute_in_process(instance=instance, partition_key="notes").get_asset_check_evaluations()
+    assert {one.check_name: one.passed for one in evaluations} == dict.fromkeys(
+        ("accepted", "failed_chunks", "failed_documents"), True
+    )
 
 
 def test_a_reader_whose_snapshot_was_collected_is_told(in_bucket: Settings, tmp_path: Path) -> None:
