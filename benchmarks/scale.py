@@ -52,10 +52,10 @@ def steps(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "read", lambda: [read_source(source, tables, recipes) for source in sources.values()]
     yield "chunk", lambda: [chunk_source(name, tables, recipes) for name in sources]
     llm = settings.llm
-    model = lambda: open_chat_model(llm, home, "extract")  # noqa: E731
+    model = partial(open_chat_model, llm, home, "extract")
     yield "extract", lambda: [extract_source(name, tables, recipes, model) for name in sources]
     yield "parse", lambda: [parse_and_accept(name, tables, recipes) for name in sources]
-    summariser = lambda: open_chat_model(llm, home, "summarise")  # noqa: E731
+    summariser = partial(open_chat_model, llm, home, "summarise")
     yield "merge", lambda: merge_sources(recipes, summariser)
     for table in VECTOR_TABLES:
         yield table, partial(embed, recipes, table, lambda one: open_embedder(settings.embedding, home))

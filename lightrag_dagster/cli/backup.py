@@ -1,5 +1,8 @@
 """Commands `backup` and `restore`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rich.console import Console
 
 from lightrag_dagster.build.backup import Copied, back_up, restore
@@ -14,23 +17,26 @@ _MEGABYTE = 1_000_000
 def run_backup(console: Console, target: str) -> None:
     """Copy the home to a place, and print what was copied."""
     home = Home.of(load_settings())
-    with display(console) as shown:
-        shown.run("backup of")
-        shown.start(home.name)
+    with _shown(console, "backup of", home):
         copied = back_up(home, target, _LOCK_SECONDS)
-        shown.finish()
     _print(console, copied, f"{home.name} is backed up in {target}")
 
 
 def run_restore(console: Console, source: str) -> None:
     """Copy a backup to the home, and print what was copied."""
     home = Home.of(load_settings())
-    with display(console) as shown:
-        shown.run("restore of")
-        shown.start(home.name)
+    with _shown(console, "restore of", home):
         copied = restore(source, home, _LOCK_SECONDS)
-        shown.finish()
     _print(console, copied, f"{home.name} is restored from {source}")
+
+
+@contextmanager
+def _shown(console: Console, what: str, home: Home) -> Iterator[None]:
+    with display(console) as shown:
+        shown.run(what)
+        shown.start(home.name)
+        yield
+        shown.finish()
 
 
 def _print(console: Console, copied: Copied, done: str) -> None:

@@ -40,7 +40,8 @@ class Embedding(NamedTuple):
             ProviderError: see `Embedder.embed_documents`.
             EmbeddingError: likewise.
         """
-        if self.engine.workers > 1 and self.settings.provider == "offline":
+        # To ask an engine for its workers may start them.
+        if self.settings.provider == "offline" and len(texts) >= 2 * _TEXTS_A_WORKER and self.engine.workers > 1:
             rows = pa.table({"text": texts})
             made = map_rows(self.engine, partial(_embed_rows, self.settings), rows, _TEXTS_A_WORKER)
             done(len(texts))
