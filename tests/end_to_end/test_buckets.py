@@ -1,9 +1,5 @@
 """A knowledge base in a bucket with Postgres is the one on a disk with SQLite, on every machine."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from itertools import count
 from pathlib import Path
@@ -223,56 +219,6 @@ def test_of_two_builders_the_second_is_told_and_the_snapshot_of_the_first_stays(
     again = build(slow).published
     assert again is not None
     assert [one.snapshot_id for one in list_snapshots(Home.of(slow))][-1] == again.snapshot_id
-
-
-_KILLED = """
-import os, signal, sys
-from pathlib import Path
-from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.objects import Objects
-from tests.support import build
-
-replace = Objects.replace
-
-def replace_or_die(self, key, content, before):
-    if key.endswith(sys.argv[4]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return replace(self, key, content, before)
-
-Objects.replace = replace_or_die
-build(load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), cache={"folder": sys.argv[3]}))
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("record", ["raw_documents/notes/current.json", "generation.json", "manifest.json", "/CURRENT"])
-def test_a_push_that_was_killed_leaves_the_old_snapshot_and_the_next_run_completes_it(
-    in_bucket: Settings, postgres: SecretStr, tmp_path: Path, record: str
-) -> None:
-    settings = in_bucket.changed(sources=tmp_path / "sources")
-    write_source(settings, "notes", {"river.md": RIVER})
-    build(settings)
-    before = published(settings)
-    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    victim = on_machine(settings, tmp_path / "victim")
-    killed = subprocess.run(
-        [sys.executable, "-c", _KILLED, *map(str, (settings.home, settings.sources, victim.cache.folder, record))],
-        env=os.environ | {"LIGHTRAG_DATABASE": postgres.get_secret_value()},
-        cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "reader")) as knowledge:
-        assert knowledge.snapshot_id == before.snapshot_id
-        assert knowledge.query(QUESTION).retrieval.references
-    # The machine of the victim comes back, or another one takes over.
-    build(victim if record != "generation.json" else settings)
-    clean = settings.changed(home=tmp_path / "clean", database=None)
-    build(clean)
-    reader = on_machine(settings, tmp_path / "reader")
-    with KnowledgeBase.open(settings=reader) as knowledge:
-        assert knowledge.snapshot_id == published(clean).snapshot_id
-        knowledge.cypher("MATCH (n) RETURN count(n)")
-    assert find_current_damage(Home.of(victim), verify=True) == []
 
 
 def test_answers_of_503_are_retried_and_a_bucket_that_stays_away_is_one_line(
