@@ -119,7 +119,7 @@ def _write_source(folder: Path, source: str, ids: Array, names: Array, texts: Ar
     paths = {name: folder / source / f"{name}.parquet" for name in tables}
     for name, path in paths.items():
         files.write_parquet(path, tables[name])
-    return MergeInput(source, **paths)
+    return MergeInput(source, **{name: (path,) for name, path in paths.items()})
 
 
 def _mentions(schema: pa.Schema, source: str, ids: Array, columns: dict[str, Any]) -> pa.Table:

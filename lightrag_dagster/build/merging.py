@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lightrag_dagster.build.ingest import OpenModel
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.shard_steps import OpenModel
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.tokens import load_tokenizer
@@ -106,13 +106,13 @@ def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
         MergeInput(
             source,
             *(
-                tables.path(table, source, versions[table])
+                tuple(tables.paths(table, source, versions[table]))
                 for table in ("chunks", "extractions", "entity_mentions", "relation_mentions")
             ),
         )
         for source, versions in sorted(inputs.sources.items())
     ]
-    bucket.fetch(home, [path for one in found for path in one[1:]])
+    bucket.fetch(home, [path for one in found for path in one.paths])
     return found
 
 

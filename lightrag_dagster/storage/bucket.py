@@ -95,6 +95,12 @@ def fetch(home: Home, paths: Sequence[Path]) -> None:
         evict(home.root, DATA, home.cached_bytes)
 
 
+def upload(home: Home, path: Path) -> None:
+    """Upload a data file that is named by its content, so that workers on other machines find it; raises StoreError."""
+    if home.bucket is not None:
+        _mirror_of(home).upload(path)
+
+
 def fetch_folder(home: Home, folder: Path) -> None:
     """Fetch the data files of a folder that the cache lacks; raises StoreError."""
     if home.bucket is not None:

@@ -1,7 +1,7 @@
 """Layout of `LIGHTRAG_HOME`.
 
 builder.lock, builder.pid             lock of the builder, and its process id and host
-ingesting/<source>.lock, .pid         lock of an ingestion, and its process id and host
+ingesting/<source>.lock, .pid, .work  lock of an ingestion, its process id and host, and what it holds for a while
 FORMAT                                number of this layout, as `storage.formats` says
 CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
@@ -10,7 +10,8 @@ responses.sqlite, vectors.sqlite      stored responses and vectors, which were p
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files
 ledger.sqlite                         calls and cost of every run
 failures.jsonl                        failed runs of the daemon, one JSON object a line
-tables/<table>/<source>/              immutable Parquet versions, `current.json`, and `candidate.json` of a backfill
+tables/<table>/<source>/              immutable Parquet files, `current.json`, and `candidate.json` of a backfill;
+                                      <version>.shards lists the files of a large version
 accepted/<source>.json                versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json
 lance/                                LanceDB tables, updated in place; versions are tagged
@@ -191,6 +192,10 @@ class Home:
     def source_lock(self, source: str) -> Path:
         """File that an ingestion of a source locks."""
         return self.root / "ingesting" / f"{quote(source, safe='')}.lock"
+
+    def ingestion_folder(self, source: str) -> Path:
+        """Folder of what an ingestion of a source holds for a while."""
+        return self.source_lock(source).with_suffix(".work")
 
     def accepted(self, source: str) -> Path:
         """File that names a source's accepted versions."""

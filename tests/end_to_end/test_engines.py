@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from lightrag_dagster.build import ingest
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.indexes import embedding_batches
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.merging import buckets
+from lightrag_dagster.storage import shards
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
 
 
@@ -20,7 +20,7 @@ def test_processes_build_what_one_process_builds(tmp_path: Path, monkeypatch: py
     build(local)
 
     # So that there is work for several.
-    monkeypatch.setattr(ingest, "_CHUNKS_A_WORKER", 1)
+    monkeypatch.setattr(shards, "ROWS", 1)
     monkeypatch.setattr(embedding_batches, "_TEXTS_A_WORKER", 4)
     monkeypatch.setattr(buckets, "ROWS_PER_BUCKET", 5)
     sizes, apply = dict[str, int](), ProcessEngine.map
@@ -35,6 +35,9 @@ def test_processes_build_what_one_process_builds(tmp_path: Path, monkeypatch: py
     processes = local.changed(home=tmp_path / "processes", engine="processes")
     build(processes)
 
-    assert {name for name, size in sizes.items() if size > 1} >= {"_embed_rows", "deal", "finish", "group_entities"}
+    assert {name for name, size in sizes.items() if size > 1} >= {
+        *("read_shard", "chunk_shard", "extract_in_worker", "parse_shard"),
+        *("_embed_rows", "deal", "finish", "group_entities"),
+    }
     assert published(processes).snapshot_id == published(local).snapshot_id
     assert snapshot_contents(processes) == snapshot_contents(local)

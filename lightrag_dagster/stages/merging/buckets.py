@@ -30,8 +30,9 @@ from lightrag_dagster.schemas import (
     SORT_KEYS,
 )
 from lightrag_dagster.stages.merging import database
-from lightrag_dagster.stages.merging.inputs import MergeInput
+from lightrag_dagster.stages.merging.inputs import Files, MergeInput
 from lightrag_dagster.storage import files
+from lightrag_dagster.storage.memory import view_files
 
 ROWS_PER_BUCKET = 500_000
 """Mentions; a bucket of so many is grouped within DuckDB's memory limit."""
@@ -95,7 +96,7 @@ def workspace(
     folder: Path, inputs: Sequence[MergeInput], variables: database.Variables, engine: Engine, bits: int | None
 ) -> Workspace:
     """Return a workspace, with as many buckets as the mentions need or with 2 ** `bits`."""
-    rows = sum(files.count_rows(path) for one in inputs for path in (one.entity_mentions, one.relation_mentions))
+    rows = sum(files.count_rows(path) for one in inputs for path in one.entity_mentions + one.relation_mentions)
     needed = min(max(rows - 1, 0) // ROWS_PER_BUCKET, (1 << _MOST_BITS) - 1).bit_length()
     bits = needed if bits is None else bits
     return Workspace(folder, bits, variables, engine.workers if bits else 1, small=rows <= _SMALL_ROWS)
@@ -104,22 +105,20 @@ def workspace(
 def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
     """Write which extraction and position of each chunk count, and which documents hold it."""
     with space.open() as connection:
-        database.view_files(connection, "chunk", CHUNKS, [one.chunks for one in inputs])
-        database.view_files(connection, "extraction", EXTRACTIONS, [one.extractions for one in inputs])
+        view_files(connection, "chunk", CHUNKS, [path for one in inputs for path in one.chunks])
+        view_files(connection, "extraction", EXTRACTIONS, [path for one in inputs for path in one.extractions])
         database.run(connection, "choose")
         for table in ("chosen", "citation"):
             space.write(connection, f"FROM {table}", table)
 
 
-def deal(space: Workspace, task: tuple[int, Sequence[MergeInput]]) -> None:
-    """Deal the mentions of some sources that count to the buckets of their entities and relations."""
-    number, inputs = task
+def deal(space: Workspace, task: tuple[int, tuple[Files, Files]]) -> None:
+    """Deal the mentions in some files that count to the buckets of their entities and relations."""
+    number, (entities, relations) = task
     with space.open() as connection:
         connection.read_parquet(str(space.path("chosen"))).create_view("chosen")
-        database.view_files(connection, "entity_mention", ENTITY_MENTIONS, [one.entity_mentions for one in inputs])
-        database.view_files(
-            connection, "relation_mention", RELATION_MENTIONS, [one.relation_mentions for one in inputs]
-        )
+        view_files(connection, "entity_mention", ENTITY_MENTIONS, entities)
+        view_files(connection, "relation_mention", RELATION_MENTIONS, relations)
         deal_mentions(connection)
         for table, key in (
             ("entity_evidence", "entity_id"),
@@ -130,7 +129,7 @@ def deal(space: Workspace, task: tuple[int, Sequence[MergeInput]]) -> None:
             connection.execute(
                 f"COPY (SELECT *, bucket_of({key}, {space.bits}) AS bucket FROM {table})"
                 f" TO '{_quoted(space.folder / table)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (bucket),"
-                f" FILENAME_PATTERN 'source-{number}-{{i}}', OVERWRITE_OR_IGNORE)"
+                f" FILENAME_PATTERN 'part-{number}-{{i}}', OVERWRITE_OR_IGNORE)"
             )
 
 
@@ -147,7 +146,7 @@ def group_entities(space: Workspace, bucket: int) -> None:
     """Write what the mentions of a bucket's entities yield, and their evidence."""
     with space.open() as connection:
         for table in ("entity_evidence", "endpoint"):
-            database.view_files(connection, table, _DEALT[table], space.dealt(table, bucket))
+            view_files(connection, table, _DEALT[table], space.dealt(table, bucket))
         connection.read_parquet(str(space.path("citation"))).create_view("citation")
         database.run(connection, "group_entities")
         space.write(connection, _with_provenance("entity"), "entity_group", bucket)
@@ -158,7 +157,7 @@ def group_relations(space: Workspace, bucket: int) -> None:
     """Write what the mentions of a bucket's relations yield, and their evidence; all entities are grouped before."""
     with space.open() as connection:
         table = "relation_evidence"
-        database.view_files(connection, table, _DEALT[table], space.dealt(table, bucket))
+        view_files(connection, table, _DEALT[table], space.dealt(table, bucket))
         names = [str(space.path("entity_group", one)) for one in space.buckets]
         connection.read_parquet(names).create_view("entity_group")
         connection.read_parquet(str(space.path("citation"))).create_view("citation")

@@ -131,14 +131,6 @@ def read_statement(name: str) -> str:
     return resources.files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
 
 
-def view_files(connection: duckdb.DuckDBPyConnection, view: str, schema: pa.Schema, paths: Iterable[Path]) -> None:
-    """Make a view over Parquet files of one schema; over none, it is empty."""
-    if names := sorted(map(str, paths)):
-        connection.read_parquet(names, hive_partitioning=False).create_view(view)
-    else:
-        connection.register(view, schema.empty_table())
-
-
 def name_entities(connection: duckdb.DuckDBPyConnection, table_of_names: str) -> None:
     """Give every distinct `name` its entity id; the rule is Python's, so it is applied once a name, not a mention."""
     names = connection.sql(

@@ -25,8 +25,9 @@ from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import buckets, database
 from lightrag_dagster.stages.merging.buckets import Workspace
-from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
+from lightrag_dagster.stages.merging.inputs import Files, MergeInput, Previous
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
+from lightrag_dagster.storage.memory import view_files
 
 _SUMMARIES = pa.schema([(name, pa.string()) for name in ("id", "summary", "failed", "recipe")])
 
@@ -63,7 +64,7 @@ class Merge:
                 connection.read_parquet(paths).create_view(group)
             for table, schema in (("entities", ENTITIES), ("relations", RELATIONS)):
                 before = [getattr(self._previous, table)] if self._previous else []
-                database.view_files(connection, f"{table}_before", schema, before)
+                view_files(connection, f"{table}_before", schema, before)
             database.run(connection, "select_long_groups")
             rows = connection.execute("FROM long_group ORDER BY kind, id").fetchall()
             groups = [group for group in (Group(*row) for row in rows) if self._is_long(group, count_tokens)]
@@ -143,7 +144,9 @@ def open_merge(
         yield Merge(space, settings, engine, previous)
 
 
-def _shared_out(inputs: Sequence[MergeInput], parts: int) -> list[Sequence[MergeInput]]:
-    """Return the inputs in at most so many parts."""
-    ordered = sorted(inputs)
-    return [ordered[part::parts] for part in range(min(parts, len(ordered)))] or [[]]
+def _shared_out(inputs: Sequence[MergeInput], parts: int) -> list[tuple[Files, Files]]:
+    """Return the files of entity and relation mentions in at most so many parts."""
+    entities = tuple(sorted(path for one in inputs for path in one.entity_mentions))
+    relations = tuple(sorted(path for one in inputs for path in one.relation_mentions))
+    parts = max(1, min(parts, len(entities), len(relations)))
+    return [(entities[part::parts], relations[part::parts]) for part in range(parts)]

@@ -136,7 +136,7 @@ def write(
             own = [row for row in rows if row["source"] == source]
             path = folder / source / name / f"{identity.digest(own)}.parquet"
             files.write_parquet(path, pa.Table.from_pylist(own[::-1] if backwards else own, schema))
-            paths.append(path)
+            paths.append((path,))
         inputs.append(MergeInput(source, *paths))
     return inputs
 
