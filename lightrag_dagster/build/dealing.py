@@ -15,6 +15,7 @@ import pyarrow as pa
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.deletions import check_deletions
+from lightrag_dagster.stages.documents.listing import LISTED, Listing
 from lightrag_dagster.storage.files import read_parquet
 from lightrag_dagster.storage.shards import Shard
 
@@ -51,6 +52,14 @@ def open_sql(scratch: Path, shards: int) -> Iterator["duckdb.DuckDBPyConnection"
             f"CREATE TEMP MACRO shard_of(id) AS (('0x' || split_part(id, '-', 2)[:2])::INTEGER >> {8 - bits})"
         )
         yield connection
+
+
+def deal_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> Dealt:
+    """Deal the files of a source to the shards of their documents."""
+    from lightrag_dagster.storage.memory import view_files
+
+    view_files(connection, "listed", LISTED, [listing.path])
+    return _deal(connection, "listed", folder, LISTED)
 
 
 def refuse_losses(

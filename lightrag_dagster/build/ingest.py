@@ -89,15 +89,14 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
     """
     step, name = Step(source.name, tables, recipes), source.name
     with _scratch(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
-        listing = Listing(source, scratch / "files.arrow")
-        parts = shards(listing.files.num_rows, listing.size)
+        listing = Listing(source, scratch / "files.parquet")
+        parts = shards(listing.count, listing.size)
         known = next(iter(earlier_versions(tables, "raw_documents", name)), None)
-        tasks = ((shard, shard.of(listing.files, "doc_id")) for shard in parts)
-        made = _each_shard(
-            engine, partial(read_shard, step, known), tasks, ("documents", parts, listing.files.num_rows)
-        )
-        stored = [one.files[0] for one in made]
         with dealing.open_sql(scratch, len(parts)) as connection:
+            listed_in = dealing.deal_listing(connection, listing, scratch / "files").of
+            tasks = ((shard, listed_in(shard)) for shard in parts)
+            made = _each_shard(engine, partial(read_shard, step, known), tasks, ("documents", parts, listing.count))
+            stored = [one.files[0] for one in made]
             before = tables.paths("raw_documents", name, known) if known else []
             now = tables.stored_paths("raw_documents", name, stored)
             bucket.fetch(tables.home, [*before, *now])

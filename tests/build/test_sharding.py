@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.build.dealing import deal_listing, open_sql
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -149,10 +150,13 @@ def test_losses_are_counted_over_all_shards(settings: Settings) -> None:
 def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", FILES)
     source = find_source(settings, "notes")
-    listing = Listing(source, tmp_path / "files.arrow")
+    listing = Listing(source, tmp_path / "files.parquet")
     assert listing.size == sum(len(text) for text in FILES.values())
     assert listing.signature == listing_signature(list_files(source))
-    dealt = [files_of(Shard(number, MOST).of(listing.files, "doc_id")) for number in range(MOST)]
+    assert listing.count == len(FILES)
+    with open_sql(tmp_path, MOST) as connection:
+        rows_of = deal_listing(connection, listing, tmp_path / "dealt").of
+        dealt = [files_of(rows_of(Shard(number, MOST))) for number in range(MOST)]
     assert sum(map(len, dealt)) == len(FILES)
     assert sorted(file.path for files in dealt for file in files) == sorted(FILES)
     assert {file for files in dealt for file in files} == set(list_files(source))
@@ -160,8 +164,8 @@ def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path
 
 def test_an_empty_source_has_an_empty_listing(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
-    listing = Listing(Source("notes", tmp_path / "notes", "**/*"), tmp_path / "files.arrow")
-    assert (listing.size, listing.files.num_rows, files_of(listing.files)) == (0, 0, [])
+    listing = Listing(Source("notes", tmp_path / "notes", "**/*"), tmp_path / "files.parquet")
+    assert (listing.size, listing.count, listing.signature) == (0, 0, "0" * 32)
 
 
 def test_nothing_of_an_ingestion_stays_but_its_tables(settings: Settings) -> None:

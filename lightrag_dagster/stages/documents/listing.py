@@ -10,15 +10,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.stages.documents.formats import FORMATS, format_of
 from lightrag_dagster.stages.documents.sources import UNFIT_CHARACTERS, Source
 
-_FILES_AT_ONCE = 10_000
+_FILES_AT_ONCE = 8_192
 _SIGNATURES = 1 << 128
-_LISTED = pa.schema(
+LISTED = pa.schema(
     [
         ("doc_id", pa.string()),
         ("path", pa.string()),
@@ -29,6 +30,8 @@ _LISTED = pa.schema(
         ("refused", pa.string()),
     ]
 )
+"""Columns of a listing: those of ListedFile, and the id of the document."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -82,22 +85,21 @@ def listing_signature(files: Iterable[ListedFile]) -> str:
 
 
 class Listing:
-    """The files of a source at one time, in a file on disk, so that memory does not grow with their number.
+    """The files of a source at one time, as rows of LISTED in a Parquet file, so that memory does not grow with them.
 
     `size` is in bytes; `signature` is that of `listing_signature`.
     """
 
     def __init__(self, source: Source, path: Path) -> None:
         """List a source into the file `path`; raises SourceError as `list_files`."""
-        self.size, total, found = 0, 0, list_files(source)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, _LISTED) as writer:
+        self.path, self.count, self.size, total, found = path, 0, 0, 0, list_files(source)
+        with pq.ParquetWriter(path, LISTED, compression="lz4") as writer:
             while batch := list(itertools.islice(found, _FILES_AT_ONCE)):
+                self.count += len(batch)
                 self.size += sum(one.size for one in batch)
                 total += int(listing_signature(batch), 16)
-                writer.write_batch(pa.RecordBatch.from_pylist([_listed_row(source, one) for one in batch], _LISTED))
+                writer.write_batch(pa.RecordBatch.from_pylist([_listed_row(source, one) for one in batch], LISTED))
         self.signature = f"{total % _SIGNATURES:032x}"
-        with pa.memory_map(str(path)) as mapped:
-            self.files = pa.ipc.open_file(mapped).read_all()
 
 
 def files_of(listed: pa.Table) -> list[ListedFile]:
@@ -108,7 +110,7 @@ def files_of(listed: pa.Table) -> list[ListedFile]:
 
 
 def _listed_row(source: Source, listed: ListedFile) -> dict[str, object]:
-    facts = {name: getattr(listed, name) for name in _LISTED.names if name != "doc_id"}
+    facts = {name: getattr(listed, name) for name in LISTED.names if name != "doc_id"}
     return facts | {"doc_id": identity.document_id(source.name, listed.path), "file": str(listed.file)}
 
 
