@@ -14,12 +14,14 @@ from functools import cache
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage import formats
-from lightrag_dagster.storage.cache import evict, is_held, link_of_another
+from lightrag_dagster.storage import files, formats
+from lightrag_dagster.storage.cache import HELD, evict, is_held, link_of_another
 from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.mirror import DATA, Mirror, each
 from lightrag_dagster.storage.objects import Stored
+
+_FOOTER_BYTES = 64 << 10
 
 
 @contextmanager
@@ -95,6 +97,35 @@ def fetch(home: Home, paths: Sequence[Path]) -> None:
         evict(home.root, DATA, home.cached_bytes)
 
 
+def download(home: Home, paths: Sequence[Path]) -> None:
+    """Fetch files again, whether or not they are there; one that the bucket lacks is missing. Raises StoreError."""
+    each(_mirror_of(home).fetch, paths)
+
+
+def upload(home: Home, paths: Sequence[Path]) -> None:
+    """Store files in a bucket, replacing those that it has; raises StoreError."""
+    mirror = _mirror_of(home)
+
+    def store(path: Path) -> None:
+        mirror.objects.upload(mirror.name(path), path, create=False)
+        path.chmod(HELD)
+
+    each(store, paths)
+
+
+def count_rows(home: Home, paths: Sequence[Path]) -> int:
+    """Return the rows of Parquet files, which need not be fetched.
+
+    Raises:
+        StoreError: a file is missing or damaged, or the bucket refuses.
+    """
+
+    def rows(path: Path) -> int:
+        return files.count_rows(path, None if home.bucket is None or path.exists() else _footer(home, path))
+
+    return sum(each(rows, paths))
+
+
 def fetch_folder(home: Home, folder: Path) -> None:
     """Fetch the data files of a folder that the cache lacks; raises StoreError."""
     if home.bucket is not None:
@@ -147,6 +178,15 @@ def read_bytes(home: Home, path: Path) -> bytes:
     if found is None:
         raise StoreError(f"{home.name}/{mirror.name(path)} is missing; run again")
     return found[0]
+
+
+def _footer(home: Home, path: Path) -> bytes | None:
+    """Return the end of a Parquet file in the bucket, with all of its footer; None when there is no such file."""
+    mirror = _mirror_of(home)
+    end = mirror.objects.tail(mirror.name(path), _FOOTER_BYTES)
+    if end is not None and files.footer_bytes(end) > len(end):
+        end = mirror.objects.tail(mirror.name(path), files.footer_bytes(end))
+    return end
 
 
 @cache

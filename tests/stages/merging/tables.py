@@ -14,11 +14,13 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stages.merging.buckets import Size
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage import files
+from lightrag_dagster.storage.scratch import SharedFolder
 
 RECIPE = "recipe"
 NAMES = ["Halden Weir", "halden  weir", '"Halden Weir"', "Marta", "MARTA", "Bergen", "Öre"]
@@ -160,14 +162,15 @@ def merged_from(
     model: Summariser,
     previous: Previous | None = None,
     recipe: str = RECIPE,
-    bits: int | None = None,
+    bits: int = 0,
     engine: Engine = LOCAL,
     **settings: Any,
 ) -> Tables:
     """Merge, and return the rows in the order of the files."""
     rules = MergingSettings.model_validate(settings)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        with open_merge(inputs, rules, "embedder", Path(scratch), previous, engine, bits) as merge:
+        where, size = SharedFolder(Path(scratch)), Size(bits, small=True)
+        with open_merge(where, inputs, rules, "embedder", previous, engine, size) as merge:
             groups = merge.to_summarise(count_words)
             summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
             merged = merge.finish(summaries, recipe)
