@@ -169,6 +169,12 @@ def remove_folder(home: Home, folder: Path) -> None:
         remove(home, list(stored_files(home, folder)))
 
 
+def remove_scratch(home: Home) -> None:
+    """Remove from a bucket what killed builders handed on; call it while holding the builder's lock."""
+    if home.bucket is not None:
+        remove_folder(home, home.scratch)
+
+
 def read_bytes(home: Home, path: Path) -> bytes:
     """Return a data file of the disk or of the bucket, not through the cache; raises StoreError."""
     if home.bucket is None:

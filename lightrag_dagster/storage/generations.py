@@ -157,8 +157,7 @@ def remove_leftovers(home: Home) -> None:
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     except OSError as error:
         raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
-    if home.bucket is not None:
-        bucket.remove_folder(home, home.scratch)
+    bucket.remove_scratch(home)
 
 
 def _put_in_place(folder: Path, target: Path) -> None:
