@@ -69,7 +69,7 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where the steps of one merge read and write, and by which rules they work.
+    """Where the steps of one merge read and write, and by which rules they work; so many `workers` do so at a time.
 
     `dealt` names the calls of `deal` that count: those of workers that were killed do not.
     """
@@ -77,7 +77,7 @@ class Workspace:
     scratch: Scratch
     size: Size
     variables: database.Variables
-    workers: int
+    workers: int = 1
     dealt: frozenset[str] = frozenset()
 
     @property

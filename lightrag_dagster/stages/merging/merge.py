@@ -61,7 +61,7 @@ class Merge:
     def to_summarise(self, count_tokens: CountTokens) -> list[Group]:
         """Return the groups over a threshold that have no summary yet, in order of kind and id."""
         groups_of = {group: self._space.paths(group) for group in ("entity_group", "relation_group")}
-        with self._space.open(*chain(*groups_of.values())) as connection:
+        with replace(self._space, workers=1).open(*chain(*groups_of.values())) as connection:
             for group, paths in groups_of.items():
                 connection.read_parquet([str(path) for path in paths]).create_view(group)
             for table, schema in (("entities", ENTITIES), ("relations", RELATIONS)):
@@ -130,8 +130,9 @@ def open_merge(
     if previous is not None and previous.recipe is not None:
         variables["recipe"] = previous.recipe
     with database.readable(_files(scratch, inputs, previous)):
-        space = Workspace(scratch, size, variables, engine.workers if size.bits else 1)
-        buckets.choose(space, inputs)
+        alone = Workspace(scratch, size, variables)
+        buckets.choose(alone, inputs)
+        space = replace(alone, workers=engine.workers)
         parts = _shared_out(inputs, max(len(space.buckets), engine.workers))
         space = replace(space, dealt=frozenset(engine.map(partial(buckets.deal, space), parts)))
         engine.map(partial(buckets.group_entities, space), space.buckets)

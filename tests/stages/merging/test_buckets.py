@@ -17,6 +17,7 @@ from lightrag_dagster.engines.engine import Item, Result
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.home import Home
@@ -214,6 +215,12 @@ def test_what_killed_workers_had_written_does_not_count(tmp_path: Path) -> None:
     assert merged_from(inputs, tmp_path, Summariser(), bits=1, engine=Repeating()) == (
         merged_from(inputs, tmp_path, Summariser())
     )
+
+
+@pytest.mark.parametrize(("workers", "limit"), [(1, "1.8 GiB"), (2, "953.6 MiB"), (64, "476.8 MiB")])
+def test_of_many_workers_each_has_memory_for_a_bucket(tmp_path: Path, workers: int, limit: str) -> None:
+    with database.open_database(tmp_path, {}, workers) as connection:
+        assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == (limit,)
 
 
 def test_buckets_in_order_are_the_sorted_table(tmp_path: Path) -> None:
