@@ -58,7 +58,7 @@ def deal_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, fold
     """Deal the files of a source to the shards of their documents."""
     from lightrag_dagster.storage.memory import view_files
 
-    view_files(connection, "listed", LISTED, [listing.path])
+    view_files(connection, "listed", [listing.path], LISTED)
     return _deal(connection, "listed", folder, LISTED)
 
 
@@ -72,7 +72,7 @@ def refuse_losses(
     from lightrag_dagster.storage.memory import view_files
 
     for view, paths in zip(("before", "now"), files, strict=True):
-        view_files(connection, view, RAW_DOCUMENTS, paths)
+        view_files(connection, view, paths, RAW_DOCUMENTS)
     check_deletions(source, connection, settings)
 
 
@@ -80,7 +80,7 @@ def equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Pat
     """Return `doc_id` and `original` of documents whose text stands in another document of another shard."""
     from lightrag_dagster.storage.memory import view_files
 
-    view_files(connection, "now", RAW_DOCUMENTS, files)
+    view_files(connection, "now", files, RAW_DOCUMENTS)
     statement = _statement("lightrag_dagster.stages.documents", "duplicates")
     return connection.sql(statement).to_arrow_table()
 
@@ -91,8 +91,8 @@ def deal_moved(
     """Deal chunks of an earlier version to documents of other shards that have their text now."""
     from lightrag_dagster.storage.memory import view_files
 
-    view_files(connection, "now", RAW_DOCUMENTS, documents)
-    view_files(connection, "earlier", CHUNKS, earlier)
+    view_files(connection, "now", documents, RAW_DOCUMENTS)
+    view_files(connection, "earlier", earlier, CHUNKS)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW document AS {_statement(__package__, 'document_texts')}")
     return _deal(connection, "moved", folder, CHUNKS)
 
@@ -116,8 +116,8 @@ def deal_places(connection: "duckdb.DuckDBPyConnection", chunks: Sequence[Path],
     """Deal the places of chunks (PLACES) to the shards of their extractions; those of known chunks without text."""
     from lightrag_dagster.storage.memory import view_files
 
-    view_files(connection, "chunk", CHUNKS, chunks)
-    view_files(connection, "earlier", EXTRACTIONS, known.files)
+    view_files(connection, "chunk", chunks, CHUNKS)
+    view_files(connection, "earlier", known.files, EXTRACTIONS)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW known AS SELECT chunk_id FROM earlier WHERE {known.condition}")
     return _deal(connection, "asked", folder, PLACES)
 

@@ -87,7 +87,7 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
         SourceError: the source cannot be listed, or lost too many documents at once; its tables stay as they are.
         StoreError: a table is damaged or the disk refuses.
     """
-    step, name = Step(source.name, tables, recipes), source.name
+    step, name = _step(source.name, tables, recipes), source.name
     with _scratch(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         listing = Listing(source, scratch / "files.parquet")
         parts = shards(listing.count, listing.size)
@@ -122,7 +122,7 @@ def chunk_source(source: str, tables: SourceTables, recipes: Recipes) -> StageRe
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    step = Step(source, tables, recipes)
+    step = _step(source, tables, recipes)
     with _scratch(tables, source) as scratch:
         documents = tables.require("raw_documents", source)
         parts = [Shard(number, documents.shards) for number in range(documents.shards)]
@@ -153,7 +153,7 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
         ProviderAccessError: no request can succeed until a person acts; what was answered is stored.
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    step = Step(source, tables, recipes)
+    step = _step(source, tables, recipes)
     with _scratch(tables, source) as scratch:
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
@@ -186,7 +186,7 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         extractions = tables.require("extractions", source)
         parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
         parse = partial(
-            parse_shard, Step(source, tables, recipes), extractions.version, parsed_before(tables, source, code)
+            parse_shard, _step(source, tables, recipes), extractions.version, parsed_before(tables, source, code)
         )
         with open_engine(recipes.settings.engine) as engine:
             made = _each_shard(engine, parse, parts, ("mentions", parts, extractions.rows))
@@ -199,6 +199,11 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         share = recipes.settings.documents.max_failed_share
         acceptance = accept(tables.home, source, share, candidate=tables.candidate)
     return reports, acceptance
+
+
+def _step(source: str, tables: SourceTables, recipes: Recipes) -> Step:
+    """Return a step that can be sent to workers, without the URL of the database."""
+    return Step(source, tables, Recipes(recipes.settings.model_copy(update={"database": None}), recipes.prompts))
 
 
 @contextmanager

@@ -84,6 +84,7 @@ def remove_unused(home: Home, retained: dict[str, str], locked: Collection[str] 
         for name in garbage.generations:
             (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
         bucket.push(home)
+        bucket.remove_scratch(home)
         for name in garbage.generations:
             bucket.remove_folder(home, home.generation(name))
         bucket.remove(home, versions)

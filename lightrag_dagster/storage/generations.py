@@ -147,16 +147,17 @@ def scratch_folder(home: Home) -> Iterator[Path]:
 
 
 def remove_leftovers(home: Home) -> None:
-    """Remove temporary files and folders of killed builders; call it while holding the builder's lock.
+    """Remove what killed builders left unfinished; call it while holding the builder's lock.
 
     Raises:
-        StoreError: the disk refuses.
+        StoreError: the disk or the bucket refuses.
     """
     try:
         for leftover in [*home.generations.glob(".*"), *home.generations.glob("gen-*/.*")]:
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     except OSError as error:
         raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
+    bucket.remove_scratch(home)
 
 
 def _put_in_place(folder: Path, target: Path) -> None:

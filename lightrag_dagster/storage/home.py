@@ -14,6 +14,7 @@ tables/<table>/<source>/              immutable Parquet files, `current.json`, a
                                       <version>.shards lists the files of a large version
 accepted/<source>.json                versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json
+scratch/<id>/                         of a bucket alone: what the steps of a merge hand on, until it ends
 lance/                                LanceDB tables, updated in place; versions are tagged
 dagster/                              the Dagster instance, unless $DAGSTER_HOME is set
 
@@ -26,6 +27,7 @@ two; LanceDB reads and writes the bucket itself.
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote, unquote
@@ -33,7 +35,7 @@ from urllib.parse import quote, unquote
 from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import CacheSettings, Settings, load_settings
 
 Address = Path | SecretStr
 """A database: the file of SQLite, or the URL of Postgres, which may contain a password."""
@@ -74,10 +76,25 @@ class Home:
                 f"setting home: {uri} is a bucket, which needs a Postgres database as well; "
                 "set LIGHTRAG_DATABASE=postgresql://…"
             )
+        return cls._cached(uri, settings.cache, settings.database)
+
+    @staticmethod
+    @cache
+    def of_worker(uri: str) -> "Home":
+        """Return a home in a bucket without its database, for a worker, cached where the worker's own settings say.
+
+        Raises:
+            SettingsError: the settings cannot be used.
+            StoreError: the cache cannot be written.
+        """
+        return Home._cached(uri, load_settings().cache, None)
+
+    @classmethod
+    def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
         from lightrag_dagster.storage.cache import claim_folder
 
-        folder = claim_folder(settings.cache.folder.expanduser().absolute(), uri)
-        return cls(folder, settings.database, uri, settings.cache.max_gb * 1e9)
+        folder = claim_folder(settings.folder.expanduser().absolute(), uri)
+        return cls(folder, database, uri, settings.max_gb * 1e9)
 
     @property
     def name(self) -> str:
@@ -179,6 +196,11 @@ class Home:
         """Folder of the Dagster instance: `$DAGSTER_HOME` when set."""
         configured = os.environ.get("DAGSTER_HOME")
         return Path(configured) if configured else self.of_machine / "dagster"
+
+    @property
+    def scratch(self) -> Path:
+        """Folder of what the steps of a merge hand on through a bucket."""
+        return self.root / "scratch"
 
     def source_table(self, table: str, source: str) -> Path:
         """Folder of one per-source table; the source name is percent-encoded."""

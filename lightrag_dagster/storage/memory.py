@@ -45,10 +45,13 @@ def spilling(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def view_files(connection: duckdb.DuckDBPyConnection, view: str, schema: pa.Schema, paths: Iterable[Path]) -> None:
-    """Make a view over Parquet files of one schema, which this connection alone sees; over none, it is empty."""
+def view_files(
+    connection: duckdb.DuckDBPyConnection, view: str, paths: Iterable[Path], schema: pa.Schema | None = None
+) -> None:
+    """Make a view over Parquet files, which this connection alone sees; over none, it is empty and has the schema."""
     names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in sorted(paths))
-    connection.register(f"no_{view}", schema.empty_table())
+    if not names and schema is not None:
+        connection.register(f"no_{view}", schema.empty_table())
     files = f"read_parquet([{names}], hive_partitioning = false)" if names else f"no_{view}"
     connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {files}")
 

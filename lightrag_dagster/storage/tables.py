@@ -7,7 +7,8 @@ runs read stays until the whole source is accepted.
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,6 +78,10 @@ class SourceTables:
         self.home = home
         self.candidate = candidate
 
+    def __reduce__(self) -> tuple[Callable[..., "SourceTables"], tuple[Home, bool]]:
+        """Leave the database behind: a worker reads and writes files alone."""
+        return _of_worker, (replace(self.home, database=None), self.candidate)
+
     def write(
         self,
         table: str,
@@ -109,7 +114,7 @@ class SourceTables:
         path = self._file(table, source, name)
         if not path.exists():
             files.write_parquet(path, ordered)
-            bucket.upload(self.home, path)
+            bucket.upload(self.home, [path])
         counts = {column: count_values(ordered[column]) for column in _COUNTED if column in expected.names}
         return StoredShard(name, leaves, ordered.num_rows, counts)
 
@@ -149,7 +154,7 @@ class SourceTables:
             listed = [[min(one.leaves), max(one.leaves), one.name] for one in filled]
             path = self._list(table, source, version.version)
             files.write_text(path, json.dumps(listed))
-            bucket.upload(self.home, path)
+            bucket.upload(self.home, [path])
         files.write_text(self._pointer(table, source, candidate=self.candidate), version.model_dump_json(indent=2))
         return version
 
@@ -260,6 +265,12 @@ class SourceTables:
 
     def _pointer(self, table: str, source: str, *, candidate: bool) -> Path:
         return self.home.source_table(table, source) / ("candidate.json" if candidate else "current.json")
+
+
+def _of_worker(home: Home, candidate: bool) -> SourceTables:
+    """Return the tables of a worker, with the cache of its own machine where that of the run is not there."""
+    elsewhere = home.bucket is not None and not home.root.exists()
+    return SourceTables(Home.of_worker(str(home.bucket)) if elsewhere else home, candidate=candidate)
 
 
 def _leaves(table: str, rows: pa.Table) -> dict[str, str]:

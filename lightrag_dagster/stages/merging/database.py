@@ -19,6 +19,9 @@ from lightrag_dagster.storage import files
 MEMORY_GIGABYTES = 2.0
 """DuckDB spills to disk above this, in all workers together."""
 
+WORKER_GIGABYTES = 0.5
+"""What each worker has at least, where there are many: a bucket cannot be grouped in an eighth of a gigabyte."""
+
 WHITESPACE = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -51,7 +54,7 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
     """
     with _spill_folder(scratch) as spill:
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": f"{MEMORY_GIGABYTES / workers:.2f}GB",
+            "memory_limit": f"{max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES):.2f}GB",
             "threads": max(1, (os.cpu_count() or 1) // workers),
             "temp_directory": spill,
         }
