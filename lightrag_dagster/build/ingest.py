@@ -317,8 +317,9 @@ def _ask(
 
 def _report(tables: SourceTables, version: TableVersion, kept: int = 0, usage: Usage | None = None) -> StageReport:
     paths = tables.paths(version.table, version.source, version.version)
-    cost = 0.0
-    if version.table == "extractions":
+    cost, priced = 0.0, version.table == "extractions"
+    bucket.fetch(tables.home, paths if priced else paths[:1])  # workers on other machines may have made them
+    if priced:
         costs = (files.read_parquet(path, ["cost_usd"])["cost_usd"] for path in paths)
         cost = sum(pc.sum(one).as_py() or 0.0 for one in costs)
     return StageReport(version, files.read_first(paths[0], FIRST_ROWS), kept, usage or Usage(), cost)
