@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.passages import write_sources
-from lightrag_dagster.build.generation import build_graph, embed, merge_sources, publish_newest
+from lightrag_dagster.build.generation import embed, merge_sources, publish_newest
+from lightrag_dagster.build.graph import build_graph
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
@@ -59,7 +60,7 @@ def steps(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "merge", lambda: merge_sources(recipes, summariser)
     for table in VECTOR_TABLES:
         yield table, partial(embed, recipes, table, lambda one: open_embedder(settings.embedding, home))
-    yield "graph", lambda: build_graph(home)
+    yield "graph", lambda: build_graph(settings)
     yield "publish", lambda: publish_newest(recipes)
 
 

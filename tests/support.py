@@ -9,6 +9,7 @@ from uuid import uuid4
 from rich.console import Console
 
 from lightrag_dagster.build.generation import next_publication
+from lightrag_dagster.build.graph import build_published_graph
 from lightrag_dagster.build.pending import accept_pending, pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.cli.progress import display
@@ -27,7 +28,7 @@ from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots import current_snapshot, without_graph
 from lightrag_dagster.storage.tables import SourceTables
 from tests.query.published import ingest, publish_accepted
 
@@ -90,6 +91,8 @@ def build(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
         whole = backfill and not names
         if next_publication(recipes, backfill=whole) is not None:
             outcome.published = publish_accepted(settings, backfill=whole, account=account)
+        if without_graph(home):
+            build_published_graph(home)
     outcome.rejected, outcome.manifest = pending(settings).rejected, current_snapshot(home)
     outcome.cost_usd = Ledger(home.ledger).spent(account.run)
     return outcome

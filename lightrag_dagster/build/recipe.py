@@ -145,6 +145,7 @@ class Recipes:
             "relation_vectors": self.embedder,
             "knowledge_graph": self.generation,
             "knowledge_base": self.generation,
+            "published_graph": self.generation,
             "answers": self.answers,
             "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,

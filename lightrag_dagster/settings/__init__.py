@@ -31,6 +31,7 @@ from lightrag_dagster.settings.sections import (
     EvaluationSettings,
     ExecutorName,
     ExtractionSettings,
+    GraphSettings,
     LLMSettings,
     MergingSettings,
     PriceSettings,
@@ -60,6 +61,7 @@ __all__ = [
     "EvaluationSettings",
     "ExecutorName",
     "ExtractionSettings",
+    "GraphSettings",
     "LLMSettings",
     "MergingSettings",
     "PriceSettings",
@@ -120,6 +122,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     merging: MergingSettings = MergingSettings()
+    graph: GraphSettings = GraphSettings()
     query: QuerySettings = QuerySettings()
     retention: RetentionSettings = RetentionSettings()
     rerank: RerankSettings = RerankSettings()

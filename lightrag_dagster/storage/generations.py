@@ -7,7 +7,8 @@ that finds the file has nothing to do; a run that was killed leaves none, and th
 generation.json                       what the merge read and made (GenerationRecord)
 <merged table>.parquet                entities, relations, entity_evidence, relation_evidence
 vectors.json, corpus_state.npy        the vector tables, and what their embedder knows of the corpus
-graph.kuzu, graph.json, adjacency/    the graph, its counts, and the arrays that queries use
+adjacency/                            the graph as arrays, which queries use
+graph.kuzu, graph.json                the graph database, and its record; a large one comes after the manifest
 views.duckdb                          views over the tables above and the accepted versions
 manifest.json                         written when it is published
 """
@@ -34,7 +35,7 @@ RECORD = "generation.json"
 VECTORS = "vectors.json"
 CORPUS_STATE = "corpus_state.npy"
 GRAPH = "graph.kuzu"
-GRAPH_COUNTS = "graph.json"
+GRAPH_RECORD = "graph.json"
 ADJACENCY = "adjacency"
 VIEWS = "views.duckdb"
 MANIFEST = "manifest.json"
@@ -189,6 +190,12 @@ def newest(home: Home) -> Generation:
     if pointer is None:
         raise StoreError(f"nothing was merged in {home.name} yet; materialise entities first")
     return fetched(home, pointer.id)
+
+
+def discard_graph(generation: Generation) -> None:
+    """Remove the graph database of a generation, so that the next run builds it again; raises StoreError."""
+    generation.path(GRAPH_RECORD).unlink(missing_ok=True)
+    bucket.remove(generation.home, [generation.path(GRAPH)])
 
 
 def fetched(home: Home, generation_id: str) -> Generation:

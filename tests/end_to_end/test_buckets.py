@@ -9,7 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.build.generation import build_graph, check_published, embed, merge_sources, publish_newest
+from lightrag_dagster.build.generation import check_published, embed, merge_sources, publish_newest
+from lightrag_dagster.build.graph import build_graph
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.build.recipe import Recipes
@@ -125,8 +126,7 @@ def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket:
     for table in VECTOR_TABLES:
         home, recipes = elsewhere()
         embed(recipes, table, lambda one: open_embedder(one.settings(in_bucket.embedding), Home.of(in_bucket)))
-    home, recipes = elsewhere()
-    build_graph(home)
+    build_graph(elsewhere()[1].settings)
     home, recipes = elsewhere()
     assert publish_newest(recipes).snapshot_id == published(expected).snapshot_id
     assert snapshot_contents(recipes.settings) == snapshot_contents(expected)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from functools import partial
 
-from lightrag_dagster.build.generation import build_graph, embed, merge_sources, publish_newest
+from lightrag_dagster.build.generation import embed, merge_sources, publish_newest
+from lightrag_dagster.build.graph import build_graph, build_published_graph
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
@@ -41,12 +42,19 @@ def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]]
 
 
 def publish_accepted(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
-    """Merge what is accepted, and publish."""
+    """Merge what is accepted, publish, and build the graph of what is published."""
+    manifest = publish_first(settings, backfill=backfill, account=account)
+    build_published_graph(Home.of(settings))
+    return manifest
+
+
+def publish_first(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
+    """Merge what is accepted, and publish; a large graph is still to be built."""
     home, recipes = Home.of(settings), Recipes.of(settings)
     merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise", account), backfill=backfill)
     for table in VECTOR_TABLES:
         embed(recipes, table, lambda embedder: open_embedder(embedder.settings(settings.embedding), home, account))
-    build_graph(home)
+    build_graph(settings)
     return publish_newest(recipes)
 
 
