@@ -7,9 +7,9 @@ Made-up passages in four sources are built offline, each engine in a process of 
 published snapshot. With `--rule` they are shorter, in one source, and a rule answers with three records a passage.
 
 Printed are for each step its seconds, those of the processor in all its processes, and the peak memory of its largest
-process. Then the seconds that each step would take with as many chunks and processors as `--model` and `--cores` say, if
-it goes on as with the last engine: what one process did for as long as it took goes on in one process, and what several
-did is divided among all.
+process. Then the seconds that each step would take with as many chunks and processors as `--model` and `--cores` say,
+if it goes on as with the last engine: what one process did for as long as it took goes on in one process, and what
+several did is divided among all.
 """
 
 import argparse
