@@ -125,7 +125,7 @@ def deal_places(connection: "duckdb.DuckDBPyConnection", chunks: Sequence[Path],
 def _deal(connection: "duckdb.DuckDBPyConnection", statement: str, folder: Path, schema: pa.Schema) -> Dealt:
     folder.mkdir()
     quoted = str(folder).replace("'", "''")
-    connection.execute("SET partitioned_write_flush_threshold = 8192")  # rows are held back for each file
+    connection.execute("SET partitioned_write_flush_threshold = 2048")  # rows are held back for each file
     connection.execute(
         f"COPY ({_statement(__package__, statement)}) TO '{quoted}'"
         " (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (shard), OVERWRITE_OR_IGNORE)"

@@ -12,6 +12,9 @@ import pyarrow as pa
 SPILLING_GIGABYTES = 1.0
 """What a database that spills keeps in memory."""
 
+# Each thread holds a block for each file that it writes, 256 KB a column, so that 256 files just fit.
+_THREADS = 2
+
 _opening = threading.Lock()
 
 
@@ -38,6 +41,7 @@ def spilling(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     config: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{SPILLING_GIGABYTES}GB",
         "temp_directory": str(folder / "spill"),
+        "threads": _THREADS,
         "preserve_insertion_order": False,  # else whole results are held back
     }
     with duckdb.connect(config=config) as connection:
