@@ -1,0 +1,110 @@
+"""Make the folder `tiny`: a BERT of random weights with all parts of a sentence-transformers model, and its vectors.
+
+    python -m tests.models.local.make_tiny
+
+Needs `sentence-transformers` and `onnx`; run it again only when a test needs another model. The vectors beside it,
+`vectors.npz`, are those of sentence-transformers itself, so that every test can compare with them.
+"""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import AutoModel, BertConfig, BertModel, PreTrainedTokenizerFast
+
+FOLDER = Path(__file__).parent / "tiny"
+TEXTS = [
+    "The flood reached Corley Bridge at noon.",
+    "short",
+    "",
+    "Two texts of one length, and 12 numbers.",
+    "a text that is far longer than the model can read, " * 5,
+]
+_WORDS = "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they"
+_LIMIT = 32
+
+
+def main() -> None:
+    torch.manual_seed(13)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        tokenizer = _tokenizer()
+        tokenizer.save_pretrained(scratch)
+        config = BertConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=48,
+            max_position_embeddings=64,
+            initializer_range=0.4,
+        )
+        BertModel(config).save_pretrained(scratch)
+        transformer = SentenceTransformer(scratch, device="cpu")[0]
+        transformer.max_seq_length = _LIMIT
+        prompts = {"query": "query: ", "document": "text: "}
+        model = SentenceTransformer(modules=[transformer, Pooling(32, "mean")], prompts=prompts, device="cpu")
+        model.save(str(FOLDER), create_model_card=False)
+    _export(FOLDER / "onnx" / "model.onnx")
+    model = SentenceTransformer(str(FOLDER), device="cpu")
+    np.savez(
+        FOLDER.parent / "vectors.npz",
+        documents=model.encode_document(TEXTS, normalize_embeddings=True),
+        queries=model.encode_query(TEXTS, normalize_embeddings=True),
+    )
+
+
+def _tokenizer() -> PreTrainedTokenizerFast:
+    letters = [chr(code) for code in range(33, 127) if not chr(code).isupper()]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{one}" for one in letters), *_WORDS.split()]
+    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ends = [("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=_LIMIT,
+    )
+
+
+class _LastHiddenState(torch.nn.Module):
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor) -> object:
+        return self.model(input_ids, attention_mask, token_type_ids).last_hidden_state
+
+
+def _export(path: Path) -> None:
+    path.parent.mkdir()
+    model = _LastHiddenState(AutoModel.from_pretrained(FOLDER, attn_implementation="eager").eval())
+    inputs, output = ["input_ids", "attention_mask", "token_type_ids"], "last_hidden_state"
+    torch.onnx.export(
+        model,
+        (torch.ones(2, 9, dtype=torch.long),) * 3,
+        str(path),
+        input_names=inputs,
+        output_names=[output],
+        dynamic_axes={name: {0: "batch", 1: "tokens"} for name in [*inputs, output]},
+        dynamo=False,
+        opset_version=17,
+    )
+
+
+if __name__ == "__main__":
+    main()
+    print(json.dumps({str(file): file.stat().st_size for file in sorted(FOLDER.rglob("*")) if file.is_file()}, indent=1))
