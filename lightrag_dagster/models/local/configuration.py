@@ -1,6 +1,6 @@
 """What the files of a sentence-transformers model say of prompts, lengths and pooling."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from lightrag_dagster.models.local.files import ModelFiles
 
@@ -50,6 +50,6 @@ def pooling(files: ModelFiles) -> str | None:
     return modes[0] if ends_here and len(modes) == 1 else None
 
 
-def _transformer(files: ModelFiles) -> dict[str, object]:
+def _transformer(files: ModelFiles) -> dict[str, Any]:
     found = sorted(path.name for path in files.folder.glob("sentence_*_config.json"))
     return dict(files.read(found[0])) if found else {}

@@ -6,6 +6,7 @@ Nothing here imports a library of models, since every command asks for the hash.
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +30,9 @@ _SHAPING = (
     "*.model",
 )
 """What shapes vectors beside the weights, at the top of a folder."""
+
+# Of a model at Hugging Face, such as BAAI/bge-small-en-v1.5; a path may look the same.
+_NAME = re.compile(r"\w[\w.-]*/\w")
 
 _HASHES = "~/.cache/lightrag-dagster/file-hashes.json"
 # Smaller files are hashed again each time, in less time than it takes to look one up.
@@ -95,13 +99,14 @@ def find_model(model: str) -> ModelFiles:
         folder = next((one for one in path.parents[:2] if (one / "tokenizer.json").is_file()), None)
         if folder is None:
             raise SettingsError(
-                f"setting embedding.model: {model} has no tokenizer.json beside it, or in the folder above; put it there"
+                f"setting embedding.model: {model} has no tokenizer.json beside it or a folder above; put it there"
             )
         return ModelFiles(folder, path)
-    if not path.is_dir() or not (path / "modules.json").is_file() and not (path / "config.json").is_file():
+    if not path.is_dir() or not ((path / "modules.json").is_file() or (path / "config.json").is_file()):
+        how = f": `hf download {'/'.join(model.split('/')[:2])}`" if _NAME.match(model) else ""
         raise SettingsError(
-            f"setting embedding.model: {model} is neither the folder of a model nor a name in the Hugging Face cache; "
-            f"correct it, or download the model first: `hf download {model}`"
+            f"setting embedding.model: {model} is neither a model's folder or ONNX file nor in the Hugging Face cache; "
+            f"correct it, or download the model first{how}"
         )
     return ModelFiles(path, None)
 
@@ -110,8 +115,10 @@ def _cached(model: str) -> Path:
     """Return where the cache of Hugging Face holds a model, or a file of it, whether that is there or not."""
     environment = os.environ
     home = environment.get("HF_HOME") or Path(environment.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
-    repository = Path(environment.get("HF_HUB_CACHE") or Path(home, "hub")).expanduser().joinpath(
-        "models--" + "--".join(model.split("/")[:2])
+    repository = (
+        Path(environment.get("HF_HUB_CACHE") or Path(home, "hub"))
+        .expanduser()
+        .joinpath("models--" + "--".join(model.split("/")[:2]))
     )
     try:
         revision = (repository / "refs" / "main").read_text().strip()

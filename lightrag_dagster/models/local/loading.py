@@ -50,10 +50,11 @@ def load_model(settings: EmbeddingSettings, identity: str) -> LoadedModel:
 
         return OnnxModel(files, limit, settings.batch_size)
     except ImportError as error:
-        extra = "local" if files.onnx is None else "onnx"
         raise SettingsError(
-            f"setting embedding.model: {settings.model} needs the package's extra `{extra}` ({error.name} is missing); "
-            f"`pip install lightrag-dagster[{extra}]`"
+            f"setting embedding.model: {settings.model} needs {error.name}; `pip install lightrag-dagster[onnx]`"
+            if files.onnx
+            else f"setting embedding.model: {settings.model} needs {error.name}; `pip install lightrag-dagster[local]`, "
+            "or name an ONNX file in it, which needs much less: `pip install lightrag-dagster[onnx]`"
         ) from error
     except LightRAGError:
         raise

@@ -74,7 +74,7 @@ class OnnxModel:
 
 
 def _of_equal_length(tokens: Sequence[list[int]], most: int) -> Iterator[list[int]]:
-    """Yield the places of texts with equally many tokens, at most so many, and BATCH_TOKENS, together; longest first."""
+    """Yield places of texts that have equally many tokens, at most so many texts and BATCH_TOKENS; longest first."""
     batch: list[int] = []
     for at in sorted(range(len(tokens)), key=lambda at: -len(tokens[at])):
         length = len(tokens[at])

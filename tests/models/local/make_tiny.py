@@ -6,7 +6,6 @@ Needs `sentence-transformers` and `onnx`; run it again only when a test needs an
 `vectors.npz`, are those of sentence-transformers itself, so that every test can compare with them.
 """
 
-import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -18,21 +17,15 @@ from sentence_transformers.sentence_transformer.modules import Pooling
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoModel, BertConfig, BertModel, PreTrainedTokenizerFast
 
-FOLDER = Path(__file__).parent / "tiny"
-TEXTS = [
-    "The flood reached Corley Bridge at noon.",
-    "short",
-    "",
-    "Two texts of one length, and 12 numbers.",
-    "a text that is far longer than the model can read, " * 5,
-]
+from tests.models.local.models import TEXTS, TINY
+
 _WORDS = "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they"
 _LIMIT = 32
 
 
 def main() -> None:
     torch.manual_seed(13)
-    shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.rmtree(TINY, ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
         tokenizer = _tokenizer()
         tokenizer.save_pretrained(scratch)
@@ -50,11 +43,11 @@ def main() -> None:
         transformer.max_seq_length = _LIMIT
         prompts = {"query": "query: ", "document": "text: "}
         model = SentenceTransformer(modules=[transformer, Pooling(32, "mean")], prompts=prompts, device="cpu")
-        model.save(str(FOLDER), create_model_card=False)
-    _export(FOLDER / "onnx" / "model.onnx")
-    model = SentenceTransformer(str(FOLDER), device="cpu")
+        model.save(str(TINY), create_model_card=False)
+    _export(TINY / "onnx" / "model.onnx")
+    model = SentenceTransformer(str(TINY), device="cpu")
     np.savez(
-        FOLDER.parent / "vectors.npz",
+        TINY.parent / "vectors.npz",
         documents=model.encode_document(TEXTS, normalize_embeddings=True),
         queries=model.encode_query(TEXTS, normalize_embeddings=True),
     )
@@ -80,18 +73,18 @@ def _tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-class _LastHiddenState(torch.nn.Module):
+class _LastLayer(torch.nn.Module):  # type: ignore[misc, unused-ignore]  # torch need not be installed
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor) -> object:
-        return self.model(input_ids, attention_mask, token_type_ids).last_hidden_state
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+        return self.model(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
 
 
 def _export(path: Path) -> None:
     path.parent.mkdir()
-    model = _LastHiddenState(AutoModel.from_pretrained(FOLDER, attn_implementation="eager").eval())
+    model = _LastLayer(AutoModel.from_pretrained(TINY, attn_implementation="eager").eval())
     inputs, output = ["input_ids", "attention_mask", "token_type_ids"], "last_hidden_state"
     torch.onnx.export(
         model,
@@ -107,4 +100,3 @@ def _export(path: Path) -> None:
 
 if __name__ == "__main__":
     main()
-    print(json.dumps({str(file): file.stat().st_size for file in sorted(FOLDER.rglob("*")) if file.is_file()}, indent=1))
