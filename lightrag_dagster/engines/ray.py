@@ -73,7 +73,9 @@ class RayEngine:
             ) from error
         if not ray.is_initialized():
             try:
-                ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+                # Without an address Ray would join whatever cluster it finds on this machine.
+                address = os.environ.get("RAY_ADDRESS") or "local"
+                ray.init(address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise EngineError(f"Ray cannot be started or reached: {one_line(error)}; see RAY_ADDRESS") from error
             self._started = True

@@ -50,11 +50,10 @@ def load_model(settings: EmbeddingSettings, identity: str) -> LoadedModel:
 
         return OnnxModel(files, limit, settings.batch_size)
     except ImportError as error:
+        light = "`pip install lightrag-dagster[onnx]`"
+        how = f"`pip install lightrag-dagster[local]`, or name an ONNX file in it, which needs much less: {light}"
         raise SettingsError(
-            f"setting embedding.model: {settings.model} needs {error.name}; `pip install lightrag-dagster[onnx]`"
-            if files.onnx
-            else f"setting embedding.model: {settings.model} needs {error.name}; `pip install lightrag-dagster[local]`, "
-            "or name an ONNX file in it, which needs much less: `pip install lightrag-dagster[onnx]`"
+            f"setting embedding.model: {settings.model} needs {error.name}; {light if files.onnx else how}"
         ) from error
     except LightRAGError:
         raise

@@ -72,8 +72,13 @@ def test_large_files_are_hashed_once_and_again_when_they_were_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
-    hashed, sha256 = [], files._sha256
-    monkeypatch.setattr(files, "_sha256", lambda path: (hashed.append(path.name), sha256(path))[1])
+    hashed, sha256 = list[str](), files._sha256
+
+    def counted(path: Path) -> str:
+        hashed.append(path.name)
+        return sha256(path)
+
+    monkeypatch.setattr(files, "_sha256", counted)
     weights = copy_of(tmp_path / "tiny") / "model.safetensors"
     weights.write_bytes(bytes(2_000_000))
     first = [embedder_identity(settings_for(weights.parent)) for _ in range(3)]
