@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.engines.choice import open_engine
 from lightrag_dagster.models.providers import open_plain_embedder
 from tests.models.local.models import TEXTS, TINY, change, copy_of, expected, settings_for
 
@@ -35,3 +36,15 @@ def test_a_folder_is_run_as_it_is(tmp_path: Path) -> None:
     usage = asyncio.run(embed())
     assert usage.cut_texts == 6
     assert usage.input_tokens == 232
+
+
+def test_an_actor_embeds_as_this_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sentence_transformers", reason="the extra `local` is not installed")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+
+    async def embed() -> None:
+        with open_engine("ray") as engine:
+            async with open_plain_embedder(settings_for(TINY), engine=engine) as embedder:
+                np.testing.assert_allclose(await embedder.embed_documents(TEXTS), expected()["documents"], atol=2e-6)
+
+    asyncio.run(embed())
