@@ -13,15 +13,16 @@ class SentenceTransformerModel:
 
     def __init__(self, files: ModelFiles, most_tokens: int, batch_size: int) -> None:
         """Load a folder; `most_tokens` of a text are read, `batch_size` texts at most run together."""
-        logging.disable_progress_bar()  # it would draw over the command line's own
+        # It would draw over the command line's own.
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call, unused-ignore]
         self._model = SentenceTransformer(str(files.folder), local_files_only=True)
-        self._model.max_seq_length = min(most_tokens, self._model.max_seq_length or most_tokens)
+        self._limit = self._model.max_seq_length = min(most_tokens, self._model.max_seq_length or most_tokens)
         self._prompts = prompts(files)
         self._batch_size = batch_size
 
     def encode(self, kind: Kind, texts: list[str]) -> Encoded:
         """See `LoadedModel.encode`."""
-        limit, prompt = self._model.max_seq_length, self._prompts[kind]
+        limit, prompt = self._limit, self._prompts[kind]
         read = self._model.tokenizer([prompt + text for text in texts], truncation=False, verbose=False)["input_ids"]
         lengths = [len(tokens) for tokens in read]
         encode = self._model.encode_query if kind == "query" else self._model.encode_document

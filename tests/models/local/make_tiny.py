@@ -9,6 +9,7 @@ Needs `sentence-transformers` and `onnx`; run it again only when a test needs an
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,10 +40,10 @@ def main() -> None:
             initializer_range=0.4,
         )
         BertModel(config).save_pretrained(scratch)
-        transformer = SentenceTransformer(scratch, device="cpu")[0]
-        transformer.max_seq_length = _LIMIT
+        plain = SentenceTransformer(scratch, device="cpu")
+        plain.max_seq_length = _LIMIT
         prompts = {"query": "query: ", "document": "text: "}
-        model = SentenceTransformer(modules=[transformer, Pooling(32, "mean")], prompts=prompts, device="cpu")
+        model = SentenceTransformer(modules=[plain[0], Pooling(32, "mean")], prompts=prompts, device="cpu")
         model.save(str(TINY), create_model_card=False)
     _export(TINY / "onnx" / "model.onnx")
     model = SentenceTransformer(str(TINY), device="cpu")
@@ -53,7 +54,7 @@ def main() -> None:
     )
 
 
-def _tokenizer() -> PreTrainedTokenizerFast:
+def _tokenizer() -> Any:
     letters = [chr(code) for code in range(33, 127) if not chr(code).isupper()]
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{one}" for one in letters), *_WORDS.split()]
     vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
@@ -62,7 +63,8 @@ def _tokenizer() -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     ends = [("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
     tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
-    return PreTrainedTokenizerFast(
+    kind: Any = PreTrainedTokenizerFast
+    return kind(
         tokenizer_object=tokenizer,
         unk_token="[UNK]",
         pad_token="[PAD]",
@@ -74,11 +76,11 @@ def _tokenizer() -> PreTrainedTokenizerFast:
 
 
 class _LastLayer(torch.nn.Module):  # type: ignore[misc, unused-ignore]  # torch need not be installed
-    def __init__(self, model: torch.nn.Module) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> Any:
         return self.model(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
 
 
