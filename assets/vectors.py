@@ -1,5 +1,7 @@
 """`chunk_vectors`, `entity_vectors` and `relation_vectors`: LanceDB tables, only changed rows embedded and written."""
 
+from functools import partial
+
 import dagster as dg
 
 from assets.metadata import WRITER_POOL, account_of, made_by, stopwatch
@@ -21,7 +23,7 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> dg.
     def vectors(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         account = account_of(context, lightrag.settings)
         with stopwatch() as watch:
-            report = embed(lightrag.recipes, table, lambda embedder: lightrag.embedder(account, embedder))
+            report = embed(lightrag.recipes, table, partial(lightrag.embedder, account))
         entry, usage = report.table, report.usage
         return dg.MaterializeResult(
             data_version=dg.DataVersion(f"{report.generation.id}/{entry.table}"),

@@ -178,7 +178,7 @@ def build(home: Home, entities: int, embedder: SyntheticEmbedder) -> None:
     merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise"))
     lap("merge")
     for name in VECTOR_TABLES:
-        embed(recipes, name, lambda _: nullcontext(embedder))
+        embed(recipes, name, lambda _one, _engine: nullcontext(embedder))
         lap(name)
     build_graph(settings)
     lap("graph and arrays")

@@ -64,7 +64,7 @@ def steps(settings: Settings, rule: bool) -> Iterator[tuple[str, Callable[[], ob
     summariser = partial(open_chat_model, llm, home, "summarise")
     yield "merge", lambda: merge_sources(recipes, summariser)
     for table in VECTOR_TABLES:
-        yield table, partial(embed, recipes, table, lambda one: open_embedder(settings.embedding, home))
+        yield table, partial(embed, recipes, table, lambda _one, _engine: open_embedder(settings.embedding, home))
     yield "graph", lambda: build_graph(settings)
     yield "publish", lambda: publish_newest(recipes)
 

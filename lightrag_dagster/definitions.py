@@ -39,7 +39,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             automation_condition=following.get(name),
             freshness_policy=FRESHNESS.get(name) or _freshness(name, settings),
             owners=settings.dagster.owners,
-            kinds=(spec.kinds - {"openai"}) | ({providers[name]} - {"offline"} if name in providers else set()),
+            kinds=(spec.kinds - {"openai"}) | ({providers[name]} & {"openai"} if name in providers else set()),
         )
 
     jobs = build_jobs(namespace)

@@ -6,8 +6,9 @@ from functools import cached_property, partial
 
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.shard_steps import OpenModel
+from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
-from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
 from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.account import Account
@@ -70,9 +71,11 @@ class LightRAG:
 
         return partial(open_batched_chat_model, llm, self.home, account, backfill=backfill)
 
-    def embedder(self, account: Account, embedder: Embedder) -> AbstractAsyncContextManager[StoredEmbedder]:
+    def embedder(
+        self, account: Account, embedder: Embedder, engine: Engine
+    ) -> AbstractAsyncContextManager[StoredEmbedder]:
         """Open an embedder, which need not be the one of the settings, for one block."""
-        return open_embedder(embedder.settings(self.settings.embedding), self.home, account)
+        return open_embedder(settings_of(embedder, self.settings.embedding), self.home, account, engine)
 
     @contextmanager
     def building(self) -> Iterator[Home]:

@@ -22,8 +22,9 @@ from lightrag_dagster.core import protocols
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.choice import open_engine
-from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderError, StoreError
-from lightrag_dagster.models.providers import embedder_identity
+from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderError, SettingsError, StoreError
+from lightrag_dagster.models.providers import embedder_identity, settings_of
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage import bucket, generations
@@ -44,7 +45,7 @@ class CountingEmbedder(protocols.Embedder, Protocol):
     usage: Usage
 
 
-OpenEmbedder = Callable[[Embedder], AbstractAsyncContextManager[CountingEmbedder]]
+OpenEmbedder = Callable[[Embedder, Engine], AbstractAsyncContextManager[CountingEmbedder]]
 
 
 @dataclass(frozen=True)
@@ -173,13 +174,13 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
     home = Home.of(recipes.settings)
 
     async def build() -> tuple[VectorTable, Usage]:
-        async with open_embedder(embedder) as model:
-            settings = embedder.settings(recipes.settings.embedding)
-            with open_engine(recipes.settings.engine) as engine:
+        with open_engine(recipes.settings.engine) as engine:
+            async with open_embedder(embedder, engine) as model:
+                settings = settings_of(embedder, recipes.settings.embedding)
                 entry = await build_vectors(generation, table, Embedding(model, settings, engine))
-            if table == "chunk_vectors":
-                save_corpus_state(generation, model)
-            return entry, model.usage
+                if table == "chunk_vectors":
+                    save_corpus_state(generation, model)
+                return entry, model.usage
 
     with building(home, LOCK_SECONDS):
         generation = generations.newest(home)
@@ -256,7 +257,12 @@ def _summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
 
 
 def _check_embedder(embedder: Embedder, recipes: Recipes) -> None:
-    now = embedder_identity(embedder.settings(recipes.settings.embedding))
+    try:
+        now = embedder_identity(settings_of(embedder, recipes.settings.embedding))
+    except SettingsError as error:
+        raise EmbeddingError(
+            f"{error}; {embedder.identity} embedded the newest snapshot, {BACKFILL} embeds with {recipes.embedder}"
+        ) from error
     if now != embedder.identity:
         raise EmbeddingError(
             f"the newest snapshot was embedded by {embedder.identity}, which this version of the package lacks; "

@@ -5,8 +5,10 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 
-from lightrag_dagster.engines.engine import Item, Result
+from lightrag_dagster.engines.engine import Item, Kept, Result, State
+from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.errors import EngineError
 
 _ATTEMPTS = 3
@@ -57,3 +59,7 @@ class ProcessEngine:
             f"workers were killed {_ATTEMPTS} times while {left} of {len(todo)} parts were to be done; if memory ran "
             "out, set LIGHTRAG_ENGINE=local, and run again"
         )
+
+    def keep(self, make: Callable[[], State]) -> AbstractContextManager[Kept[State]]:
+        """See `Engine.keep`: once, in this process; more would share the processors that one uses."""
+        return LocalEngine().keep(make)

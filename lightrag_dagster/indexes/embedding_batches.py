@@ -26,7 +26,7 @@ _LOCAL = LocalEngine()
 class Embedding(NamedTuple):
     """How texts are embedded. `settings` bound one call of the embedder, whose own limit bounds the calls in flight.
 
-    An embedder that computes works on the engine; of one behind an endpoint, this process keeps requests in flight.
+    The rules of the offline embedder run on the engine; to another one, this process sends batches.
     """
 
     embedder: Embedder
@@ -43,11 +43,18 @@ class Embedding(NamedTuple):
         # To ask an engine for its workers may start them.
         if self.settings.provider == "offline" and len(texts) >= 2 * _TEXTS_A_WORKER and self.engine.workers > 1:
             rows = pa.table({"text": texts})
-            made = map_rows(self.engine, partial(_embed_rows, self.settings), rows, _TEXTS_A_WORKER)
+            vectors = np.concatenate(map_rows(self.engine, partial(_embed_rows, self.settings), rows, _TEXTS_A_WORKER))
             done(len(texts))
-        else:
-            made = await gather_or_cancel(self._embed(batch, done) for batch in batches(texts, self.settings))
-        return np.concatenate(made)
+            return vectors
+        if self.settings.provider != "local":
+            return await self._in_batches(texts, done)
+        # A batch takes as long as its longest text, and memory runs out at the first batch or never.
+        order = np.argsort([-len(text) for text in texts], kind="stable")
+        made = await self._in_batches([texts[at] for at in order], done)
+        return made[np.argsort(order)]
+
+    async def _in_batches(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:
+        return np.concatenate(await gather_or_cancel(self._embed(one, done) for one in batches(texts, self.settings)))
 
     async def _embed(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:
         vectors = await self.embedder.embed_documents(texts)

@@ -15,12 +15,12 @@ from pydantic_core import from_json
 
 from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer, rough_tokens
-from lightrag_dagster.errors import EmbeddingError
 from lightrag_dagster.models.identities import openai_embedder_identity
 from lightrag_dagster.models.openai_chat import MALFORMED
 from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import unusable
 from lightrag_dagster.models.pace import Claim
+from lightrag_dagster.models.unit import unit_vectors
 from lightrag_dagster.settings import EmbeddingSettings
 
 _ENCODING = "o200k_base"
@@ -105,26 +105,8 @@ class OpenAIEmbedder:
         except (*MALFORMED, KeyError):
             raise unusable(self._endpoint.target, "it holds no embeddings") from None
         self._usage.input_tokens += tokens
-        return self._unit_vectors(rows, len(texts))
-
-    def _unit_vectors(self, rows: Sequence[npt.NDArray[np.float64]], count: int) -> Vectors:
-        who = f"model {self._endpoint.target.model} at {self._endpoint.target.host}"
-        if len(rows) != count:
-            raise EmbeddingError(f"{who} returned {len(rows)} vectors for {count} texts; choose another model")
-        wrong = next((len(row) for row in rows if len(row) != self.dimensions), None)
-        if wrong is not None:
-            raise EmbeddingError(
-                f"{who} returns vectors of {wrong} dimensions, but {self.dimensions} are configured; "
-                f"set LIGHTRAG_EMBEDDING__DIMENSIONS={wrong}"
-            )
-        vectors = np.stack(rows)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or not lengths.all():
-            raise EmbeddingError(
-                f"{who} returned a vector that is zero or not finite; run again or choose another model"
-            )
-        unit: Vectors = (vectors / lengths).astype(np.float32)
-        return unit
+        target = self._endpoint.target
+        return unit_vectors(rows, len(texts), self.dimensions, f"model {target.model} at {target.host}")
 
 
 def _numbers(embedding: str | list[float]) -> npt.NDArray[np.float64]:

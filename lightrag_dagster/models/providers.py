@@ -1,10 +1,14 @@
 """Opens the models that the settings name, with their stores in front; a provider is imported when it is used."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
+from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
 from lightrag_dagster.models.pace import Claim
 from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
@@ -12,10 +16,13 @@ from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.storage import manifest
 from lightrag_dagster.storage.home import Home
 
 if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
     from lightrag_dagster.spending.ledger import Ledger
+
+_HERE = LocalEngine()
 
 
 @asynccontextmanager
@@ -44,13 +51,14 @@ async def open_chat_model(
 
 @asynccontextmanager
 async def open_embedder(
-    settings: EmbeddingSettings, home: Home, account: Account | None = None
+    settings: EmbeddingSettings, home: Home, account: Account | None = None, engine: Engine = _HERE
 ) -> AsyncIterator[StoredEmbedder]:
-    """Open the embedding model for the block, in one event loop.
+    """Open the embedding model for the block, in one event loop; a local model is where the engine keeps it.
 
     Raises:
         StoreError: the vector store cannot be used.
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
+        SettingsError: a local model is not on this machine.
     """
     from lightrag_dagster.spending.ledger import Ledger
     from lightrag_dagster.storage.vectors import VectorStore
@@ -58,7 +66,7 @@ async def open_embedder(
     usage, ledger = Usage(), Ledger(home.ledger)
     price = price_of(settings.provider, settings.model, settings.prices)
     with VectorStore(home.vectors) as store:
-        async with open_plain_embedder(settings, usage, ledger.claim) as embedder:
+        async with open_plain_embedder(settings, usage, ledger.claim, engine) as embedder:
             with _billed(account, ledger, "embed", embedder.identity, usage) as budget:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
 
@@ -103,7 +111,10 @@ async def open_plain_chat_model(settings: LLMSettings, claim: Claim | None = Non
 
 @asynccontextmanager
 async def open_plain_embedder(
-    settings: EmbeddingSettings, usage: Usage | None = None, claim: Claim | None = None
+    settings: EmbeddingSettings,
+    usage: Usage | None = None,
+    claim: Claim | None = None,
+    engine: Engine = _HERE,
 ) -> AsyncIterator[Embedder]:
     """Open the embedding model without a store, and count input tokens in `usage` if given.
 
@@ -111,11 +122,20 @@ async def open_plain_embedder(
 
     Raises:
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
+        SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
         from lightrag_dagster.models.offline import LexicalEmbedder
 
         yield LexicalEmbedder(settings.dimensions)
+        return
+    if settings.provider == "local":
+        from lightrag_dagster.models.local.embedder import LocalEmbedder
+        from lightrag_dagster.models.local.loading import load_model
+
+        identity = embedder_identity(settings)
+        with engine.keep(partial(load_model, settings, identity)) as model:
+            yield LocalEmbedder(settings, identity, model, usage or Usage())
         return
     from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 
@@ -136,9 +156,26 @@ def chat_identity(settings: LLMSettings) -> str:
 
 
 def embedder_identity(settings: EmbeddingSettings) -> str:
-    """Return the identity of the embedding model without opening it."""
+    """Return the identity of the embedding model without opening it.
+
+    Raises:
+        SettingsError: a local model is not on this machine.
+    """
     if settings.provider == "openai":
         return openai_embedder_identity(settings)
+    if settings.provider == "local":
+        from lightrag_dagster.models.local.files import local_embedder_identity
+
+        return local_embedder_identity(settings)
     from lightrag_dagster.models.offline import LexicalEmbedder
 
     return LexicalEmbedder(settings.dimensions).identity
+
+
+def settings_of(embedder: manifest.Embedder, now: EmbeddingSettings) -> EmbeddingSettings:
+    """Return settings that open the embedder of a snapshot; and its new place, if the settings of today name one."""
+    pinned = embedder.settings(now)
+    with suppress(SettingsError):  # of a model that is nowhere
+        if now.provider == embedder.provider == "local" and embedder_identity(now) == embedder.identity:
+            return pinned.model_copy(update={"model": now.model})
+    return pinned

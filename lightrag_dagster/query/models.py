@@ -21,6 +21,7 @@ from lightrag_dagster.models.providers import (
     open_embedder,
     open_plain_chat_model,
     open_plain_embedder,
+    settings_of,
 )
 from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.settings import Role, Settings
@@ -44,7 +45,7 @@ class Models:
         self._llm = settings.llm
         self._rerank = settings.rerank
         # A question is comparable with the snapshot's vectors only when the same embedder makes its own.
-        self._embedding = vectors.settings(settings.embedding)
+        self._embedding = settings_of(vectors, settings.embedding)
         self._embedder_identity = vectors.identity
         self._home = Home.of(settings)
         self._opened: dict[str, Any] = {}

@@ -11,6 +11,7 @@ MOST_OUTPUT_TOKENS = 32_768
 EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 Provider = Literal["offline", "openai"]
+EmbeddingProvider = Literal["offline", "openai", "local"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
 
@@ -162,14 +163,25 @@ class LLMSettings(EndpointSettings):
 class EmbeddingSettings(EndpointSettings):
     """The embedding model."""
 
-    provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
-    model: str = Field(default="text-embedding-3-small", description="Ignored by the offline provider.")
+    provider: EmbeddingProvider = Field(
+        default="offline",
+        description="offline: no model. openai: any compatible endpoint. local: a model on this machine, with the "
+        "extra `onnx` or `local`.",
+    )
+    model: str = Field(
+        default="text-embedding-3-small",
+        description="Name at the endpoint. For local, the folder of a sentence-transformers model or its name in the "
+        "Hugging Face cache, or the ONNX file of either. Ignored by the offline provider.",
+    )
     dimensions: int = Field(default=1024, gt=0, description="Length of every vector.")
     batch_size: int = Field(default=64, gt=0, description="Texts in one request.")
     max_concurrency: int = Field(default=8, gt=0, description="Requests in flight at once.")
     timeout: float = Field(default=60.0, gt=0, description="Per request. Seconds.")
     max_input_tokens: int = Field(
-        default=8191, gt=0, description="A longer text is cut to this, in tokens of o200k_base."
+        default=8191,
+        gt=0,
+        description="A longer text is cut to this, in tokens of o200k_base; for local in those of the model, which may "
+        "read fewer.",
     )
 
 

@@ -38,12 +38,12 @@ UNKNOWN = Price(0.0, 0.0, 0.0, known=False)
 
 
 def price_of(provider: str, model: str, own: Mapping[str, PriceSettings]) -> Price:
-    """Return the price of a model: the user's own, else the published one; the offline provider is free.
+    """Return the price of a model: the user's own, else the published one; what runs here is free.
 
     A dated name (`gpt-4o-2024-08-06`) without a price of its own counts as its family (`gpt-4o`), and the name of a
     vendor before a slash does not count.
     """
-    if provider == "offline":
+    if provider in ("offline", "local"):
         return FREE
     bare = model.rpartition("/")[2]
     for name in (model, _DATED.sub("", model), bare, _DATED.sub("", bare)):

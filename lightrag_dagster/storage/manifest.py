@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.settings import EmbeddingSettings, MergingSettings, Provider
+from lightrag_dagster.settings import EmbeddingProvider, EmbeddingSettings, MergingSettings
 
 
 class Record(BaseModel):
@@ -49,7 +49,7 @@ class Pointer(Record):
 class Embedder(Record):
     """An embedding model: its settings, so that it can be opened again, and its identity."""
 
-    provider: Provider
+    provider: EmbeddingProvider
     model: str
     dimensions: int
     max_input_tokens: int = Field(default=8191, description="Where texts are cut")

@@ -1,17 +1,20 @@
 """Every engine applies functions to all items, and returns the results in order."""
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from lightrag_dagster.core.aio import gather_or_cancel
 from lightrag_dagster.engines.choice import map_rows, open_engine
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.processes import ProcessEngine
-from lightrag_dagster.errors import EngineError
+from lightrag_dagster.errors import EngineError, SettingsError
 
 
 def square(number: int) -> int:
@@ -57,6 +60,47 @@ def test_the_parts_of_a_table_are_the_table(engine: Engine, rows: int) -> None:
     counts = map_rows(engine, count, pa.table({"id": list(range(rows))}), 10)
     assert sum(counts) == rows
     assert len(counts) <= max(engine.workers, 1)
+
+
+class Counter:
+    """Something slow to make: it tells who made it, and counts its calls."""
+
+    made = 0
+
+    def __init__(self, marker: Path) -> None:
+        Counter.made += 1
+        self.marker = marker
+        self.calls = 0
+
+
+def count_call(counter: Counter, number: int) -> tuple[int, int, int]:
+    if number == 2:
+        raise ValueError("two")
+    counter.calls += 1
+    return os.getpid(), Counter.made, counter.calls
+
+
+def fail_to_make() -> Counter:
+    raise SettingsError("there is no model")
+
+
+async def calls(engine: Engine, make: Callable[[], Counter], numbers: Iterable[int]) -> list[tuple[int, int, int]]:
+    with engine.keep(make) as kept:
+        return await gather_or_cancel(kept.call(count_call, number) for number in numbers)
+
+
+def test_what_is_kept_is_made_once_when_it_is_first_needed(engine: Engine, tmp_path: Path) -> None:
+    Counter.made = 0
+    with engine.keep(partial(Counter, tmp_path)):
+        pass
+    assert asyncio.run(calls(engine, partial(Counter, tmp_path), [])) == []
+    assert Counter.made == 0
+    made = asyncio.run(calls(engine, partial(Counter, tmp_path), [5, 6, 7]))
+    assert made == [(os.getpid(), 1, number) for number in (1, 2, 3)]
+    with pytest.raises(ValueError, match="two"):
+        asyncio.run(calls(engine, partial(Counter, tmp_path), [1, 2, 3]))
+    with pytest.raises(SettingsError, match="there is no model"):
+        asyncio.run(calls(engine, fail_to_make, [1]))
 
 
 def test_other_processes_do_the_work() -> None:

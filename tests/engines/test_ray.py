@@ -1,15 +1,86 @@
 """Ray on this machine; it takes seconds to start, so one test holds everything."""
 
+import asyncio
+import os
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from time import sleep
+from unittest.mock import ANY
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from lightrag_dagster.core.aio import gather_or_cancel
+from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.choice import map_rows, open_engine
-from tests.engines.test_engines import count, end_once, fail, square
+from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.errors import EngineError, SettingsError
+from lightrag_dagster.models.providers import open_plain_embedder
+from tests.engines.test_engines import Counter, count, count_call, end_once, fail, fail_to_make, square
+from tests.models.local.models import TEXTS, TINY, settings_for
 from tests.stages.merging.tables import Summariser, chunk, entity, merged_from, relation, write
 
 ROOT = Path(__file__).parents[2]
+
+
+def end_the_first_time(counter: Counter, number: int) -> tuple[int, int]:
+    """Kill the actor at its third call, unless it was started again."""
+    counter.calls += 1
+    if counter.calls == 3:
+        end_once(counter.marker)
+    return number, os.getpid()
+
+
+def always_end(counter: Counter, number: int) -> None:
+    os._exit(1)
+
+
+async def keeping(engine: Engine, folder: Path) -> None:
+    """One machine without a GPU has one actor, which is started again when it is killed, and its call repeated."""
+    with engine.keep(partial(Counter, folder / "killed")) as kept:
+        assert [await kept.call(end_the_first_time, 7) for _ in range(2)] == [(7, ANY), (7, ANY)]
+        made = await gather_or_cancel(kept.call(end_the_first_time, number) for number in range(4))
+        assert [number for number, _ in made] == [0, 1, 2, 3]
+        assert os.getpid() not in {process for _, process in made}
+        with pytest.raises(ValueError, match="two"):
+            await kept.call(count_call, 2)
+        with pytest.raises(EngineError, match="a part was lost 3 times"):
+            await kept.call(always_end, 0)
+    assert (folder / "killed").exists()
+    with engine.keep(fail_to_make) as missing, pytest.raises(SettingsError, match="there is no model"):
+        await missing.call(count_call, 1)
+
+
+async def embedding(engine: Engine) -> None:
+    """A model in an actor gives the vectors that it gives here."""
+    settings, usage = settings_for(TINY / "onnx" / "model.onnx"), Usage()
+    async with open_plain_embedder(settings, usage, engine=engine) as there, open_plain_embedder(settings) as here:
+        made = await gather_or_cancel(there.embed_documents([text]) for text in TEXTS)
+        np.testing.assert_array_equal(np.concatenate(made), await here.embed_documents(TEXTS))
+    assert usage.cut_texts == 3
+
+
+@pytest.mark.long
+def test_each_gpu_has_an_actor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    ray = pytest.importorskip("ray")
+    ray.init("local", num_cpus=2, num_gpus=2, include_dashboard=False, log_to_driver=False)
+
+    async def devices() -> list[tuple[int, str | None]]:
+        with open_engine("ray") as engine, engine.keep(object) as kept:
+            return await gather_or_cancel(kept.call(device_of, number) for number in range(6))
+
+    try:
+        assert {device for _, device in asyncio.run(devices())} == {"0", "1"}
+    finally:
+        ray.shutdown()
+
+
+def device_of(_: object, number: int) -> tuple[int, str | None]:
+    sleep(0.1)  # so that the other one takes the next call
+    return number, os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
 def test_ray_does_what_every_engine_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,5 +95,8 @@ def test_ray_does_what_every_engine_does(tmp_path: Path, monkeypatch: pytest.Mon
         with pytest.raises(ValueError, match="two"):
             engine.map(fail, range(5))
         assert len(engine.map(end_once, [tmp_path / "1", tmp_path / "2"])) == 2
+        asyncio.run(keeping(engine, tmp_path))
+        if find_spec("onnxruntime"):  # the extra `onnx`
+            asyncio.run(embedding(engine))
         merged = merged_from(inputs, tmp_path, Summariser(), bits=1, engine=engine)
     assert merged == merged_from(inputs, tmp_path, Summariser())

@@ -7,7 +7,7 @@ from lightrag_dagster.build.generation import embed, merge_sources, publish_newe
 from lightrag_dagster.build.graph import build_graph, build_published_graph
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_sources
@@ -53,7 +53,11 @@ def publish_first(settings: Settings, *, backfill: bool = False, account: Accoun
     home, recipes = Home.of(settings), Recipes.of(settings)
     merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise", account), backfill=backfill)
     for table in VECTOR_TABLES:
-        embed(recipes, table, lambda embedder: open_embedder(embedder.settings(settings.embedding), home, account))
+        embed(
+            recipes,
+            table,
+            lambda one, engine: open_embedder(settings_of(one, settings.embedding), home, account, engine),
+        )
     build_graph(settings)
     return publish_newest(recipes)
 

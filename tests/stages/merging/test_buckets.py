@@ -189,7 +189,7 @@ def test_processes_that_share_a_bucket_alone_merge_the_same(
     assert not [key for key in buckets.keys(str(home.bucket)) if "scratch" in key]
 
 
-class OffTheDisk:
+class OffTheDisk(LocalEngine):
     """An engine during whose work a folder is not to be found."""
 
     def __init__(self, engine: ProcessEngine, folder: Path) -> None:

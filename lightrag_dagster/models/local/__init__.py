@@ -1,0 +1,1 @@
+"""Embedding models that run on this machine: folders of sentence-transformers, and ONNX files."""

@@ -1,0 +1,50 @@
+"""An embedder whose model runs where the engine holds it."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from lightrag_dagster.core.protocols import Usage, Vectors
+from lightrag_dagster.engines.engine import Kept
+from lightrag_dagster.models.local.configuration import Kind
+from lightrag_dagster.models.local.loading import LoadedModel, encode
+from lightrag_dagster.models.unit import unit_vectors
+from lightrag_dagster.settings import EmbeddingSettings
+
+
+class LocalEmbedder:
+    """Implements `Embedder`; each call of a method is one call of the model."""
+
+    def __init__(self, settings: EmbeddingSettings, identity: str, model: Kept[LoadedModel], usage: Usage) -> None:
+        """Count tokens, and texts that were cut, in `usage`."""
+        self._settings = settings
+        self._model = model
+        self._usage = usage
+        self.identity = identity
+        self.dimensions = settings.dimensions
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors, of the start of a text that is too long; see `Embedder.embed_documents`.
+
+        Raises:
+            SettingsError: the model cannot be loaded.
+            EmbeddingError: its vectors have another length than is configured, or it is another model.
+            EngineError: its workers were killed time and again.
+        """
+        return await self._embed("document", texts)
+
+    def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
+        """Return None: these models know nothing of the corpus."""
+        return None
+
+    async def embed_queries(self, texts: Sequence[str], corpus_state: Vectors | None = None) -> Vectors:
+        """Return unit vectors for questions, with the prompt that the model has for them."""
+        return await self._embed("query", texts)
+
+    async def _embed(self, kind: Kind, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        made = await self._model.call(encode, (kind, list(texts)))
+        self._usage.input_tokens += made.tokens
+        self._usage.cut_texts += made.cut_texts
+        return unit_vectors(list(made.vectors), len(texts), self.dimensions, f"model {self._settings.model}")

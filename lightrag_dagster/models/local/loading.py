@@ -1,0 +1,71 @@
+"""A local model that is loaded, and what it returns."""
+
+import os
+from typing import NamedTuple, Protocol
+
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.errors import EmbeddingError, LightRAGError, SettingsError, one_line
+from lightrag_dagster.models.local.configuration import Kind
+from lightrag_dagster.models.local.files import find_model, local_embedder_identity
+from lightrag_dagster.settings import EmbeddingSettings
+
+BATCH_TOKENS = 8_192
+"""Tokens in one batch of a model, so that long texts do not take all memory."""
+
+
+class Encoded(NamedTuple):
+    """Vectors, not yet of unit length, how many tokens were read, and of how many texts only the start."""
+
+    vectors: Vectors
+    tokens: int
+    cut_texts: int
+
+
+class LoadedModel(Protocol):
+    """A model in memory. It uses all processors, or a GPU, by itself: one call at a time."""
+
+    def encode(self, kind: Kind, texts: list[str]) -> Encoded:
+        """Return a vector for each text."""
+        ...
+
+
+def load_model(settings: EmbeddingSettings, identity: str) -> LoadedModel:
+    """Load the model of the settings on this machine.
+
+    Raises:
+        SettingsError: it is not here, its library is not installed, or it cannot be loaded.
+        EmbeddingError: it has other weights here than `identity` names.
+    """
+    files, limit = find_model(settings.model), settings.max_input_tokens
+    if local_embedder_identity(settings) != identity:
+        raise EmbeddingError(
+            f"{settings.model} on {os.uname().nodename} is not {identity}; copy the same model to every machine"
+        )
+    try:
+        if files.onnx is None:
+            from lightrag_dagster.models.local.sentence_transformer import SentenceTransformerModel
+
+            return SentenceTransformerModel(files, limit, settings.batch_size)
+        from lightrag_dagster.models.local.onnx import OnnxModel
+
+        return OnnxModel(files, limit, settings.batch_size)
+    except ImportError as error:
+        light = "`pip install lightrag-dagster[onnx]`"
+        how = f"`pip install lightrag-dagster[local]`, or name an ONNX file in it, which needs much less: {light}"
+        raise SettingsError(
+            f"setting embedding.model: {settings.model} needs {error.name}; {light if files.onnx else how}"
+        ) from error
+    except LightRAGError:
+        raise
+    except Exception as error:  # the libraries raise what they like
+        raise SettingsError(f"setting embedding.model: {settings.model} cannot be loaded: {one_line(error)}") from error
+
+
+def encode(model: LoadedModel, work: tuple[Kind, list[str]]) -> Encoded:
+    """Return a vector for each text; work for an engine."""
+    return model.encode(*work)
+
+
+def processors() -> int:
+    """Return how many threads to use: OMP_NUM_THREADS, which torch heeds as well, or all processors."""
+    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)

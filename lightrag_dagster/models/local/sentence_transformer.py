@@ -1,0 +1,35 @@
+"""Runs the folder of a sentence-transformers model by that library, on a GPU where there is one."""
+
+from sentence_transformers import SentenceTransformer
+from transformers.utils import logging
+
+from lightrag_dagster.models.local.configuration import Kind, prompts
+from lightrag_dagster.models.local.files import ModelFiles
+from lightrag_dagster.models.local.loading import BATCH_TOKENS, Encoded
+
+
+class SentenceTransformerModel:
+    """Implements `LoadedModel`."""
+
+    def __init__(self, files: ModelFiles, most_tokens: int, batch_size: int) -> None:
+        """Load a folder; `most_tokens` of a text are read, `batch_size` texts at most run together."""
+        # It would draw over the command line's own.
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call, unused-ignore]
+        self._model = SentenceTransformer(str(files.folder), local_files_only=True)
+        self._limit = self._model.max_seq_length = min(most_tokens, self._model.max_seq_length or most_tokens)
+        self._prompts = prompts(files)
+        self._batch_size = batch_size
+
+    def encode(self, kind: Kind, texts: list[str]) -> Encoded:
+        """See `LoadedModel.encode`."""
+        limit, prompt = self._limit, self._prompts[kind]
+        read = self._model.tokenizer([prompt + text for text in texts], truncation=False, verbose=False)["input_ids"]
+        lengths = [len(tokens) for tokens in read]
+        encode = self._model.encode_query if kind == "query" else self._model.encode_document
+        vectors = encode(
+            texts,
+            prompt=prompt,
+            batch_size=max(1, min(self._batch_size, BATCH_TOKENS // min(limit, max(lengths)))),
+            show_progress_bar=False,
+        )
+        return Encoded(vectors, sum(min(length, limit) for length in lengths), sum(one > limit for one in lengths))
