@@ -13,6 +13,7 @@ from lightrag_dagster.build.graph import build_published_graph
 from lightrag_dagster.build.pending import accept_pending, pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
 from lightrag_dagster.indexes.graph import open_graph
 from lightrag_dagster.indexes.lance import open_vectors
@@ -111,8 +112,7 @@ def snapshot_contents(settings: Settings) -> dict[str, Any]:
     contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES}
     for source, versions in manifest.inputs.sources.items():
         for table in ("chunks", "extractions", "entity_mentions", "relation_mentions"):
-            path = home.source_table(table, source) / f"{versions[table]}.parquet"
-            contents[f"{source}/{table}"] = path.read_bytes()
+            contents[f"{source}/{table}"] = table_version(SourceTables(home).read(table, source, versions[table]))
     for name, entry in manifest.vectors.tables.items():
         contents[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()
     with open_graph(generation.path("graph.kuzu")) as graph:

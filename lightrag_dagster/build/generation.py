@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from lightrag_dagster.build.ingest import OpenModel
 from lightrag_dagster.build.merging import (
     BACKFILL,
     count_recipes,
@@ -18,6 +17,7 @@ from lightrag_dagster.build.merging import (
     merge_after,
 )
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.shard_steps import OpenModel
 from lightrag_dagster.core import protocols
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage

@@ -184,8 +184,9 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     if current.fingerprint != recipes.code[table]:
         return "code or settings changed"
     # A bucket is asked for the files of the published snapshot alone, by `find_damage`.
-    if not (tables.home.bucket or tables.path(table, current.source, current.version).exists()):
-        return "its file is missing"
+    paths = [] if tables.home.bucket else tables.paths(table, current.source, current.version)
+    if not all(path.exists() for path in paths):
+        return "a file of it is missing"
     failed = current.count("error_kind", "transient")
     if recipes.settings.llm.of("extract").retry_failed:
         failed += current.count("error_kind", "permanent")

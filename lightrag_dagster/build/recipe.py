@@ -17,11 +17,11 @@ from lightrag_dagster.storage.manifest import Embedder, GenerationInputs
 
 _LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method"}
 _REVISIONS = {
-    "raw_documents": 3,
+    "raw_documents": 4,
     "chunks": 1,
     "extractions": 2,
-    "layout": 1,
-    "mentions": 1,
+    "layout": 2,
+    "mentions": 2,
     "merge": 4,
     "stores": 3,
     "report": 2,

@@ -67,13 +67,13 @@ class Generation:
     def table_files(self, table: str) -> list[Path]:
         """Return the Parquet files of a table, fetched from a bucket.
 
-        A merged table has one, a per-source table one a source, in order of source.
+        A merged table has one, a per-source table one a shard, in order of source.
         """
         if table in MERGED_TABLES:
             paths = [self.path(f"{table}.parquet")]
         else:
             tables, sources = SourceTables(self.home), sorted(self.inputs().sources.items())
-            paths = [tables.path(table, source, used[table]) for source, used in sources]
+            paths = [path for source, used in sources for path in tables.paths(table, source, used[table])]
         bucket.fetch(self.home, paths)
         return paths
 
@@ -148,16 +148,17 @@ def scratch_folder(home: Home) -> Iterator[Path]:
 
 
 def remove_leftovers(home: Home) -> None:
-    """Remove temporary files and folders of killed builders; call it while holding the builder's lock.
+    """Remove what killed builders left unfinished; call it while holding the builder's lock.
 
     Raises:
-        StoreError: the disk refuses.
+        StoreError: the disk or the bucket refuses.
     """
     try:
         for leftover in [*home.generations.glob(".*"), *home.generations.glob("gen-*/.*")]:
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     except OSError as error:
         raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
+    bucket.remove_scratch(home)
 
 
 def _put_in_place(folder: Path, target: Path) -> None:

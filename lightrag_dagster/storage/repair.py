@@ -79,8 +79,9 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
 
 
 def _discard_version(home: Home, path: Path) -> None:
-    """Remove a version of a source's table, and the record that says it is the current one."""
-    bucket.remove(home, [path])
-    current = SourceTables(home).current(path.parent.parent.name, Home.source_of(path.parent))
-    if current is not None and current.version == path.stem:
+    """Remove a file of a source's table, and the record of the current version if that has it."""
+    tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
+    current = tables.current(table, source)
+    if current is not None and path in tables.all_paths(table, source, current.version):
         (path.parent / "current.json").unlink()
+    bucket.remove(home, [path])

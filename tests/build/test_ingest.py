@@ -157,7 +157,7 @@ def test_unchanged_text_keeps_its_chunks_when_older_documents_are_gone(make: Mak
     small = make(size=24)
     write_source(small, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "more.txt": "Ulla Berg visited Kessing."})
     read_source(chosen_sources(small, ["notes"])[0], tables, Recipes.of(small))
-    tables.path("raw_documents", "notes", before).unlink()
+    tables.paths("raw_documents", "notes", before)[0].unlink()
     asked(loopback)
 
     ingest(small)

@@ -1,6 +1,7 @@
 """A small published snapshot, made by the real engine without Dagster."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from lightrag_dagster.build.generation import embed, merge_sources, publish_newest
 from lightrag_dagster.build.graph import build_graph, build_published_graph
@@ -62,5 +63,5 @@ def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Acco
     name, llm = source.name, recipes.settings.llm
     read_source(source, tables, recipes)
     chunk_source(name, tables, recipes)
-    extract_source(name, tables, recipes, lambda: open_chat_model(llm, tables.home, "extract", account))
+    extract_source(name, tables, recipes, partial(open_chat_model, llm, tables.home, "extract", account))
     return parse_and_accept(name, tables, recipes)[1]
