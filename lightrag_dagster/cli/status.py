@@ -40,7 +40,9 @@ def show_status(console: Console, *, as_json: bool) -> None:
             f"{rows['relations']} relations"
         )
         if states.graph:
-            console.print("graph: not built yet, so that `cypher` does not work; `lightrag-dagster run` builds it")
+            console.print(
+                "graph: not built yet, so that `cypher` does not work; `lightrag-dagster run` builds it", soft_wrap=True
+            )
     _print_cost(console, Ledger(home.ledger))
     _print_batches(console, home)
     columns = ("source", "state", "documents", "chunks", "outdated rows")

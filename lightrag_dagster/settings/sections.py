@@ -224,7 +224,7 @@ class GraphSettings(Section):
         default=2_000_000,
         ge=0,
         description="With up to so many chunks, entities and relations it is built before a snapshot is published, "
-        "which takes up to about half a minute; with more of them, after it.",
+        "which takes up to about a minute; with more of them, after it.",
     )
 
 

@@ -23,6 +23,7 @@ from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.snapshots import list_snapshots, release, rollback
 from tests.buckets import S3Server
 from tests.cli.test_cli import command
+from tests.end_to_end.test_purge import purge
 from tests.query.published import publish_first
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
@@ -175,6 +176,19 @@ def test_gc_and_backup_take_a_snapshot_without_graph_as_it_is(settings: Settings
         run(one)
         assert find_damage(Home(one.home), snapshot_id, verify=True) == []
     assert snapshot_contents(restored) == snapshot_contents(settings)
+
+
+def test_a_purge_before_the_graph_is_built_leaves_nothing_to_mend(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after = settings.changed(sources=settings.home / "sources", documents={"accept_deletes": True})
+    write_source(after, "notes", {"river.md": RIVER})
+    write_source(after, "office", {"office.txt": OFFICE})
+    publish_without_graph(after)
+    assert "Removed 2 snapshots" in purge(after, monkeypatch, "notes/flood.txt")
+    assert pending(after).graph
+    assert run(after).graph_built
+    assert find_damage(Home(after.home), published(after).snapshot_id, verify=True) == []
 
 
 def test_in_a_bucket_every_machine_sees_whether_the_graph_is_built(
