@@ -7,20 +7,16 @@ writes takes the place of the current tables when the whole source is accepted.
 
 import heapq
 import logging
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.build import dealing
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.reuse import MENTIONS, again_kinds, earlier_versions, parsed_before
+from lightrag_dagster.build.reuse import MENTIONS, earlier_versions, parsed_before
 from lightrag_dagster.build.shard_steps import (
     REASONS,
     Earlier,
@@ -30,32 +26,32 @@ from lightrag_dagster.build.shard_steps import (
     chunk_shard,
     extract_in_worker,
     extract_shard,
-    mark_shard,
     parse_shard,
     read_shard,
+)
+from lightrag_dagster.build.sharding import (
+    LOCK_SECONDS,
+    each_shard,
+    mark_duplicates,
+    moved_chunks,
+    open_scratch,
+    places_of,
 )
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.choice import open_engine
-from lightrag_dagster.engines.engine import Engine, Item, Result
-from lightrag_dagster.errors import StoreError
 from lightrag_dagster.stages.documents.listing import Listing
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.acceptance import Acceptance, accept
 from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.shards import Shard, shards
-from lightrag_dagster.storage.tables import SourceTables, StoredShard, TableVersion
-
-LOCK_SECONDS = 3600.0
-"""How long a step waits for another ingestion of its source: longer than most, shorter than a night."""
+from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 FIRST_ROWS = 5
 """Rows of a table that a report shows."""
 
-# Shards that are handed to an engine at a time, for each of its workers: what they work on is in memory.
-_SHARDS_A_WORKER = 4
 _log = logging.getLogger(__name__)
 
 
@@ -88,21 +84,21 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
         StoreError: a table is damaged or the disk refuses.
     """
     step, name = _step(source.name, tables, recipes), source.name
-    with _scratch(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
+    with open_scratch(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         listing = Listing(source, scratch / "files.parquet")
         parts = shards(listing.count, listing.size)
         known = next(iter(earlier_versions(tables, "raw_documents", name)), None)
         with dealing.open_sql(scratch, len(parts)) as connection:
             listed_in = dealing.deal_listing(connection, listing, scratch / "files").of
             tasks = ((shard, listed_in(shard)) for shard in parts)
-            made = _each_shard(engine, partial(read_shard, step, known), tasks, ("documents", parts, listing.count))
+            made = each_shard(engine, partial(read_shard, step, known), tasks, ("documents", parts, listing.count))
             stored = [one.files[0] for one in made]
             before = tables.paths("raw_documents", name, known) if known else []
             now = tables.stored_paths("raw_documents", name, stored)
             bucket.fetch(tables.home, [*before, *now])
             dealing.refuse_losses(name, connection, (before, now), recipes.settings.documents)
             if len(parts) > 1:
-                stored = _mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
+                stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
         # With a document that could not be read just now, the next run reads all again.
         unread = any(one.counts["status"].get("stale") for one in stored)
         version = tables.record(
@@ -123,15 +119,15 @@ def chunk_source(source: str, tables: SourceTables, recipes: Recipes) -> StageRe
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     step = _step(source, tables, recipes)
-    with _scratch(tables, source) as scratch:
+    with open_scratch(tables, source) as scratch:
         documents = tables.require("raw_documents", source)
         parts = [Shard(number, documents.shards) for number in range(documents.shards)]
         earlier = _earlier(tables, "chunks", source, recipes.chunks)
-        moved = _deal_moved(step, documents, earlier, scratch)
+        moved = moved_chunks(step, documents, earlier, scratch)
         tasks = ((shard, [dealt.of(shard) for dealt in moved]) for shard in parts)
         with open_engine(recipes.settings.engine) as engine:
             cut = partial(chunk_shard, step, documents.version, earlier)
-            made = _each_shard(engine, cut, tasks, ("chunks", parts, documents.rows))
+            made = each_shard(engine, cut, tasks, ("chunks", parts, documents.rows))
         version = tables.record(
             "chunks",
             source,
@@ -154,11 +150,11 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     step = _step(source, tables, recipes)
-    with _scratch(tables, source) as scratch:
+    with open_scratch(tables, source) as scratch:
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
         earlier = _earlier(tables, "extractions", source, recipes.extractions)
-        places = _places(step, chunks, earlier, parts, scratch)
+        places = places_of(step, chunks, earlier, parts, scratch)
         answered = _ask(step, earlier, open_model, parts, places)
         if isinstance(answered, Waiting):
             _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
@@ -189,7 +185,7 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
             parse_shard, _step(source, tables, recipes), extractions.version, parsed_before(tables, source, code)
         )
         with open_engine(recipes.settings.engine) as engine:
-            made = _each_shard(engine, parse, parts, ("mentions", parts, extractions.rows))
+            made = each_shard(engine, parse, parts, ("mentions", parts, extractions.rows))
         reports = []
         for position, name in enumerate(MENTIONS):
             stored = [one.files[position] for one in made]
@@ -206,86 +202,9 @@ def _step(source: str, tables: SourceTables, recipes: Recipes) -> Step:
     return Step(source, tables, Recipes(recipes.settings.model_copy(update={"database": None}), recipes.prompts))
 
 
-@contextmanager
-def _scratch(tables: SourceTables, source: str) -> Iterator[Path]:
-    """Hold the lock of a source and give an empty folder; what a killed ingestion left in it is removed."""
-    with ingesting(tables.home, source, LOCK_SECONDS):
-        folder = tables.home.ingestion_folder(source)
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            folder.mkdir(parents=True)
-        except OSError as error:
-            raise StoreError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from error
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _each_shard(
-    engine: Engine,
-    function: Callable[[Item], Result],
-    tasks: Iterable[Item],
-    told: tuple[str, Sequence[Shard], int],
-) -> list[Result]:
-    """Do a task for each shard, some at a time, and tell the progress: a stage, its shards and all its rows."""
-    stage, parts, total = told
-    if len(parts) == 1:
-        return [function(task) for task in tasks]
-    made: list[Result] = []
-    several, waiting = engine.workers > 1, iter(tasks)
-    while window := list(islice(waiting, _SHARDS_A_WORKER * engine.workers if several else 1)):
-        with progress.part(len(made), len(parts), total):
-            made += engine.map(function, window)
-        progress.report(stage, total * len(made) // len(parts), total)
-    return made
-
-
-def _mark_duplicates(
-    step: Step, stored: Sequence[StoredShard], originals: pa.Table, engine: Engine
-) -> list[StoredShard]:
-    """Store the shards again that have documents whose original stands in another one."""
-    parts = [Shard(number, len(stored)) for number in range(len(stored))]
-    wrong = {number: rows for number, shard in enumerate(parts) if (rows := shard.of(originals, "doc_id")).num_rows}
-    marked = engine.map(partial(mark_shard, step), [(stored[number], rows) for number, rows in wrong.items()])
-    again = dict(zip(wrong, marked, strict=True))
-    return [again.get(number, one) for number, one in enumerate(stored)]
-
-
 def _earlier(tables: SourceTables, table: str, source: str, recipe: str) -> Earlier:
     versions = tuple(earlier_versions(tables, table, source))
     return Earlier(table, versions, recipe if tables.candidate else None)
-
-
-def _deal_moved(step: Step, documents: TableVersion, earlier: Earlier, scratch: Path) -> list[dealing.Dealt]:
-    """Deal the chunks of text that stands in a document of another shard now; one deal for each earlier version."""
-    if documents.shards == 1:
-        return []
-    tables, source = step.tables, step.source
-    now = tables.paths("raw_documents", source, documents.version)
-    with dealing.open_sql(scratch, documents.shards) as connection:
-        moved = []
-        for number, version in enumerate(earlier.versions):
-            before = tables.paths("chunks", source, version)
-            bucket.fetch(tables.home, [*now, *before])
-            moved.append(dealing.deal_moved(connection, now, before, scratch / f"moved-{number}"))
-    return moved
-
-
-def _places(
-    step: Step, chunks: TableVersion, earlier: Earlier, parts: Sequence[Shard], scratch: Path
-) -> Callable[[Shard], pa.Table]:
-    """Return what gives the places of a shard's chunks, with the text of those that are to be asked about."""
-    tables, source = step.tables, step.source
-    if len(parts) == 1:
-        return lambda _: tables.read("chunks", source, chunks.version, dealing.PLACES.names)
-    now = tables.paths("chunks", source, chunks.version)
-    before = [path for one in earlier.versions for path in tables.paths("extractions", source, one)]
-    bucket.fetch(tables.home, [*now, *before])
-    again = again_kinds(retry_failed=step.recipes.settings.llm.of("extract").retry_failed)
-    with dealing.open_sql(scratch, len(parts)) as connection:
-        known = dealing.Known(before, again, earlier.recipe)
-        return dealing.deal_places(connection, now, known, scratch / "places").of
 
 
 def _ask(
@@ -300,7 +219,7 @@ def _ask(
             if engine.workers > 1:
                 share = max(1, conversations // engine.workers)
                 ask = partial(extract_in_worker, step, earlier, open_model, share)
-                answered = _each_shard(engine, ask, tasks, ("extractions", parts, len(parts)))
+                answered = each_shard(engine, ask, tasks, ("extractions", parts, len(parts)))
                 return [made for made, _ in answered], sum((usage for _, usage in answered), Usage())
 
     async def ask_here() -> tuple[list[Made], Usage] | Waiting:
