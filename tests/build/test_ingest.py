@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.build import ingest as ingestion
 from lightrag_dagster.build import recipe as recipe_module
+from lightrag_dagster.build import sharding
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.pending import Pending, pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
@@ -288,7 +288,7 @@ def test_two_processes_do_not_ask_twice(make: Make, loopback: Loopback) -> None:
 
 
 def test_a_step_waits_for_another_ingestion_of_the_source(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestion, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(sharding, "LOCK_SECONDS", 0.1)
     settings, release, held = make(), threading.Event(), threading.Event()
 
     def hold() -> None:
