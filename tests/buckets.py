@@ -1,4 +1,4 @@
-"""An S3 server for tests, moto's, on loopback and in a thread; it honours conditions on requests."""
+"""S3 servers for tests: what all have in common, and moto's, on loopback and in a thread; they honour conditions."""
 
 import logging
 import os
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.request import Request, urlopen
 from uuid import uuid4
 
 import obstore
@@ -16,29 +17,12 @@ from obstore.store import S3Store
 Answer = Callable[[dict[str, Any]], bool]
 
 
-class S3Server:
-    """A server that counts requests and can be made to answer some of them with 503."""
+class S3Service:
+    """A server that runs somewhere; tests have a bucket each, or share one."""
 
-    def __init__(self) -> None:
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-        self._server.start()
-        host, port = self._server.get_host_and_port()
-        self.url = f"http://{host}:{port}"
-        self.requests: Counter[str] = Counter()
-        self.failing: Answer = lambda environ: False
-        served = self._server._server.app  # type: ignore[union-attr]
-
-        def counted(environ: dict[str, Any], start_response: Any) -> Any:
-            self.requests[environ["REQUEST_METHOD"]] += 1
-            if self.failing(environ):
-                length = int(environ.get("CONTENT_LENGTH") or 0)
-                environ["wsgi.input"].read(length)
-                start_response("503 Slow Down", [("Content-Length", "0")])
-                return []
-            return served(environ, start_response)
-
-        self._server._server.app = counted  # type: ignore[union-attr]
+    def __init__(self, url: str, bucket: str | None = None) -> None:
+        self.url = url
+        self._bucket = bucket
 
     @property
     def environment(self) -> dict[str, str]:
@@ -52,13 +36,17 @@ class S3Server:
         }
 
     def new_bucket(self) -> str:
-        """Make a bucket and return the URI of a home in it."""
-        from urllib.request import Request, urlopen
-
+        """Make a bucket, unless all tests share one, and return the URI of a home in it."""
         name = f"test-{uuid4().hex}"
+        if self._bucket is not None:
+            return f"s3://{self._bucket}/{name}/home"
+        self.make_bucket(name)
+        return f"s3://{name}/some/home"
+
+    def make_bucket(self, name: str) -> None:
+        """Make a bucket."""
         with urlopen(Request(f"{self.url}/{name}", method="PUT")):
             pass
-        return f"s3://{name}/some/home"
 
     def store(self, uri: str) -> S3Store:
         """Open the objects of a home as a bystander."""
@@ -75,6 +63,31 @@ class S3Server:
         """Return the keys below a home."""
         return sorted(meta["path"] for block in obstore.list(self.store(uri)) for meta in block)
 
+
+class S3Server(S3Service):
+    """A server in this process, moto's, that counts requests and can be made to answer some of them with 503."""
+
+    def __init__(self) -> None:
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        self._server.start()
+        host, port = self._server.get_host_and_port()
+        super().__init__(f"http://{host}:{port}")
+        self.requests: Counter[str] = Counter()
+        self.failing: Answer = lambda environ: False
+        served = self._server._server.app  # type: ignore[union-attr]
+
+        def counted(environ: dict[str, Any], start_response: Any) -> Any:
+            self.requests[environ["REQUEST_METHOD"]] += 1
+            if self.failing(environ):
+                length = int(environ.get("CONTENT_LENGTH") or 0)
+                environ["wsgi.input"].read(length)
+                start_response("503 Slow Down", [("Content-Length", "0")])
+                return []
+            return served(environ, start_response)
+
+        self._server._server.app = counted  # type: ignore[union-attr]
+
     def stop(self) -> None:
         """Stop the server."""
         self._server.stop()
@@ -82,14 +95,20 @@ class S3Server:
 
 @contextmanager
 def serving_buckets() -> Iterator[S3Server]:
-    """Run a server for the block, and point the environment to it."""
+    """Run moto's server for the block."""
     server = S3Server()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def pointing_to_buckets(service: S3Service) -> Iterator[None]:
+    """Point the environment to a server for the block."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             monkeypatch.delenv(name)
-        for name, value in server.environment.items():
+        for name, value in service.environment.items():
             monkeypatch.setenv(name, value)
-        try:
-            yield server
-        finally:
-            server.stop()
+        yield
