@@ -8,10 +8,9 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.error import HTTPError, URLError
 
 from tests.buckets import S3Service
 
@@ -49,16 +48,19 @@ def serving_seaweed() -> Iterator[S3Service]:
 
 
 def _wait(service: S3Service, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until the server can make a bucket."""
+    """Wait until the server has made a bucket."""
     until = time.monotonic() + _SECONDS
     while True:
-        with suppress(URLError, ConnectionError):
-            with urlopen(f"{service.url}/healthz"):
-                pass
-            service.make_bucket(_BUCKET)
-            return
+        try:
+            return service.make_bucket(_BUCKET)
+        except HTTPError as error:
+            if error.code == 409:  # it had made it before it said that it was not ready
+                return None
+            said = f"{error}: {error.read().decode()}"
+        except (URLError, ConnectionError) as error:
+            said = str(error)
         ended = process.poll() is not None or time.monotonic() > until
-        assert not ended, log.read_text()
+        assert not ended, f"{said}\n{log.read_text()}"
         time.sleep(0.1)
 
 
