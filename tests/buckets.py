@@ -39,22 +39,19 @@ class S3Service:
         """Make a bucket, unless all tests share one, and return the URI of a home in it."""
         name = f"test-{uuid4().hex}"
         if self._bucket is not None:
+            obstore.put(self.store(f"s3://{self._bucket}"), "made", b"")  # which makes the bucket
             return f"s3://{self._bucket}/{name}/home"
-        self.make_bucket(name)
-        return f"s3://{name}/some/home"
-
-    def make_bucket(self, name: str) -> None:
-        """Make a bucket."""
         with urlopen(Request(f"{self.url}/{name}", method="PUT")):
             pass
+        return f"s3://{name}/some/home"
 
     def store(self, uri: str) -> S3Store:
         """Open the objects of a home as a bystander."""
         return S3Store.from_url(
             uri,
             endpoint=self.url,
-            access_key_id="other",
-            secret_access_key="other",
+            access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+            secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
             region="us-east-1",
             client_options={"allow_http": True},
         )

@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 
 import dagster as dg
+import obstore
 import pytest
 from pydantic import SecretStr
 
@@ -24,6 +25,7 @@ from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import VECTOR_TABLES
+from lightrag_dagster.storage.places import Files
 from lightrag_dagster.storage.repair import find_current_damage
 from lightrag_dagster.storage.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables import SourceTables
@@ -197,11 +199,13 @@ def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server:
         assert knowledge.snapshot_id == ids[0]
     with building(home, 0) as lock:
         release(home, lock)
+    obstore.put(server.store(str(home.bucket)), "scratch/killed/chosen.parquet", b"left by a killed builder")
+    assert not [name for name in Files.of_home(home).names() if "scratch" in name], "it is in no backup"
     with building(home, 0):
         garbage = collect_garbage(home, settings.retention, dry_run=False)
     assert garbage.generations == [ids[0]]
     assert garbage.bytes_after < garbage.bytes_before
-    assert [key for key in server.keys(str(home.bucket)) if ids[0] in key] == []
+    assert [key for key in server.keys(str(home.bucket)) if ids[0] in key or "scratch" in key] == []
     with pytest.raises(StoreError, match="there is no snapshot"):
         KnowledgeBase.open(settings=settings, snapshot_id=ids[0])
     with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "third")) as knowledge:
