@@ -36,6 +36,7 @@ from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import CacheSettings, Settings, load_settings
+from lightrag_dagster.storage.mounts import require_local
 
 Address = Path | SecretStr
 """A database: the file of SQLite, or the URL of Postgres, which may contain a password."""
@@ -65,12 +66,15 @@ class Home:
         """Return the home of some settings; of a bucket, claim a folder of the cache for this process.
 
         Raises:
-            SettingsError: the home is a bucket, and no Postgres database is configured.
+            SettingsError: no Postgres database is configured for a bucket or a folder on a network file system.
             StoreError: the cache cannot be written.
         """
         uri = bucket_uri(settings.home)
         if uri is None:
-            return cls(settings.home, settings.database)
+            home = cls(settings.home, settings.database)
+            if home.database is None:
+                require_local(home.root)
+            return home
         if settings.database is None:
             raise SettingsError(
                 f"setting home: {uri} is a bucket, which needs a Postgres database as well; "
