@@ -159,12 +159,12 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
     """Return the identity of the embedding model without opening it.
 
     Raises:
-        SettingsError: a local model is not on this machine.
+        SettingsError: a local model is not on this machine, or makes vectors of another length.
     """
     if settings.provider == "openai":
         return openai_embedder_identity(settings)
     if settings.provider == "local":
-        from lightrag_dagster.models.local.files import local_embedder_identity
+        from lightrag_dagster.models.local.identity import local_embedder_identity
 
         return local_embedder_identity(settings)
     from lightrag_dagster.models.offline import LexicalEmbedder

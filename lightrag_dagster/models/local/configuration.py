@@ -40,14 +40,29 @@ def lowers_case(files: ModelFiles) -> bool:
     return bool(_transformer(files).get("do_lower_case"))
 
 
+def dimensions(files: ModelFiles) -> int | None:
+    """Return the length of a vector, or None where it is not told but by the model itself."""
+    config = _pooling_config(files)
+    told = config.get("embedding_dimension") or config.get("word_embedding_dimension")
+    return told if pooling(files) else None
+
+
 def pooling(files: ModelFiles) -> str | None:
     """Return how the vectors of a text's tokens become one, or None when that is not all that the model does."""
-    modules = {module["type"].rpartition(".")[2]: module["path"] for module in files.read("modules.json")}
-    config = files.read(f"{modules.get('Pooling', '1_Pooling')}/config.json")
+    modules, config = _modules(files), _pooling_config(files)
     modes = config.get("pooling_mode") or [mode for name, mode in _OLDER_POOLING.items() if config.get(name)] or "mean"
     modes = [modes] if isinstance(modes, str) else modes
     ends_here = modules.keys() <= {"Transformer", "Pooling", "Normalize"} and config.get("include_prompt", True)
     return modes[0] if ends_here and len(modes) == 1 else None
+
+
+def _modules(files: ModelFiles) -> dict[str, str]:
+    """Return the parts of the model, kind → folder."""
+    return {module["type"].rpartition(".")[2]: module["path"] for module in files.read("modules.json")}
+
+
+def _pooling_config(files: ModelFiles) -> dict[str, Any]:
+    return dict(files.read(f"{_modules(files).get('Pooling', '1_Pooling')}/config.json"))
 
 
 def _transformer(files: ModelFiles) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError, StoreError
-from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.storage.files import write_text
 
 _SHAPING = (
@@ -70,20 +69,6 @@ class ModelFiles(NamedTuple):
             yield from list(self.folder.glob("*.safetensors")) or self.folder.glob("pytorch_model*.bin")
         else:
             yield from self.onnx.parent.glob(f"{self.onnx.name}*")  # large weights lie in a file beside it
-
-
-def local_embedder_identity(settings: EmbeddingSettings) -> str:
-    """Name the model, a hash of its weights and configuration, and the limit of tokens unless it is the default.
-
-    Of the folder its name counts, not its place: a copy elsewhere is the same embedder.
-
-    Raises:
-        SettingsError: the model is not on this machine.
-    """
-    files = find_model(settings.model)
-    name, limit = f"local/{files.name}@{files.weights_hash()}", settings.max_input_tokens
-    usual = EmbeddingSettings.model_fields["max_input_tokens"].default
-    return name if limit == usual else f"{name}?max_input_tokens={limit}"
 
 
 def find_model(model: str) -> ModelFiles:

@@ -6,7 +6,8 @@ from typing import NamedTuple, Protocol
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import EmbeddingError, LightRAGError, SettingsError, one_line
 from lightrag_dagster.models.local.configuration import Kind
-from lightrag_dagster.models.local.files import find_model, local_embedder_identity
+from lightrag_dagster.models.local.files import find_model
+from lightrag_dagster.models.local.identity import local_embedder_identity
 from lightrag_dagster.settings import EmbeddingSettings
 
 BATCH_TOKENS = 8_192

@@ -8,7 +8,7 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.local import files
 from lightrag_dagster.models.local.files import find_model
 from lightrag_dagster.models.providers import embedder_identity
-from tests.models.local.models import change, copy_of, settings_for
+from tests.models.local.models import TINY, change, copy_of, settings_for
 
 
 def test_the_identity_follows_weights_and_configuration_and_not_the_place(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_the_identity_follows_weights_and_configuration_and_not_the_place(tmp_pa
     identity = embedder_identity(settings_for(first))
     assert identity.startswith("local/tiny@")
     assert embedder_identity(settings_for(second)) == identity
-    assert embedder_identity(settings_for(second, dimensions=9, batch_size=1)) == identity
+    assert embedder_identity(settings_for(second, batch_size=1)) == identity
     assert embedder_identity(settings_for(second, max_input_tokens=9)) != identity
 
     seen = {identity, embedder_identity(settings_for(first / "onnx" / "model.onnx"))}
@@ -29,6 +29,11 @@ def test_the_identity_follows_weights_and_configuration_and_not_the_place(tmp_pa
     (second / "model.safetensors").write_bytes(b"other weights")
     seen.add(embedder_identity(settings_for(second)))
     assert len(seen) == 5
+
+
+def test_another_length_is_named_before_anything_is_embedded() -> None:
+    with pytest.raises(SettingsError, match=r"vectors of 32 dimensions.*set LIGHTRAG_EMBEDDING__DIMENSIONS=32"):
+        embedder_identity(settings_for(TINY, dimensions=1024))
 
 
 def test_an_onnx_file_counts_with_the_weights_beside_it(tmp_path: Path) -> None:

@@ -100,9 +100,11 @@ def test_what_onnxruntime_cannot_run_alone_is_for_sentence_transformers(tmp_path
         embed(settings_for(file), TEXTS)
 
 
-def test_another_length_is_named_with_the_setting() -> None:
+def test_a_length_that_no_file_tells_is_checked_when_vectors_arrive(tmp_path: Path) -> None:
+    model = copy_of(tmp_path / "tiny")
+    change(model / "1_Pooling" / "config.json", embedding_dimension=None)
     with pytest.raises(EmbeddingError, match=r"vectors of 32 dimensions.*set LIGHTRAG_EMBEDDING__DIMENSIONS=32"):
-        embed(settings_for(FILE, dimensions=1024), TEXTS)
+        embed(settings_for(model / "onnx" / "model.onnx", dimensions=1024), TEXTS)
 
 
 def test_a_worker_with_other_weights_is_an_error() -> None:
