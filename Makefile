@@ -1,5 +1,6 @@
 # `make demo` builds a knowledge base from the sample sources; `make test` runs everything CI runs.
-# Each installs only what it needs: demo what runs, ui the Dagster UI's launcher as well, test the tools too.
+# Each installs only what it needs: demo what runs, ui the Dagster UI's launcher as well, test the tools too, test-long a
+# further S3 server.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -31,6 +32,10 @@ setup: .venv/dev
 	$(PIP) --editable '.[dev]'
 	@touch $@ .venv/ui
 
+.venv/long: .venv/dev
+	$(PIP) --editable '.[long]'
+	@touch $@
+
 demo: .venv/run
 	$(BIN)/lightrag-dagster demo
 
@@ -48,7 +53,7 @@ test: setup
 	$(BIN)/mypy --num-workers 2 --python-version 3.13
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal -m 'not long'
 
-test-long: setup
+test-long: .venv/long
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -m long
 
 docs: setup

@@ -19,9 +19,9 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
     """Return the checks of each source, `source_checks`, and those of the whole knowledge base."""
     integrity_check = dg.asset_check(
         asset=namespace.key("knowledge_base"),
-        description="Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and Kùzu, vectors are finite "
-        "and of the right size. A generation that breaks this is not published; run the check again to look at the "
-        "snapshot.",
+        description="Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and, once it is built, Kùzu; "
+        "vectors are finite and of the right size. A generation that breaks this is not published; run the check again "
+        "to look at the snapshot.",
     )(integrity)
     report_check = dg.asset_check(
         asset=namespace.key("status_report"),

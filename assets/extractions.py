@@ -32,12 +32,8 @@ def extractions(
     tables = lightrag.tables(candidate=backfill)
     account = account_of(context, lightrag.settings, source)
     with stopwatch() as watch:
-        report = extract_source(
-            source,
-            tables,
-            lightrag.recipes,
-            lambda: lightrag.extraction_model(account, backfill=backfill),
-        )
+        model = lightrag.extraction_model(account, backfill=backfill)
+        report = extract_source(source, tables, lightrag.recipes, model)
     if isinstance(report, Waiting):
         batches = {"batches": sorted(report.batches)}
         context.log_event(dg.AssetObservation(context.asset_key, partition=source, metadata=batches))

@@ -1,9 +1,12 @@
-"""`knowledge_graph`: the Kùzu database, and the adjacency arrays that retrieval reads."""
+"""`knowledge_graph`: the adjacency arrays that retrieval reads, and the Kùzu database unless it is large.
+
+`published_graph`: the Kùzu database of the published snapshot, where it is large.
+"""
 
 import dagster as dg
 
 from assets.metadata import WRITER_POOL, made_by, stopwatch
-from lightrag_dagster.build.generation import build_graph
+from lightrag_dagster.build.graph import build_graph, build_published_graph
 from resources import LightRAG
 
 
@@ -18,14 +21,38 @@ from resources import LightRAG
     group_name="knowledge_base",
     pool=WRITER_POOL,
     kinds={"kuzu"},
-    description="Document → Chunk → Entity and Entity — Entity, written once and verified; and the same as arrays.",
+    description="Document → Chunk → Entity and Entity — Entity as arrays, which questions read; and as a database for "
+    "Cypher, written once and verified, unless it has more rows than graph.before_publication_rows.",
 )
 def knowledge_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""
     with stopwatch() as watch:
-        generation, counts = build_graph(lightrag.home)
+        generation, counts = build_graph(lightrag.settings)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(generation.id),
         tags=made_by(generation.inputs().code_version),
-        metadata={**counts.model_dump(), "generation": generation.id, "seconds": watch.seconds},
+        metadata={
+            **(counts.model_dump() if counts else {"database": "built after publication"}),
+            "generation": generation.id,
+            "seconds": watch.seconds,
+        },
+    )
+
+
+@dg.asset(
+    deps=["knowledge_base"],
+    group_name="knowledge_base",
+    pool=WRITER_POOL,
+    kinds={"kuzu"},
+    description="The graph database of the published snapshot, built here if it was too large to be built before; "
+    "until then questions are answered, and Cypher is not.",
+)
+def published_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+    """Build the graph database of the published snapshot unless it is built."""
+    with stopwatch() as watch:
+        snapshot = build_published_graph(lightrag.home)
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(snapshot.snapshot_id),
+        tags=made_by(snapshot.inputs.code_version),
+        metadata={"snapshot_id": snapshot.snapshot_id, "seconds": watch.seconds},
     )

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, PREVIEW_ROWS, BuildConfig, account_of, made_by, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, BuildConfig, account_of, made_by, stopwatch, table_metadata
 from assets.namespace import Namespace
 from lightrag_dagster.build.generation import merge_sources
+from lightrag_dagster.build.ingest import FIRST_ROWS
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.files import count_rows, read_first
 from resources import LightRAG
@@ -83,7 +84,7 @@ def merged(
             data_version=dg.DataVersion(record.tables[name]),
             tags=made_by(record.inputs.code_version),
             metadata=table_metadata(
-                read_first(path, PREVIEW_ROWS),
+                read_first(path, FIRST_ROWS),
                 count_rows(path),
                 seconds=watch.seconds,
                 generation=report.generation.id,

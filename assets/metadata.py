@@ -9,11 +9,10 @@ from typing import Any
 
 import dagster as dg
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import Field
 
 from assets.namespace import Namespace
-from lightrag_dagster.build.ingest import StageReport
+from lightrag_dagster.build.ingest import FIRST_ROWS, StageReport
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
@@ -29,7 +28,6 @@ turn; what it was answered is stored, so a first ingestion that really takes so 
 LLM_POOL = "llm"
 # One run at a time writes the stores; the builder's lock would make the others wait too, but in a running process.
 WRITER_POOL = "writer"
-PREVIEW_ROWS = 5
 _PREVIEW_CHARACTERS = 60
 
 Metadata = dict[str, Any]
@@ -110,7 +108,7 @@ def ingested(
     version, usage = report.version, report.usage
     named, recipe = version.counts.get("recipe", {}), recipes.of_table(version.table)
     outdated = {name: rows for name, rows in named.items() if name != recipe}
-    metadata = table_metadata(report.rows, seconds=watch.seconds, **version.counts.get("status", {}))
+    metadata = table_metadata(report.first, version.rows, seconds=watch.seconds, **version.counts.get("status", {}))
     if recipe:
         metadata |= {"kept": report.kept, "outdated": sum(outdated.values())}
     if version.table == "extractions":
@@ -121,7 +119,7 @@ def ingested(
             "cached_input_tokens": usage.cached_input_tokens,
             "output_tokens": usage.output_tokens,
             "cost_usd": usage.cost_usd,
-            "answers_cost_usd": pc.sum(report.rows["cost_usd"]).as_py() or 0.0,
+            "answers_cost_usd": report.answers_cost_usd,
         }
     return dg.MaterializeResult(
         asset_key=asset_key,
@@ -149,7 +147,7 @@ def column_schema(schema: pa.Schema) -> dg.TableSchema:
 def preview(table: pa.Table) -> str:
     """Return the first rows as a Markdown table; long values are cut."""
     lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
-    rows = table.slice(0, PREVIEW_ROWS).to_pylist()
+    rows = table.slice(0, FIRST_ROWS).to_pylist()
     lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in rows]
     return "\n".join(lines)
 

@@ -24,6 +24,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import without_graph
 from resources import LightRAG
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ _SENSORS = {
     "publish_accepted": (
         CHECK_SECONDS,
         "Merges and publishes when the accepted versions of the sources, or the sources themselves, are no longer "
-        "those of the newest snapshot, and no ingestion, backfill or publication is under way.",
+        "those of the newest snapshot, and no ingestion, backfill or publication is under way. Builds the graph of the "
+        "published snapshot when that was not done.",
     ),
     "downstream": (
         CONDITION_CHECK_SECONDS,
@@ -174,17 +176,21 @@ def batches(
 def publish_accepted(
     context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.RunRequest | dg.SkipReason:
-    """Compare records of the home; a source that is gone counts as a change."""
+    """Compare records of the home; a source that is gone counts as a change, and a graph that is missing too."""
     namespace = Namespace(lightrag.settings.namespace)
     end_orphans(context.instance, lightrag.home, namespace)
     if building_under_way(context.instance, namespace):
         return dg.SkipReason("waiting for the runs under way")
     accept_pending(lightrag.settings)
     wanted = next_publication(lightrag.recipes)
-    if wanted is None or not wanted.sources:
-        return dg.SkipReason("the newest snapshot holds what is accepted")
-    # The same inputs are tried again after a while: what failed may have been mended outside.
-    return dg.RunRequest(run_key=f"{wanted.hash} {int(time.time() // RETRY_SECONDS)}")
+    # The same is tried again after a while: what failed may have been mended outside.
+    attempt = int(time.time() // RETRY_SECONDS)
+    if wanted is not None and wanted.sources:
+        return dg.RunRequest(run_key=f"{wanted.hash} {attempt}")
+    if generation := without_graph(lightrag.home):
+        graph = namespace.key("published_graph")
+        return dg.RunRequest(run_key=f"graph of {generation.id} {attempt}", asset_selection=[graph])
+    return dg.SkipReason("the newest snapshot holds what is accepted")
 
 
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:

@@ -21,12 +21,13 @@ def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         states = pending(lightrag.settings)
     shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(digest(shown, states.outdated)),
+        data_version=dg.DataVersion(digest(shown, states.outdated, states.graph)),
         metadata={
             "sources": dg.MetadataValue.md(_table(states)),
             "rejected": len(states.rejected),
             "outdated_rows": sum(sum(state.outdated.values()) for state in states.sources.values()),
             "outdated_of_knowledge_base": ", ".join(states.outdated),
+            "graph": states.graph_state,
             "seconds": watch.seconds,
         },
     )

@@ -34,6 +34,7 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENTIONS
 from lightrag_dagster.settings import MergingSettings, load_settings
+from lightrag_dagster.stages.merging.buckets import Size
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.summaries import summarise
@@ -41,6 +42,7 @@ from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import scratch_folder, store
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.scratch import SharedFolder
 
 Array = npt.NDArray[Any]
 
@@ -119,7 +121,7 @@ def _write_source(folder: Path, source: str, ids: Array, names: Array, texts: Ar
     paths = {name: folder / source / f"{name}.parquet" for name in tables}
     for name, path in paths.items():
         files.write_parquet(path, tables[name])
-    return MergeInput(source, **paths)
+    return MergeInput(source, **{name: (path,) for name, path in paths.items()})
 
 
 def _mentions(schema: pa.Schema, source: str, ids: Array, columns: dict[str, Any]) -> pa.Table:
@@ -151,13 +153,13 @@ def _texts(random: np.random.Generator, shape: tuple[int, int]) -> Array:
     return np.array([" ".join(words) for words in drawn]).reshape(shape)
 
 
-def run_merge(inputs: list[MergeInput], folder: Path, workers: int, bits: int | None) -> dict[str, str]:
+def run_merge(inputs: list[MergeInput], folder: Path, workers: int, bits: int) -> dict[str, str]:
     """Merge, write the merged tables, and return their versions."""
     settings, home = MergingSettings(), Home(folder)
     with scratch_folder(home) as scratch:
         with (
             ProcessEngine(workers) if workers > 1 else nullcontext(LOCAL) as engine,
-            open_merge(inputs, settings, "embedder", scratch, None, engine, bits) as merge,
+            open_merge(SharedFolder(scratch), inputs, settings, "embedder", None, engine, Size(bits)) as merge,
         ):
             groups = merge.to_summarise(_rough_counts)
             summaries = asyncio.run(summarise(groups, Shortener(), load_prompts(None), settings, _rough_counts, 4))
@@ -194,7 +196,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
     chunks = arguments.mentions // (ENTITIES + RELATIONS)
-    ways = {"1 bucket": (1, 0), "8 buckets": (1, 3), "as needed": (1, None), "2 workers, 8 buckets": (2, 3)}
+    needed = Size.of(chunks * (ENTITIES + RELATIONS)).bits
+    ways = {"1 bucket": (1, 0), "8 buckets": (1, 3), "as needed": (1, needed), "2 workers, 8 buckets": (2, 3)}
     print(f"{'names':6} {'how':>22} {'seconds':>8} {'processor':>10} {'memory':>9}")
     for names in ("flat", "zipf"):
         with tempfile.TemporaryDirectory() as scratch:

@@ -59,7 +59,7 @@ def cut(sources: Path) -> dict[str, str]:
     settings = load_settings(sources=sources)
     pieces: dict[str, str] = {}
     for name, source in find_sources(settings).items():
-        documents = read_documents(name, list_files(source), None, settings.documents).to_pylist()
+        documents = read_documents(name, list(list_files(source)), None, settings.documents).to_pylist()
         for document in (one for one in documents if one["status"] == "processed"):
             paragraphs = [one for one in document["content"].split("\n\n") if one.strip()]
             grouped: list[str] = []

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lightrag_dagster.build.generation import build_graph, embed, merge_sources, publish_newest
+from lightrag_dagster.build.generation import embed, merge_sources, publish_newest
+from lightrag_dagster.build.graph import build_graph
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Usage, Vectors
@@ -179,7 +180,7 @@ def build(home: Home, entities: int, embedder: SyntheticEmbedder) -> None:
     for name in VECTOR_TABLES:
         embed(recipes, name, lambda _one, _engine: nullcontext(embedder))
         lap(name)
-    build_graph(home)
+    build_graph(settings)
     lap("graph and arrays")
     publish_newest(recipes)
     lap("publish")

@@ -1,12 +1,15 @@
 """Every step of a build, in one process and in several, and what that says about more chunks and processors.
 
     python -m benchmarks.scale --chunks 20000
+    python -m benchmarks.scale --chunks 1000000 --rule --engines processes
 
 Made-up passages in four sources are built offline, each engine in a process of its own, from reading the files to the
-published snapshot. Printed are for each step its seconds, those of the processor in all its processes, and the peak
-memory of its largest process. Then the seconds that each step would take with as many chunks and processors as
-`--model` and `--cores` say, if it goes on as here: what one process did for as long as it took goes on in one process,
-and what several did is divided among all.
+published snapshot. With `--rule` they are shorter, in one source, and a rule answers with three records a passage.
+
+Printed are for each step its seconds, those of the processor in all its processes, and the peak memory of its largest
+process. Then the seconds that each step would take with as many chunks and processors as `--model` and `--cores` say,
+if it goes on as with the last engine: what one process did for as long as it took goes on in one process, and what
+several did is divided among all.
 """
 
 import argparse
@@ -22,9 +25,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.passages import write_sources
-from lightrag_dagster.build.generation import build_graph, embed, merge_sources, publish_newest
+from benchmarks.streaming import Rule, write_documents
+from lightrag_dagster.build.generation import embed, merge_sources, publish_newest
+from lightrag_dagster.build.graph import build_graph
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.shard_steps import OpenModel
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_sources
@@ -45,29 +51,30 @@ class Cost(NamedTuple):
     megabytes: float
 
 
-def steps(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
+def steps(settings: Settings, rule: bool) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the steps of a build in their order."""
     home, recipes = Home.of(settings), Recipes.of(settings)
     tables, sources = SourceTables(home), find_sources(settings)
     yield "read", lambda: [read_source(source, tables, recipes) for source in sources.values()]
     yield "chunk", lambda: [chunk_source(name, tables, recipes) for name in sources]
     llm = settings.llm
-    model = partial(open_chat_model, llm, home, "extract")
+    model: OpenModel = Rule.open if rule else partial(open_chat_model, llm, home, "extract")
     yield "extract", lambda: [extract_source(name, tables, recipes, model) for name in sources]
     yield "parse", lambda: [parse_and_accept(name, tables, recipes) for name in sources]
     summariser = partial(open_chat_model, llm, home, "summarise")
     yield "merge", lambda: merge_sources(recipes, summariser)
     for table in VECTOR_TABLES:
         yield table, partial(embed, recipes, table, lambda _one, _engine: open_embedder(settings.embedding, home))
-    yield "graph", lambda: build_graph(home)
+    yield "graph", lambda: build_graph(settings)
     yield "publish", lambda: publish_newest(recipes)
 
 
-def measured(folder: Path, engine: str) -> tuple[dict[str, Cost], str]:
+def measured(folder: Path, engine: str, rule: bool) -> tuple[dict[str, Cost], str]:
     """Build with an engine; return what each step cost, and the id of the snapshot."""
-    settings = load_settings(home=folder / engine, sources=folder / "sources", engine=engine)
+    gleaning = {"gleaning": 0 if rule else 1}
+    settings = load_settings(home=folder / engine, sources=folder / "sources", engine=engine, extraction=gleaning)
     costs = {}
-    for name, step in steps(settings):
+    for name, step in steps(settings, rule):
         Path("/proc/self/clear_refs").write_text("5")  # begin a new peak
         started, processor = time.perf_counter(), _processor()
         step()
@@ -100,21 +107,26 @@ def main() -> None:
     parser.add_argument("--model", type=int, default=100_000_000, help="chunks to calculate for")
     parser.add_argument("--cores", type=int, default=64)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rule", action="store_true", help="short passages, and a rule in place of the extractor")
+    parser.add_argument("--engines", nargs="+", default=ENGINES, choices=ENGINES)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        write_sources(folder / "sources", arguments.chunks, arguments.seed, SOURCES)
+        if arguments.rule:
+            write_documents(folder / "sources" / "reports", arguments.chunks)
+        else:
+            write_sources(folder / "sources", arguments.chunks, arguments.seed, SOURCES)
         costs, snapshots = {}, set()
-        for engine in ENGINES:
+        for engine in arguments.engines:
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-                costs[engine], snapshot = pool.submit(measured, folder, engine).result()
+                costs[engine], snapshot = pool.submit(measured, folder, engine, arguments.rule).result()
                 snapshots.add(snapshot)
     assert len(snapshots) == 1, "the engine shows in the result"
     print(f"{arguments.chunks} chunks, {os.cpu_count()} processors: seconds, seconds of the processor, megabytes")
-    print(f"{'':17}" + "".join(f"{engine:>24}" for engine in ENGINES) + f"{arguments.cores:>10} cores")
+    print(f"{'':17}" + "".join(f"{engine:>24}" for engine in arguments.engines) + f"{arguments.cores:>10} cores")
     factor, total = arguments.model / arguments.chunks, 0.0
-    for name in costs[ENGINES[0]]:
-        total += (modelled_seconds := modelled(costs["processes"][name], factor, arguments.cores))
+    for name in costs[arguments.engines[0]]:
+        total += (modelled_seconds := modelled(costs[arguments.engines[-1]][name], factor, arguments.cores))
         cells = "".join(f"{one.seconds:10.1f}{one.processor:7.1f}{one.megabytes:7.0f}" for one in _of(costs, name))
         print(f"{name:17}{cells}{modelled_seconds / 3600:14.1f} h", flush=True)
     sums = "".join(f"{sum(one.seconds for one in each.values()):10.1f}{'':14}" for each in costs.values())

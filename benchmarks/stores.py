@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -19,6 +20,7 @@ from pydantic import SecretStr
 
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
@@ -46,10 +48,12 @@ def put_each(put: Callable[[Item], None], items: Iterable[Item]) -> None:
         put(item)
 
 
-async def calls(account: Account, ledger: Ledger) -> None:
+async def calls(account: Account, home: Home) -> None:
     """Set money aside for calls one after another."""
+    ledger = Ledger(home.ledger)
+    budget = Budget(ledger.reservations(account) if account.limits else None)
     for _ in range(ROWS):
-        async with account.budget(ledger).reserve(0.01) as reservation:
+        async with budget.reserve(0.01) as reservation:
             reservation.cost = 0.001
 
 
@@ -65,8 +69,9 @@ def main(home: Home) -> None:
         batches = [keys[start : start + VECTORS_IN_A_BATCH] for start in range(0, ROWS, VECTORS_IN_A_BATCH)]
         rows = [dict.fromkeys(some, VECTOR) for some in batches]
         rate("vectors, 64 a put", ROWS, lambda: put_each(vectors.put_many, rows))
-    account = Account(uuid4().hex, "source", None, 1e9, 1e9)
-    rate("calls under two limits", ROWS, lambda: asyncio.run(calls(account, Ledger(home.ledger))))
+    for number, limits in enumerate([(), (1e9,), (1e9, 1e9), (1e9, 1e9, 1e9)]):
+        account = Account(uuid4().hex, "source", *limits)
+        rate(f"calls under {number} limits", ROWS, partial(asyncio.run, calls(account, home)))
 
 
 if __name__ == "__main__":

@@ -40,8 +40,17 @@ class Jobs:
             self._instance.delete_dynamic_partition(name, gone)
         self._instance.add_dynamic_partitions(name, [added for added in names if added not in known])
 
-    def execute(self, job: str, partition: str | None = None, config: dict[str, Any] | None = None) -> None:
-        """Run one job, of one source where it has partitions, and show its steps; raises what a step raises."""
+    def execute(
+        self,
+        job: str,
+        partition: str | None = None,
+        config: dict[str, Any] | None = None,
+        assets: Sequence[str] = (),
+    ) -> None:
+        """Run one job, of one source where it has partitions, and show its steps; raises what a step raises.
+
+        With `assets`, only these of the job are made.
+        """
         self._display.run(partition or "all sources")
         run_id = str(uuid4())
         self._instance.add_event_listener(run_id, self._show)
@@ -49,6 +58,7 @@ class Jobs:
         definition.execute_in_process(
             instance=self._instance,
             partition_key=partition,
+            asset_selection=[self._namespace.key(asset) for asset in assets] or None,
             run_config={**_QUIET, "ops": config if config is not None else _configured(definition, partition)},
             run_id=run_id,
             tags={COMMAND_TAG: self._command},

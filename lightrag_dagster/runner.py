@@ -25,7 +25,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building, ingesting
 from lightrag_dagster.storage.manifest import Manifest
 from lightrag_dagster.storage.repair import find_current_damage, repair_current
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots import current_snapshot, without_graph
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Outcome:
     reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
     source; `outdated_parts` names what of the knowledge base is outdated: summaries, vectors. `notes` are further lines
     for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were built again.
+    `graph_built` says that the graph of a snapshot was built that had been published before.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -55,6 +56,7 @@ class Outcome:
     outdated_parts: list[str] = field(default_factory=list)
     notes: dict[str, list[str]] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
+    graph_built: bool = False
     published: Manifest | None = None
     manifest: Manifest | None = None
     cost_usd: float = 0.0
@@ -74,6 +76,7 @@ class Outcome:
             outdated=others(self.outdated) | later.outdated,
             notes=others(self.notes) | later.notes,
             damaged=self.damaged + later.damaged,
+            graph_built=self.graph_built or later.graph_built,
             published=later.published or self.published,
         )
 
@@ -108,7 +111,7 @@ def bring_up_to_date(
     sources = chosen_sources(settings, names) if names is not None else []
     command, outcome = command or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
     states = pending(settings)
-    busy = states.publish is not None or any(states.sources[source.name].busy for source in sources)
+    busy = states.publish is not None or states.graph or any(states.sources[source.name].busy for source in sources)
     if busy or backfill or knowledge_base or questions_pending(settings):
         from lightrag_dagster.jobs import open_jobs
 
@@ -197,6 +200,9 @@ class _Run:
         waiting = bool(sources_that_wait(self._settings.llm, self._home))
         # What waits for responses will change the merge: to summarise and embed all before would be paid for twice.
         self._publish(backfill=knowledge_base and not waiting)
+        if without_graph(self._home):
+            self._jobs.execute("publish", assets=["published_graph"])
+            self._outcome.graph_built = True
         for job in questions_pending(self._settings):
             self._jobs.execute(job)
 

@@ -262,11 +262,11 @@ MERGED_TABLES: dict[str, pa.Schema] = {
 """Tables with one immutable version a generation."""
 
 SORT_KEYS: dict[str, tuple[str, ...]] = {
-    "raw_documents": ("source", "path"),
-    "chunks": ("source", "path", "chunk_index"),
-    "extractions": ("source", "chunk_id"),
-    "entity_mentions": ("source", "chunk_id", "extraction_key", "mention_index"),
-    "relation_mentions": ("source", "chunk_id", "extraction_key", "mention_index"),
+    "raw_documents": ("doc_id",),
+    "chunks": ("doc_id", "chunk_index"),
+    "extractions": ("chunk_id",),
+    "entity_mentions": ("chunk_id", "extraction_key", "mention_index"),
+    "relation_mentions": ("chunk_id", "extraction_key", "mention_index"),
     "entities": ("entity_id",),
     "relations": ("relation_id",),
     "entity_evidence": ("entity_id", "chunk_id", "mention_index"),

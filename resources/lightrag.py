@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 
-from lightrag_dagster.build.ingest import ExtractionModel
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.shard_steps import OpenModel
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
@@ -54,10 +54,10 @@ class LightRAG:
         """Open the language model for one block, for calls of one role."""
         return open_chat_model(self.settings.llm, self.home, role, account)
 
-    def extraction_model(
-        self, account: Account, *, backfill: bool = False
-    ) -> AbstractAsyncContextManager[ExtractionModel]:
-        """Open the language model for extraction, in the mode of `llm.mode`; batches remember if it is a backfill.
+    def extraction_model(self, account: Account, *, backfill: bool = False) -> OpenModel:
+        """Return what opens the language model for extraction, in the mode of `llm.mode`, here or in a worker.
+
+        Batches remember if it is a backfill.
 
         Raises:
             SettingsError: in real time, while the account's source waits for batches.
@@ -66,10 +66,10 @@ class LightRAG:
         if not llm.by_batch:
             if llm.provider != "offline":
                 refuse_while_awaited(self.home, account.source)
-            return self.chat_model("extract", account)
+            return partial(open_chat_model, llm, self.home, "extract", account)
         from lightrag_dagster.models.batch.model import open_batched_chat_model
 
-        return open_batched_chat_model(llm, self.home, account, backfill=backfill)
+        return partial(open_batched_chat_model, llm, self.home, account, backfill=backfill)
 
     def embedder(
         self, account: Account, embedder: Embedder, engine: Engine

@@ -13,10 +13,11 @@ from pydantic import SecretStr
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.database import postgres_engine
 from lightrag_dagster.storage.home import Address, Home
-from tests.buckets import S3Server, serving_buckets
+from tests.buckets import S3Server, S3Service, pointing_to_buckets, serving_buckets
 from tests.loopback import Loopback, serving
 from tests.postgres import PostgresServer, new_schema, serving_postgres
 from tests.query.published import publish_sources
+from tests.seaweed import serving_seaweed
 
 # A busy machine makes a quick example slow.
 hypothesis.settings.register_profile("without a deadline", deadline=None)
@@ -111,7 +112,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def _buckets() -> Iterator[S3Server]:
-    with serving_buckets() as server:
+    with serving_buckets() as server, pointing_to_buckets(server):
         yield server
 
 
@@ -122,6 +123,20 @@ def buckets(_buckets: S3Server, _clean_environment: None, monkeypatch: pytest.Mo
     _buckets.requests.clear()
     _buckets.failing = lambda environ: False
     return _buckets
+
+
+@pytest.fixture(scope="session")
+def _seaweed() -> Iterator[S3Service]:
+    with serving_seaweed() as service:
+        yield service
+
+
+@pytest.fixture
+def seaweed(_seaweed: S3Service, _clean_environment: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Service]:
+    """SeaweedFS, to which the environment points; for tests that are marked `long`."""
+    monkeypatch.delenv("SSL_CERT_DIR")
+    with pointing_to_buckets(_seaweed):
+        yield _seaweed
 
 
 @pytest.fixture

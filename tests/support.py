@@ -9,9 +9,11 @@ from uuid import uuid4
 from rich.console import Console
 
 from lightrag_dagster.build.generation import next_publication
+from lightrag_dagster.build.graph import build_published_graph
 from lightrag_dagster.build.pending import accept_pending, pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
 from lightrag_dagster.indexes.graph import open_graph
 from lightrag_dagster.indexes.lance import open_vectors
@@ -26,7 +28,7 @@ from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots import current_snapshot, without_graph
 from lightrag_dagster.storage.tables import SourceTables
 from tests.query.published import ingest, publish_accepted
 
@@ -89,6 +91,8 @@ def build(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
         whole = backfill and not names
         if next_publication(recipes, backfill=whole) is not None:
             outcome.published = publish_accepted(settings, backfill=whole, account=account)
+        if without_graph(home):
+            build_published_graph(home)
     outcome.rejected, outcome.manifest = pending(settings).rejected, current_snapshot(home)
     outcome.cost_usd = Ledger(home.ledger).spent(account.run)
     return outcome
@@ -108,8 +112,7 @@ def snapshot_contents(settings: Settings) -> dict[str, Any]:
     contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES}
     for source, versions in manifest.inputs.sources.items():
         for table in ("chunks", "extractions", "entity_mentions", "relation_mentions"):
-            path = home.source_table(table, source) / f"{versions[table]}.parquet"
-            contents[f"{source}/{table}"] = path.read_bytes()
+            contents[f"{source}/{table}"] = table_version(SourceTables(home).read(table, source, versions[table]))
     for name, entry in manifest.vectors.tables.items():
         contents[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()
     with open_graph(generation.path("graph.kuzu")) as graph:

@@ -28,6 +28,7 @@ UNPARTITIONED = {
     "relation_vectors",
     "knowledge_graph",
     "knowledge_base",
+    "published_graph",
     "answers",
     "status_report",
     "retrieval_evaluation",
@@ -101,7 +102,8 @@ def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: P
         for name, job in jobs.items()
     }
     writing = {node.name for node in jobs["publish"].all_node_defs if getattr(node, "pool", None) == "writer"}
-    assert writing == {"chunk_vectors", "entity_vectors", "relation_vectors", "knowledge_graph", "knowledge_base"}
+    vectors = {"chunk_vectors", "entity_vectors", "relation_vectors"}
+    assert writing == vectors | {"knowledge_graph", "knowledge_base", "published_graph"}
     assert asking == {
         "ingest": {"extractions"},
         "publish": {"merge"},

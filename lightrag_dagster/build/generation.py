@@ -1,4 +1,4 @@
-"""Building a generation: merge the accepted sources, embed, build the graph, publish.
+"""Building a generation: merge the accepted sources, embed, publish; `build.graph` builds the graph.
 
 Each function is one step on the newest generation, under the builder's lock, and does nothing if the step is finished.
 The merge follows today's code and settings at once and keeps two things until a backfill: the embedder of the newest
@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from lightrag_dagster.build.ingest import OpenModel
 from lightrag_dagster.build.merging import (
     BACKFILL,
     count_recipes,
@@ -18,6 +17,7 @@ from lightrag_dagster.build.merging import (
     merge_after,
 )
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.shard_steps import OpenModel
 from lightrag_dagster.core import protocols
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
@@ -32,7 +32,7 @@ from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
-from lightrag_dagster.storage.manifest import Embedder, GenerationInputs, Graph, Manifest, VectorTable
+from lightrag_dagster.storage.manifest import Embedder, GenerationInputs, Manifest, VectorTable
 from lightrag_dagster.storage.snapshots import latest_snapshot, publish, require_current
 
 LOCK_SECONDS = 3600.0
@@ -196,23 +196,6 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
     return VectorReport(generation, entry, embedder, usage)
 
 
-def build_graph(home: Home) -> tuple[Generation, Graph]:
-    """Build the graph database and the adjacency arrays of the newest generation; raises StoreError."""
-    from lightrag_dagster.indexes import adjacency, graph
-
-    with building(home, LOCK_SECONDS):
-        generation = generations.newest(home)
-        counts = graph.build_graph(generation)
-        if not adjacency.has_adjacency(generation.path(generations.ADJACENCY)):
-            adjacency.build_adjacency(
-                generation.path(generations.ADJACENCY),
-                generation.read_table("entities"),
-                generation.read_table("relations"),
-                generation.table_files("chunks"),
-            )
-    return generation, counts
-
-
 def publish_newest(recipes: Recipes) -> Manifest:
     """Check the newest generation, publish it, and collect garbage if the settings say so.
 
@@ -235,20 +218,23 @@ def publish_newest(recipes: Recipes) -> Manifest:
 
 
 def check_published(home: Home) -> list[str]:
-    """Return what is wrong with the published snapshot, one line a kind of problem.
+    """Return what is wrong with the published snapshot and, if it is built, its graph; one line a kind of problem.
 
     Raises:
         NoSnapshotError: nothing is published yet.
         StoreError: a table or store is damaged.
     """
-    from lightrag_dagster.indexes.integrity import findings
+    from lightrag_dagster.indexes.integrity import findings, graph_findings
     from lightrag_dagster.indexes.views import build_views
 
     bucket.refresh(home)
     generation = generations.fetched(home, require_current(home).snapshot_id)
     if home.bucket:
         build_views(generation)
-    return findings(generation)
+    problems = findings(generation)
+    if not problems and generation.has(generations.GRAPH_RECORD):
+        problems = graph_findings(generation, generation.path(generations.GRAPH))
+    return problems
 
 
 def _last_merged(home: Home) -> Generation | None:

@@ -1,69 +1,72 @@
 """Ingesting a source: read its documents, cut them, ask the model about each chunk, parse, and accept.
 
-Each function makes one table of one source, under the lock of that source, and reports what it did. Given tables opened
-with `candidate`, it is a step of a backfill: only rows of today's recipe are kept, and what it writes takes the place
-of the current tables when the whole source is accepted.
+Each function makes one table of one source, a shard at a time, under the lock of that source, and reports what it did.
+Given tables opened with `candidate`, it is a step of a backfill: only rows of today's recipe are kept, and what it
+writes takes the place of the current tables when the whole source is accepted.
 """
 
+import heapq
 import logging
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.build import dealing
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.reuse import earlier_rows, earlier_versions, keep_chunks, keep_extractions, keep_mentions
+from lightrag_dagster.build.reuse import MENTIONS, earlier_versions, parsed_before
+from lightrag_dagster.build.shard_steps import (
+    REASONS,
+    Earlier,
+    Made,
+    OpenModel,
+    Step,
+    chunk_shard,
+    extract_in_worker,
+    extract_shard,
+    parse_shard,
+    read_shard,
+)
+from lightrag_dagster.build.sharding import (
+    LOCK_SECONDS,
+    each_shard,
+    mark_duplicates,
+    moved_chunks,
+    open_scratch,
+    places_of,
+)
+from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.core.protocols import ChatModel, Usage
-from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.engines.choice import map_rows, open_engine
-from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.documents.deletions import check_deletions
-from lightrag_dagster.stages.documents.listing import list_files, listing_signature
+from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.engines.choice import open_engine
+from lightrag_dagster.stages.documents.listing import Listing
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import read_documents
-from lightrag_dagster.stages.extraction.extractions import Extractor, extract
-from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.acceptance import Acceptance, accept
 from lightrag_dagster.storage.lock import ingesting
+from lightrag_dagster.storage.shards import Shard, shards
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
-LOCK_SECONDS = 3600.0
-"""How long a step waits for another ingestion of its source: longer than most, shorter than a night."""
+FIRST_ROWS = 5
+"""Rows of a table that a report shows."""
 
-# Fewer are done before a worker process has started.
-_DOCUMENTS_A_WORKER, _CHUNKS_A_WORKER = 2_000, 5_000
-_REASONS = 3
 _log = logging.getLogger(__name__)
-
-
-class ExtractionModel(ChatModel, Protocol):
-    """A chat model that counts what it does, and says which batches at the provider it still waits for."""
-
-    usage: Usage
-
-    @property
-    def awaited(self) -> AbstractSet[str]:
-        """Names of the batches whose responses are still to come."""
-        ...
-
-
-OpenModel = Callable[[], AbstractAsyncContextManager[ExtractionModel]]
 
 
 @dataclass(frozen=True)
 class StageReport:
-    """Result of one step: the rows, their version, and how many of them were kept from earlier versions."""
+    """Result of one step: the version, its first rows, how many of its rows were kept, and what the model did.
 
-    rows: pa.Table
+    `answers_cost_usd` is what the stored responses of all its rows cost when they were bought. US dollars.
+    """
+
     version: TableVersion
+    first: pa.Table
     kept: int = 0
     usage: Usage = field(default_factory=Usage)
+    answers_cost_usd: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -80,24 +83,33 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
         SourceError: the source cannot be listed, or lost too many documents at once; its tables stay as they are.
         StoreError: a table is damaged or the disk refuses.
     """
-    settings = recipes.settings.documents
-    with ingesting(tables.home, source.name, LOCK_SECONDS):
-        files = list_files(source)
-        known = earlier_versions(tables, "raw_documents", source.name)
-        previous = tables.read("raw_documents", source.name, known[0]) if known else None
-        rows = read_documents(source.name, files, previous, settings)
-        check_deletions(source.name, previous, rows, settings)
+    step, name = _step(source.name, tables, recipes), source.name
+    with open_scratch(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
+        listing = Listing(source, scratch / "files.parquet")
+        parts = shards(listing.count, listing.size)
+        known = next(iter(earlier_versions(tables, "raw_documents", name)), None)
+        with dealing.open_sql(scratch, len(parts)) as connection:
+            listed_in = dealing.deal_listing(connection, listing, scratch / "files").of
+            tasks = ((shard, listed_in(shard)) for shard in parts)
+            made = each_shard(engine, partial(read_shard, step, known), tasks, ("documents", parts, listing.count))
+            stored = [one.files[0] for one in made]
+            before = tables.paths("raw_documents", name, known) if known else []
+            now = tables.stored_paths("raw_documents", name, stored)
+            bucket.fetch(tables.home, [*before, *now])
+            dealing.refuse_losses(name, connection, (before, now), recipes.settings.documents)
+            if len(parts) > 1:
+                stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
         # With a document that could not be read just now, the next run reads all again.
-        unread = pc.any(pc.equal(rows["status"], "stale")).as_py()
-        version = tables.write(
+        unread = any(one.counts["status"].get("stale") for one in stored)
+        version = tables.record(
             "raw_documents",
-            source.name,
-            rows,
-            inputs={"files": "unread" if unread else listing_signature(files)},
+            name,
+            stored,
+            inputs={"files": "unread" if unread else listing.signature},
             fingerprint=recipes.code["raw_documents"],
-            reasons=_reasons(rows, rows),
+            reasons=_first_reasons(made),
         )
-    return StageReport(rows, version)
+    return _report(tables, version)
 
 
 def chunk_source(source: str, tables: SourceTables, recipes: Recipes) -> StageReport:
@@ -106,74 +118,57 @@ def chunk_source(source: str, tables: SourceTables, recipes: Recipes) -> StageRe
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    with ingesting(tables.home, source, LOCK_SECONDS):
+    step = _step(source, tables, recipes)
+    with open_scratch(tables, source) as scratch:
         documents = tables.require("raw_documents", source)
-        kept, left = keep_chunks(
-            tables.read("raw_documents", source, documents.version),
-            earlier_rows(tables, "chunks", source, recipes.chunks),
-        )
-        cut = partial(chunk_documents, settings=recipes.settings.chunking, recipe=recipes.chunks)
+        parts = [Shard(number, documents.shards) for number in range(documents.shards)]
+        earlier = _earlier(tables, "chunks", source, recipes.chunks)
+        moved = moved_chunks(step, documents, earlier, scratch)
+        tasks = ((shard, [dealt.of(shard) for dealt in moved]) for shard in parts)
         with open_engine(recipes.settings.engine) as engine:
-            rows = pa.concat_tables([kept, *map_rows(engine, cut, left, _DOCUMENTS_A_WORKER)])
-        version = tables.write(
+            cut = partial(chunk_shard, step, documents.version, earlier)
+            made = each_shard(engine, cut, tasks, ("chunks", parts, documents.rows))
+        version = tables.record(
             "chunks",
             source,
-            rows,
+            [one.files[0] for one in made],
             inputs={"raw_documents": documents.version},
             fingerprint=recipes.code["chunks"],
         )
-    return StageReport(rows, version, kept.num_rows)
+    return _report(tables, version, sum(one.kept[0] for one in made))
 
 
 def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_model: OpenModel) -> StageReport | Waiting:
     """Ask the model about every chunk of a source that has no row yet, into `extractions`.
 
     Kept are rows of unchanged chunks, but those that failed for a passing reason. A model that puts its questions into
-    batches leaves nothing but the report that the source waits for them.
+    batches leaves nothing but the report that the source waits for them. With an engine that has workers, `open_model`
+    can be pickled, and each worker opens it.
 
     Raises:
         ProviderAccessError: no request can succeed until a person acts; what was answered is stored.
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    llm = recipes.settings.llm.of("extract")
-    with ingesting(tables.home, source, LOCK_SECONDS):
+    step = _step(source, tables, recipes)
+    with open_scratch(tables, source) as scratch:
         chunks = tables.require("chunks", source)
-        positions = tables.read("chunks", source, chunks.version)
-        earlier = earlier_rows(tables, "extractions", source, recipes.extractions)
-        kept, left = keep_extractions(positions, earlier, retry_failed=llm.retry_failed)
-
-        async def ask() -> tuple[pa.Table, ExtractionModel]:
-            async with open_model() as model:
-                return await extract(source, left, todays_extractor(model, recipes), known=kept.num_rows), model
-
-        made, model = run_sync(ask())
-        if model.awaited:
-            _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(model.awaited))
-            return Waiting(frozenset(model.awaited))
-        rows = pa.concat_tables([kept, made])
-        version = tables.write(
+        parts = shards(chunks.rows)
+        earlier = _earlier(tables, "extractions", source, recipes.extractions)
+        places = places_of(step, chunks, earlier, parts, scratch)
+        answered = _ask(step, earlier, open_model, parts, places)
+        if isinstance(answered, Waiting):
+            _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
+            return answered
+        made, usage = answered
+        version = tables.record(
             "extractions",
             source,
-            rows,
+            [one.files[0] for one in made],
             inputs={"chunks": chunks.version},
             fingerprint=recipes.code["extractions"],
-            reasons=_reasons(rows, positions),
+            reasons=_first_reasons(made),
         )
-    return StageReport(rows, version, kept.num_rows, model.usage)
-
-
-def todays_extractor(model: ChatModel, recipes: Recipes) -> Extractor:
-    """Return how a model is asked about chunks by today's settings and prompts."""
-    llm = recipes.settings.llm.of("extract")
-    return Extractor(
-        model,
-        recipes.prompts,
-        recipes.settings.extraction,
-        recipes.extractions,
-        load_tokenizer(recipes.settings.chunking.encoding).count,
-        llm.conversations,
-        llm.longer_outputs,
-    )
+    return _report(tables, version, sum(one.kept[0] for one in made), usage)
 
 
 def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tuple[list[StageReport], Acceptance]:
@@ -185,27 +180,70 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
     code = recipes.code["entity_mentions"]
     with ingesting(tables.home, source, LOCK_SECONDS):
         extractions = tables.require("extractions", source)
-        rows = tables.read("extractions", source, extractions.version)
-        *kept, left = keep_mentions(tables, source, rows, code)
-        reports = []
+        parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
+        parse = partial(
+            parse_shard, _step(source, tables, recipes), extractions.version, parsed_before(tables, source, code)
+        )
         with open_engine(recipes.settings.engine) as engine:
-            parsed = zip(*map_rows(engine, parse_extractions, left, _CHUNKS_A_WORKER), strict=True)
-        for name, same, new in zip(("entity_mentions", "relation_mentions"), kept, parsed, strict=True):
-            mentions, inputs = pa.concat_tables([same, *new]), {"extractions": extractions.version}
-            version = tables.write(name, source, mentions, inputs=inputs, fingerprint=code)
-            reports.append(StageReport(mentions, version, same.num_rows))
+            made = each_shard(engine, parse, parts, ("mentions", parts, extractions.rows))
+        reports = []
+        for position, name in enumerate(MENTIONS):
+            stored = [one.files[position] for one in made]
+            inputs = {"extractions": extractions.version}
+            version = tables.record(name, source, stored, inputs=inputs, fingerprint=code)
+            reports.append(_report(tables, version, sum(one.kept[position] for one in made)))
         share = recipes.settings.documents.max_failed_share
         acceptance = accept(tables.home, source, share, candidate=tables.candidate)
     return reports, acceptance
 
 
-def _reasons(rows: pa.Table, places: pa.Table) -> Sequence[str]:
-    """Return the first few failures as `path: error`; a failed chunk has the path of its first place in `places`."""
-    failed = rows.filter(pc.equal(rows["status"], "failed"))
-    key = "path" if "path" in rows.schema.names else "chunk_id"
-    ordered = failed.sort_by(key).slice(0, _REASONS).select([key, "error"]).to_pylist()
-    found = []
-    for one in ordered:
-        at = pc.index(places[key], one[key]).as_py()
-        found.append(f"{places['path'][at].as_py()}: {one['error']}")
-    return found
+def _step(source: str, tables: SourceTables, recipes: Recipes) -> Step:
+    """Return a step that can be sent to workers, without the URL of the database."""
+    return Step(source, tables, Recipes(recipes.settings.model_copy(update={"database": None}), recipes.prompts))
+
+
+def _earlier(tables: SourceTables, table: str, source: str, recipe: str) -> Earlier:
+    versions = tuple(earlier_versions(tables, table, source))
+    return Earlier(table, versions, recipe if tables.candidate else None)
+
+
+def _ask(
+    step: Step, earlier: Earlier, open_model: OpenModel, parts: Sequence[Shard], places: Callable[[Shard], pa.Table]
+) -> tuple[list[Made], Usage] | Waiting:
+    """Ask about the chunks of every shard: in this process, or in the workers of the engine."""
+    settings = step.recipes.settings
+    conversations = settings.llm.of("extract").conversations
+    tasks = ((shard, places(shard)) for shard in parts)
+    if len(parts) > 1 and not settings.llm.by_batch:
+        with open_engine(settings.engine) as engine:
+            if engine.workers > 1:
+                share = max(1, conversations // engine.workers)
+                ask = partial(extract_in_worker, step, earlier, open_model, share)
+                answered = each_shard(engine, ask, tasks, ("extractions", parts, len(parts)))
+                return [made for made, _ in answered], sum((usage for _, usage in answered), Usage())
+
+    async def ask_here() -> tuple[list[Made], Usage] | Waiting:
+        made = []
+        async with open_model() as model:
+            for number, task in enumerate(tasks):
+                with progress.part(number, len(parts), len(parts)):
+                    one = await extract_shard(step, earlier, model, conversations, task)
+                made += [one] if one else []
+        return Waiting(frozenset(model.awaited)) if model.awaited else (made, model.usage)
+
+    return run_sync(ask_here())
+
+
+def _report(tables: SourceTables, version: TableVersion, kept: int = 0, usage: Usage | None = None) -> StageReport:
+    paths = tables.paths(version.table, version.source, version.version)
+    cost, priced = 0.0, version.table == "extractions"
+    bucket.fetch(tables.home, paths if priced else paths[:1])  # workers on other machines may have made them
+    if priced:
+        costs = (files.read_parquet(path, ["cost_usd"])["cost_usd"] for path in paths)
+        cost = sum(pc.sum(one).as_py() or 0.0 for one in costs)
+    return StageReport(version, files.read_first(paths[0], FIRST_ROWS), kept, usage or Usage(), cost)
+
+
+def _first_reasons(made: Sequence[Made]) -> list[str]:
+    reasons = heapq.nsmallest(REASONS, (reason for one in made for reason in one.reasons))
+    return [f"{path}: {error}" for path, error in reasons]

@@ -2,38 +2,48 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lightrag_dagster.build.ingest import OpenModel
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.shard_steps import OpenModel
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.engines.choice import open_engine
+from lightrag_dagster.engines.choice import open_engine, shares_disk
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.settings import EngineName
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
-from lightrag_dagster.storage import bucket, generations
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.files import read_parquet
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs
+from lightrag_dagster.storage.scratch import Scratch, open_scratch
 from lightrag_dagster.storage.tables import SourceTables
 
 if TYPE_CHECKING:
+    from lightrag_dagster.stages.merging.buckets import Size
     from lightrag_dagster.stages.merging.merge import Merged
 
 BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 """The command that makes outdated summaries and vectors again."""
 
 _log = logging.getLogger(__name__)
+
+
+class _Work(NamedTuple):
+    """The files of a merge, its size, and the engine that works on it."""
+
+    files: list[MergeInput]
+    size: "Size"
+    engine: EngineName
 
 
 class Summarised(NamedTuple):
@@ -56,11 +66,18 @@ def merge_after(
     """
     home = Home.of(recipes.settings)
     files = merge_inputs(home, inputs)
-    with generations.scratch_folder(home) as scratch:
-        merge = partial(_merge, files, inputs, recipes, open_model)
+    work = _plan_work(home, files, recipes.settings.engine)
+    if shares_disk(work.engine):
+        bucket.fetch(home, [path for one in files for path in one.paths])
+    with ExitStack() as opened:
+
+        def merge(previous: Previous | None) -> Coroutine[Any, Any, Summarised]:
+            scratch = opened.enter_context(open_scratch(home, shares_disk=shares_disk(work.engine)))
+            return _merge(work, scratch, inputs, recipes, open_model, previous)
+
         try:
             previous = find_previous(last, recipes.summaries if backfill else None) if last else None
-            made = run_sync(merge(scratch / "merge", previous))
+            made = run_sync(merge(previous))
         except StoreError as error:
             if last is None:
                 raise
@@ -69,16 +86,25 @@ def merge_after(
                     f"{error}; the outdated summaries in it would be lost, {BACKFILL} makes them again"
                 ) from error
             _log.warning("the last merge cannot be used, all summaries are asked for again: %s", error)
-            made = run_sync(merge(scratch / "again", None))
+            made = run_sync(merge(None))
         yield made
 
 
+def _plan_work(home: Home, files: list[MergeInput], engine: EngineName) -> _Work:
+    """Return how large the merge is, and where its work is done: one bucket starts no workers."""
+    from lightrag_dagster.stages.merging.buckets import Size
+
+    mentions = [path for one in files for path in one.entity_mentions + one.relation_mentions]
+    size = Size.of(bucket.count_rows(home, mentions))
+    return _Work(files, size, engine if size.bits else "local")
+
+
 async def _merge(
-    files: Sequence[MergeInput],
+    work: _Work,
+    scratch: Scratch,
     inputs: GenerationInputs,
     recipes: Recipes,
     open_model: OpenModel,
-    scratch: Path,
     previous: Previous | None,
 ) -> Summarised:
     """Group, summarise and finish."""
@@ -87,10 +113,9 @@ async def _merge(
 
     settings, counts = inputs.merging, load_tokenizer(inputs.encoding).counts
     concurrency = recipes.settings.llm.of("summarise").max_concurrency
-    scratch.mkdir()
     with (
-        open_engine(recipes.settings.engine) as engine,
-        open_merge(files, settings, inputs.embedder.identity, scratch, previous, engine) as merge,
+        open_engine(work.engine) as engine,
+        open_merge(scratch, work.files, settings, inputs.embedder.identity, previous, engine, work.size) as merge,
     ):
         async with open_model() as model:
             groups = merge.to_summarise(counts)
@@ -102,18 +127,16 @@ async def _merge(
 def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
     """Return the files of every source, in order of source."""
     tables = SourceTables(home)
-    found = [
+    return [
         MergeInput(
             source,
             *(
-                tables.path(table, source, versions[table])
+                tuple(tables.paths(table, source, versions[table]))
                 for table in ("chunks", "extractions", "entity_mentions", "relation_mentions")
             ),
         )
         for source, versions in sorted(inputs.sources.items())
     ]
-    bucket.fetch(home, [path for one in found for path in one[1:]])
-    return found
 
 
 def find_previous(generation: Generation, recipe: str | None) -> Previous | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage import bucket, generations
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import TableVersion
+from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 
 @contextmanager
@@ -42,11 +42,9 @@ def overlay(home: Home) -> Iterator[Home]:
 def _fetch(home: Home) -> None:
     """Fetch from a bucket what a build reads: the current tables of every source, and the newest generation."""
     bucket.refresh(home)
-    paths = [
-        path.with_name(f"{TableVersion.model_validate_json(path.read_bytes()).version}.parquet")
-        for path in home.root.glob("tables/*/*/*.json")
-    ]
-    bucket.fetch(home, paths)
+    records = [TableVersion.model_validate_json(path.read_bytes()) for path in home.root.glob("tables/*/*/*.json")]
+    tables = SourceTables(home)
+    bucket.fetch(home, [path for one in records for path in tables.paths(one.table, one.source, one.version)])
     with suppress(StoreError):
         generations.newest(home)
 

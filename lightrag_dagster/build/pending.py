@@ -19,7 +19,7 @@ from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import accept, accepted, judge
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
-from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot
+from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot, without_graph
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 PUBLISHED = "published"
@@ -72,13 +72,20 @@ class SourceState:
 class Pending:
     """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and outdated parts.
 
-    `outdated` names the parts of the knowledge base (summaries, vectors) that another recipe made.
+    `outdated` names the parts of the knowledge base (summaries, vectors) that another recipe made. `graph` says that
+    the graph database of the current snapshot is not built yet.
     """
 
     sources: Mapping[str, SourceState]
     publish: GenerationInputs | None
     outdated: list[str]
     manifest: Manifest | None
+    graph: bool
+
+    @property
+    def graph_state(self) -> str:
+        """Whether the graph database is built, in a few words."""
+        return "not built yet" if self.graph else "built" if self.manifest else "nothing is published"
 
     @property
     def rejected(self) -> dict[str, str]:
@@ -102,7 +109,8 @@ def pending(settings: Settings) -> Pending:
         name: source_state(source, recipes, newest, waiting.get(name, {}))
         for name, source in find_sources(settings).items()
     }
-    return Pending(sources, next_publication(recipes), outdated(recipes).parts, current_snapshot(home))
+    parts, manifest = outdated(recipes).parts, current_snapshot(home)
+    return Pending(sources, next_publication(recipes), parts, manifest, without_graph(home) is not None)
 
 
 def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
@@ -176,8 +184,9 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     if current.fingerprint != recipes.code[table]:
         return "code or settings changed"
     # A bucket is asked for the files of the published snapshot alone, by `find_damage`.
-    if not (tables.home.bucket or tables.path(table, current.source, current.version).exists()):
-        return "its file is missing"
+    paths = [] if tables.home.bucket else tables.paths(table, current.source, current.version)
+    if not all(path.exists() for path in paths):
+        return "a file of it is missing"
     failed = current.count("error_kind", "transient")
     if recipes.settings.llm.of("extract").retry_failed:
         failed += current.count("error_kind", "permanent")

@@ -33,8 +33,11 @@ from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.snapshots import latest_snapshot
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables import SourceTables, TableVersion
 from lightrag_dagster.storage.vectors import VectorStore
+
+_CHUNK = ["chunk_id", "content", "heading"]
+_CALLS = ["chunk_id", "status", "rounds", "input_tokens", "output_tokens"]
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ def make_plan(
     home, counts = Home.of(settings), load_tokenizer(settings.chunking.encoding).counts
     sources = chosen_sources(settings, names) if names is not None else []
     with ResponseStore(home.responses) as store, overlay(home) as copy:
-        recipes = Recipes.of(settings.model_copy(update={"home": copy.root, "database": None}))
+        recipes = Recipes.of(settings.model_copy(update={"home": copy.root, "database": None, "engine": "local"}))
         extracting = DryRunModel(chat_identity(settings.llm.of("extract")), store, counts)
         plans = [_plan_source(source, recipes, extracting, backfill=backfill) for source in sources]
         accept_pending(recipes.settings)
@@ -162,8 +165,8 @@ def _plan_source(source: Source, recipes: Recipes, model: DryRunModel, *, backfi
     known, asked = tables.current("raw_documents", name), len(model.first)
     try:
         if why_ingest(source, tables, recipes) is not None:
-            before = tables.read("raw_documents", name, known.version) if known else None
-            plan.documents = compare(before, read_source(source, tables, recipes).rows)
+            before = _documents(tables, known) if known else None
+            plan.documents = compare(before, _documents(tables, read_source(source, tables, recipes).version))
             chunk_source(name, tables, recipes)
             extract_source(name, tables, recipes, model.open)
             parse_and_accept(name, tables, recipes)
@@ -179,13 +182,18 @@ def _plan_source(source: Source, recipes: Recipes, model: DryRunModel, *, backfi
     return plan
 
 
+def _documents(tables: SourceTables, version: TableVersion) -> pa.Table:
+    return tables.read(version.table, version.source, version.version, ["path", "content_hash"])
+
+
 def _ratios(home: Home, sources: Sequence[Source], recipes: Recipes, asked: DryRunModel) -> CallRatios:
-    tables, chunks, rows = SourceTables(home), [CHUNKS.empty_table()], [EXTRACTIONS.empty_table()]
+    tables, chunks = SourceTables(home), [CHUNKS.empty_table().select(_CHUNK)]
+    rows = [EXTRACTIONS.empty_table().select(_CALLS)]
     for source in sources if asked.first else ():
         versions = tables.current_versions(source.name)
         if {"chunks", "extractions"} <= versions.keys():
-            chunks.append(tables.read("chunks", source.name, versions["chunks"].version))
-            rows.append(tables.read("extractions", source.name, versions["extractions"].version))
+            for table, columns, found in (("chunks", _CHUNK, chunks), ("extractions", _CALLS, rows)):
+                found.append(tables.read(table, source.name, versions[table].version, columns))
     bought, held = Ledger(home.ledger).by_purpose(), pa.concat_tables(chunks, promote_options="default")
     own = own_ratios(held, pa.concat_tables(rows, promote_options="default"), bought, recipes, len(asked.first))
     return own or default_ratios(recipes, len(asked.first), sum(asked.first))

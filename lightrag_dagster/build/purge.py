@@ -63,7 +63,7 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
                 f"{source} is still a source; remove {sources[source].folder}, or its entry in lightrag.yaml, and run "
                 "`lightrag-dagster run` first"
             )
-        elif path in {file.path for file in list_files(sources[source])}:
+        elif any(file.path == path for file in list_files(sources[source])):
             raise SourceError(
                 f"{name} is still in its source; delete {sources[source].folder / path} and run `lightrag-dagster run` "
                 "first"
@@ -186,7 +186,7 @@ def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, path
 def _versions(home: Home, source: str, path: str = "") -> set[str]:
     """Return the stored versions of a source's documents, with a path those that have a document there."""
     stored = bucket.stored_files(home, home.source_table("raw_documents", source))
-    versions, tables = {one.stem for one in stored if one.suffix == ".parquet"}, SourceTables(home)
+    versions, tables = {one.stem for one in stored if one.suffix in (".parquet", ".shards")}, SourceTables(home)
     if not path:
         return versions
     return {one for one in versions if path in tables.read("raw_documents", source, one, ["path"])["path"].to_pylist()}
@@ -204,6 +204,7 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
                 bucket.remove_folder(home, folder)
             for path in [folder / "candidate.json", *folder.glob(".*")]:
                 path.unlink(missing_ok=True)
+        shutil.rmtree(home.ingestion_folder(source), ignore_errors=True)
         if not paths:
             home.accepted(source).unlink(missing_ok=True)
     _forget_answers(SourceTables(home), snapshot)

@@ -4,9 +4,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.build.dry_run import DryRunModel
-from lightrag_dagster.build.ingest import todays_extractor
 from lightrag_dagster.build.merging import merge_after
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.shard_steps import todays_extractor
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import chat_identity
@@ -34,7 +34,7 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
     for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}):
         if gone.get(source) != set():
             chunks = _chunks(home, source, gone.get(source, set()))
-            run_sync(extract(source, chunks, todays_extractor(extracting, recipes)))
+            run_sync(extract(source, chunks, todays_extractor(extracting, recipes, recipes.settings.llm.conversations)))
     with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True):
         return extracting.used | summarising.used
 

@@ -17,11 +17,11 @@ from lightrag_dagster.storage.manifest import Embedder, GenerationInputs
 
 _LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method"}
 _REVISIONS = {
-    "raw_documents": 3,
+    "raw_documents": 4,
     "chunks": 1,
     "extractions": 2,
-    "layout": 1,
-    "mentions": 1,
+    "layout": 2,
+    "mentions": 2,
     "merge": 4,
     "stores": 3,
     "report": 2,
@@ -145,6 +145,7 @@ class Recipes:
             "relation_vectors": self.embedder,
             "knowledge_graph": self.generation,
             "knowledge_base": self.generation,
+            "published_graph": self.generation,
             "answers": self.answers,
             "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,

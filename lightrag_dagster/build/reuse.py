@@ -1,11 +1,12 @@
 """Rows that can be kept, because the text they were made from is unchanged."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, SOURCE_TABLES
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.stages.documents.table import text_hash, with_text
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.tables import SourceTables
@@ -23,17 +24,6 @@ def earlier_versions(tables: SourceTables, table: str, source: str) -> list[str]
     found = [tables.current(table, source), SourceTables(tables.home).current(table, source)]
     versions = [one.version for one in found if one] + ([record.tables[table]] if record else [])
     return [version for version in dict.fromkeys(versions) if tables.has(table, source, version)]
-
-
-def earlier_rows(tables: SourceTables, table: str, source: str, recipe: str) -> list[pa.Table]:
-    """Return the rows of `chunks` or `extractions` that may be kept, of each of the `earlier_versions`.
-
-    In a backfill only rows of today's `recipe` count. A column that an older version of this package did not write is
-    empty. Raises StoreError when a version is damaged.
-    """
-    versions = earlier_versions(tables, table, source)
-    rows = [_conform(tables.read(table, source, version), SOURCE_TABLES[table]) for version in versions]
-    return [one.filter(pc.equal(one["recipe"], recipe)) for one in rows] if tables.candidate else rows
 
 
 def keep_chunks(documents: pa.Table, earlier: Sequence[pa.Table]) -> tuple[pa.Table, pa.Table]:
@@ -64,18 +54,23 @@ def keep_chunks(documents: pa.Table, earlier: Sequence[pa.Table]) -> tuple[pa.Ta
     return pa.concat_tables(kept), left.drop_columns("text_hash")
 
 
+def again_kinds(*, retry_failed: bool) -> list[str]:
+    """Return the kinds of errors after which a chunk is asked about again."""
+    return ["transient", "permanent"] if retry_failed else ["transient"]
+
+
 def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_failed: bool) -> tuple[pa.Table, pa.Table]:
     """Keep the extractions of chunks that were asked about before.
 
     Args:
-        chunks: rows of CHUNKS now.
+        chunks: rows of CHUNKS now, of which only `chunk_id` is read.
         earlier: rows of EXTRACTIONS of the same source; the first table that has a chunk counts.
         retry_failed: also ask again about chunks that failed permanently.
 
     Returns:
         Rows of EXTRACTIONS, and the rows of CHUNKS that are still to be asked about.
     """
-    again = pa.array(["transient", "permanent"] if retry_failed else ["transient"])
+    again = pa.array(again_kinds(retry_failed=retry_failed))
     kept, left = [EXTRACTIONS.empty_table()], chunks
     for rows in earlier:
         known = rows.filter(
@@ -89,43 +84,56 @@ def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_fai
     return pa.concat_tables(kept), left
 
 
-def keep_mentions(tables: SourceTables, source: str, extractions: pa.Table, code: str) -> list[pa.Table]:
-    """Divide extractions into those that were parsed as they are and those that are still to be parsed.
+MENTIONS = ("entity_mentions", "relation_mentions")
 
-    Args:
-        tables: The tables of the home.
-        source: The source of the extractions.
-        extractions: Rows of EXTRACTIONS now.
-        code: Hash of the rules of parsing.
 
-    Returns:
-        ENTITY_MENTIONS and RELATION_MENTIONS of the former and EXTRACTIONS of the latter, which are all of them unless
-        both current tables were parsed by these rules, from one version of the extractions that is still there.
+class Parsed(NamedTuple):
+    """Versions of a source's mentions that today's rules made, and that of the extractions they were made from."""
 
-    Raises:
-        StoreError: a table is damaged.
+    extractions: str
+    mentions: dict[str, str]
+
+
+def parsed_before(tables: SourceTables, source: str, code: str) -> Parsed | None:
+    """Return what was parsed by the rules of the hash `code`, if it is still there.
+
+    None unless both current tables were parsed by these rules, from one version of the extractions that is still there.
+    Raises StoreError when a record is damaged.
     """
-    from lightrag_dagster.storage.memory import in_memory
-
-    names = ("entity_mentions", "relation_mentions")
-    parsed = [one for name in names if (one := tables.current(name, source))]
+    parsed = [one for name in MENTIONS if (one := tables.current(name, source))]
     made_from = {(one.inputs["extractions"], one.fingerprint) for one in parsed}
     earlier = parsed[0].inputs["extractions"] if parsed else ""
     versions = [("extractions", earlier), *((one.table, one.version) for one in parsed)]
-    kept_whole = len(parsed) == 2 and made_from == {(earlier, code)}
+    kept_whole = len(parsed) == len(MENTIONS) and made_from == {(earlier, code)}
     if not kept_whole or not all(tables.has(table, source, version) for table, version in versions):
-        return [*(SOURCE_TABLES[name].empty_table() for name in names), extractions]
+        return None
+    return Parsed(earlier, {one.table: one.version for one in parsed})
+
+
+def keep_mentions(extractions: pa.Table, earlier: pa.Table, mentions: Sequence[pa.Table]) -> list[pa.Table]:
+    """Divide extractions into those that were parsed as they are and those that are still to be parsed.
+
+    Args:
+        extractions: Rows of EXTRACTIONS now.
+        earlier: What was parsed; the columns of the answers.
+        mentions: What was parsed of it, ENTITY_MENTIONS and RELATION_MENTIONS.
+
+    Returns:
+        The mentions of the former, and EXTRACTIONS of the latter.
+    """
+    from lightrag_dagster.storage.memory import in_memory
+
     with in_memory() as connection:
         connection.register("now", extractions.select(_PARSED))
-        connection.register("earlier", tables.read("extractions", source, earlier, _PARSED))
+        connection.register("earlier", earlier.select(_PARSED))
         same = connection.sql(f"SELECT chunk_id FROM now SEMI JOIN earlier USING ({', '.join(_PARSED)})")
         chunks = same.to_arrow_table()["chunk_id"].combine_chunks()
-    kept = [tables.read(one.table, source, one.version) for one in parsed]
-    unchanged = [rows.filter(pc.is_in(rows["chunk_id"], value_set=chunks)) for rows in kept]
+    unchanged = [rows.filter(pc.is_in(rows["chunk_id"], value_set=chunks)) for rows in mentions]
     return [*unchanged, extractions.filter(pc.invert(pc.is_in(extractions["chunk_id"], value_set=chunks)))]
 
 
-def _conform(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+def conform(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows with the columns of a schema; those that an older version of this package did not write are empty."""
     for field in schema:
         if field.name not in rows.schema.names:
             rows = rows.append_column(field.name, pa.array([""] * rows.num_rows, field.type))

@@ -28,7 +28,7 @@ def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:
     records = {name: record.tables["extractions"] for name in before if (record := accepted(home, name))}
     if source not in records:
         return {}
-    paths = [tables.path("extractions", name, version) for name, version in records.items()]
+    paths = [path for name, version in records.items() for path in tables.paths("extractions", name, version)]
     bucket.fetch(home, paths)
     with duckdb.connect() as connection:
         connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")

@@ -187,11 +187,13 @@ def cypher(
 
 
 @app.command()
-def status() -> None:
+def status(
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
     """Show the published snapshot, and what is pending or failed in each source."""
     from lightrag_dagster.cli.status import show_status
 
-    show_status(_console())
+    show_status(_console(), as_json=as_json)
 
 
 snapshots_app = typer.Typer(help="List snapshots, compare two, and give them names.", no_args_is_help=False)

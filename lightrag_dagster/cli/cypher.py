@@ -7,10 +7,9 @@ import sys
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.indexes.graph import query_graph
+from lightrag_dagster.indexes.graph import query_graph, require_graph
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.generations import GRAPH, Generation
+from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import refresh_snapshot, require_current
 
@@ -21,11 +20,11 @@ def run_cypher(console: Console, query: str, output: str, limit: int) -> None:
     Raises:
         NoSnapshotError: nothing is published yet.
         QueryError: the query is wrong, refused, or takes too long.
+        StoreError: the graph is not built yet, or damaged.
     """
     home = Home.of(load_settings())
     refresh_snapshot(home)
-    graph = Generation(home, require_current(home).snapshot_id).path(GRAPH)
-    bucket.fetch(home, [graph])
+    graph = require_graph(Generation(home, require_current(home).snapshot_id))
     rows = query_graph(graph, query, limit=limit + 1)
     more, rows = len(rows) > limit, rows[:limit]
     columns = list(rows[0]) if rows else []

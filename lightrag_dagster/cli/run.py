@@ -51,6 +51,8 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(note, soft_wrap=True)
     if outcome.published is not None:
         console.print(f"Published {outcome.published.snapshot_id}.")
+    elif outcome.graph_built and outcome.manifest is not None:
+        console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
         withheld = outcome.failed or outcome.rejected or outcome.waiting
         what = "What is withheld is not published" if withheld else "Nothing changed"

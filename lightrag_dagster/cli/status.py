@@ -1,5 +1,7 @@
 """`status`: what is published, and what of each source is pending, rejected or outdated."""
 
+import json
+import sys
 from collections.abc import Mapping
 
 from rich.console import Console
@@ -13,8 +15,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import held_snapshot
 
 
-def show_status(console: Console) -> None:
-    """Print the published snapshot and a row for each configured source.
+def show_status(console: Console, *, as_json: bool) -> None:
+    """Print the published snapshot and a row for each configured source, or all of it as JSON.
 
     Raises:
         SourceError: the sources cannot be listed.
@@ -22,6 +24,9 @@ def show_status(console: Console) -> None:
     """
     settings = load_settings()
     home, states = Home.of(settings), pending(settings)
+    if as_json:
+        sys.stdout.write(json.dumps(_facts(home, states), ensure_ascii=False, indent=2) + "\n")
+        return
     manifest = states.manifest
     if manifest is None:
         console.print(f"Nothing is published in {home.name} yet; run `lightrag-dagster run`.")
@@ -34,6 +39,10 @@ def show_status(console: Console) -> None:
             f"{rows['raw_documents']} documents, {rows['chunks']} chunks, {rows['entities']} entities, "
             f"{rows['relations']} relations"
         )
+        if states.graph:
+            console.print(
+                "graph: not built yet, so that `cypher` does not work; `lightrag-dagster run` builds it", soft_wrap=True
+            )
     _print_cost(console, Ledger(home.ledger))
     _print_batches(console, home)
     columns = ("source", "state", "documents", "chunks", "outdated rows")
@@ -43,6 +52,31 @@ def show_status(console: Console) -> None:
     )
     print_table(console, columns, list(counted), wrap=columns)
     _print_problems(console, states)
+
+
+def _facts(home: Home, states: Pending) -> dict[str, object]:
+    """Return what the tables of the console show."""
+    manifest, ledger = states.manifest, Ledger(home.ledger)
+    return {
+        "snapshot_id": manifest.snapshot_id if manifest else None,
+        "sequence": manifest.sequence if manifest else None,
+        "published_at": manifest.published_at if manifest else None,
+        "held": held_snapshot(home) is not None,
+        "rows": manifest.rows if manifest else {},
+        "graph": states.graph_state,
+        "outdated": states.outdated,
+        "spent_usd": sum(entry.cost_usd for entry in ledger.by_purpose().values()),
+        "sources": {
+            name: {
+                "state": str(one),
+                "documents": dict(one.documents),
+                "chunks": dict(one.chunks),
+                "outdated": dict(one.outdated),
+                "backfill": one.backfill,
+            }
+            for name, one in states.sources.items()
+        },
+    }
 
 
 def _print_problems(console: Console, states: Pending) -> None:

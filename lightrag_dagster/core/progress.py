@@ -9,6 +9,7 @@ Listener = Callable[[str, int, int], None]
 NoteListener = Callable[[str], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("progress_listener", default=None)
+_part: ContextVar[tuple[int, int, int] | None] = ContextVar("progress_part", default=None)
 _note_listener: ContextVar[NoteListener | None] = ContextVar("progress_note_listener", default=None)
 
 
@@ -30,9 +31,22 @@ class Display(Protocol):
 
 def report(stage: str, done: int, total: int) -> None:
     """Tell the listener, if any, that `done` of `total` units of `stage` are finished."""
-    listener = _listener.get()
+    listener, part = _listener.get(), _part.get()
     if listener is not None:
+        if part is not None:
+            number, count, all_units = part
+            done, total = round(all_units * (number + done / max(total, 1)) / count), all_units
         listener(stage, done, total)
+
+
+@contextmanager
+def part(number: int, count: int, total: int) -> Iterator[None]:
+    """Take what is reported in the block, in this thread and its asyncio tasks, as one of `count` equal parts."""
+    token = _part.set((number, count, total) if count > 1 else None)
+    try:
+        yield
+    finally:
+        _part.reset(token)
 
 
 def note(text: str) -> None:

@@ -4,6 +4,7 @@ Every provider implements them: offline rules, an OpenAI-compatible endpoint, an
 store and the vector store in front of either.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -134,3 +135,8 @@ class Usage:
         self.cached_input_tokens += response.cached_input_tokens
         self.output_tokens += response.output_tokens
         self.cost_usd += response.cost_usd
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return the counts of two steps together."""
+        totals = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "failures"}
+        return Usage(**totals, failures=dict(Counter(self.failures) + Counter(other.failures)))

@@ -22,6 +22,11 @@ def open_engine(name: EngineName) -> Iterator[Engine]:
             yield engine
 
 
+def shares_disk(name: EngineName) -> bool:
+    """Say whether all workers of an engine see the disk of this process, whatever the cluster."""
+    return name != "ray"
+
+
 def map_rows(engine: Engine, function: Callable[[pa.Table], Result], rows: pa.Table, a_worker: int) -> list[Result]:
     """Apply a function to a table, cut into parts where an engine has workers for them; parts in order.
 

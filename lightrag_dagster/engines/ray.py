@@ -1,6 +1,6 @@
 """Work on a Ray cluster: the one that RAY_ADDRESS names, or one that is started on this machine.
 
-The workers read and write the home, so on a cluster it is a folder that all machines share.
+The workers of a cluster read and write the home, which is a bucket or a folder that all machines share.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The graph in Kùzu: built once by bulk COPY, then only read. No other module imports Kùzu.
+"""The graph database in Kùzu: built once by bulk COPY, then only read. No other module imports Kùzu.
 
 (Document)-[HAS_CHUNK]->(Chunk)-[MENTIONS]->(Entity)-[RELATED]->(Entity)
 
@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.resources import files as package_files
 from itertools import islice
@@ -21,12 +21,12 @@ import kuzu
 import pyarrow as pa
 
 from lightrag_dagster.core.progress import report
-from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.errors import IntegrityError, QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage import bucket, files
-from lightrag_dagster.storage.generations import GRAPH, GRAPH_COUNTS, Generation
-from lightrag_dagster.storage.manifest import Graph
+from lightrag_dagster.storage.generations import GRAPH, GRAPH_RECORD, Generation
+from lightrag_dagster.storage.manifest import BuiltGraph, FileFacts, Graph
 from lightrag_dagster.storage.memory import in_memory
 
 NODES = {
@@ -108,30 +108,50 @@ class GraphReader:
         return result
 
 
-def build_graph(generation: Generation) -> Graph:
-    """Write `graph.kuzu` and `graph.json` unless the generation has them, and return the counts.
+def write_graph(generation: Generation, check: Callable[[Path], Sequence[str]]) -> Graph:
+    """Write `graph.kuzu` and then `graph.json`, unless the generation has them, and return the counts.
+
+    Args:
+        generation: What has the tables.
+        check: Returns what is wrong with a graph; one with which something is wrong is not kept.
 
     Raises:
+        IntegrityError: something is wrong with the graph.
         StoreError: a table cannot be read, names a node that does not exist, or the disk refuses.
     """
-    if generation.has(GRAPH_COUNTS):
-        return generation.read_record(GRAPH_COUNTS, Graph)
+    if generation.has(GRAPH_RECORD):
+        return generation.read_record(GRAPH_RECORD, BuiltGraph).counts
     target = generation.path(GRAPH)
     _require_room(generation, target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{GRAPH}.") as scratch:
         built = Path(scratch) / GRAPH
         expected = _copy_tables(generation, built)
+        if problems := check(built):
+            raise IntegrityError(f"the graph of {generation.id} is not kept: {'; '.join(problems)}; run again")
         files.sync(built)
         built.replace(target)
         files.sync(target.parent)
-    counts = Graph(
+    record = BuiltGraph(
         documents=expected["Document"],
         chunks=expected["Chunk"],
         entities=expected["Entity"],
         relations=expected["RELATED"],
+        file=FileFacts.of(target),
     )
-    generation.write_record(GRAPH_COUNTS, counts)
-    return counts
+    generation.write_record(GRAPH_RECORD, record)
+    return record.counts
+
+
+def require_graph(generation: Generation) -> Path:
+    """Return the graph of a snapshot, fetched from a bucket; raises StoreError when it is not built."""
+    if not generation.has(GRAPH_RECORD):
+        bucket.refresh_records(generation.home, [generation.path(GRAPH_RECORD)])
+    if not generation.has(GRAPH_RECORD):
+        raise StoreError(
+            f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of what is published"
+        )
+    bucket.fetch(generation.home, [generation.path(GRAPH)])
+    return generation.path(GRAPH)
 
 
 def _require_room(generation: Generation, folder: Path) -> None:
@@ -180,12 +200,6 @@ def query_graph(
             if "Interrupted" in str(error):
                 raise QueryError(f"the Cypher took longer than {timeout:g} s; narrow it and ask again") from error
             raise
-
-
-def discard_graph(generation: Generation) -> None:
-    """Remove the graph of a generation, so that `build_graph` builds it again."""
-    generation.path(GRAPH_COUNTS).unlink(missing_ok=True)
-    bucket.remove(generation.home, [generation.path(GRAPH)])
 
 
 def graph_tables(connection: duckdb.DuckDBPyConnection) -> None:

@@ -1,35 +1,42 @@
 """Integrity of a generation: its tables, vectors and graph hold the same rows, and every reference leads somewhere."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from importlib.resources import files as package_files
+from pathlib import Path
 
 import duckdb
 
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes.adjacency import has_adjacency
-from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, discard_graph, graph_tables, open_graph
+from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, graph_tables, open_graph, write_graph
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage import generations
 from lightrag_dagster.storage.generations import Generation
-from lightrag_dagster.storage.manifest import VECTOR_TABLES, Vectors
+from lightrag_dagster.storage.manifest import VECTOR_TABLES, Graph, Vectors
 from lightrag_dagster.storage.memory import in_memory
 
-_STEPS = (
-    *MERGED_TABLES,
-    generations.VECTORS,
-    generations.GRAPH,
-    generations.GRAPH_COUNTS,
-    generations.VIEWS,
-)
+_STEPS = (*MERGED_TABLES, generations.VECTORS, generations.VIEWS)
+
+
+def build_graph(generation: Generation) -> Graph:
+    """Write the graph database of a generation unless it has it, and return its counts.
+
+    Raises:
+        IntegrityError: what was written is not what the tables hold; it is not kept.
+        StoreError: a table cannot be read, names a node that does not exist, or the disk refuses.
+    """
+    return write_graph(generation, partial(graph_findings, generation))
 
 
 def findings(generation: Generation) -> list[str]:
     """Return what is wrong with a generation, one line a kind of problem; an empty list when it may be published.
 
-    Endpoints and cited chunks and documents exist, ids are unique, vectors and graph hold exactly the rows of the
-    tables, the graph in both directions, and vectors are finite and of the right size. When the graph alone is wrong
-    and was not published, it is removed, so that the next run builds it again.
+    Endpoints and cited chunks and documents exist, ids are unique, vectors hold exactly the rows of the tables, and are
+    finite and of the right size.
 
     Raises:
         StoreError: a table or store is damaged.
@@ -42,28 +49,44 @@ def findings(generation: Generation) -> list[str]:
     vectors = generation.read_record(generations.VECTORS, Vectors)
     if missing := [table for table in VECTOR_TABLES if table not in vectors.tables]:
         return [f"not finished: {', '.join(missing)}"]
-    with in_memory() as connection:
-        create_views(connection, generation)
-        graph_tables(connection)
+    with _tables(generation) as connection:
         problems = _vector_problems(connection, generation, vectors)
-        _register_graph(connection, generation)
         connection.execute("SET VARIABLE identity = $1", [vectors.identity])
-        try:
-            problems += _run_checks(connection, "integrity.sql")
-            graph_problems = _run_checks(connection, "integrity_graph.sql")
-        except duckdb.Error as error:
-            raise StoreError(f"{generation.id} cannot be checked: {one_line(error)}; run again") from error
-    # With problems elsewhere too, the tables may be wrong and the graph right.
-    if graph_problems and not problems and not generation.has(generations.MANIFEST):
-        discard_graph(generation)
-        graph_problems.append(f"{generations.GRAPH} was removed, and the next run builds it again")
-    return problems + graph_problems
+        return problems + _run_checks(connection, "integrity.sql")
+
+
+def graph_findings(generation: Generation, path: Path) -> list[str]:
+    """Return how a graph database, read in both directions, differs from the tables of a generation.
+
+    Raises:
+        StoreError: a table or the graph is damaged.
+    """
+    with _tables(generation) as connection:
+        graph_tables(connection)
+        _register_graph(connection, path)
+        return _run_checks(connection, "integrity_graph.sql")
+
+
+@contextmanager
+def _tables(generation: Generation) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the tables of a generation for checks."""
+    try:
+        with in_memory() as connection:
+            create_views(connection, generation)
+            connection.execute(_sql("integrity_macros.sql"))
+            yield connection
+    except duckdb.Error as error:
+        raise StoreError(f"{generation.id} cannot be checked: {one_line(error)}; run again") from error
+
+
+def _sql(script: str) -> str:
+    return package_files(__package__).joinpath(script).read_text("utf-8")
 
 
 def _run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]:
     """Run a script of checks; return each problem with its number of rows and the first id."""
     rows = []
-    for statement in duckdb.extract_statements(package_files(__package__).joinpath(script).read_text("utf-8")):
+    for statement in duckdb.extract_statements(_sql(script)):
         if statement.type == duckdb.StatementType.SELECT:
             check = statement.query.rstrip().removesuffix(";")
             rows += connection.execute(f"SELECT problem, count(*), min(id) FROM ({check}) GROUP BY problem").fetchall()
@@ -72,8 +95,8 @@ def _run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]
     return [f"{problem} ({times} times, first {first})" for problem, times, first in sorted(rows)]
 
 
-def _register_graph(connection: duckdb.DuckDBPyConnection, generation: Generation) -> None:
-    with open_graph(generation.path(generations.GRAPH)) as graph:
+def _register_graph(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    with open_graph(path) as graph:
         for table in NODES:
             connection.register(f"stored_{table}", graph.nodes(table))
         for table in RELATIONSHIPS:

@@ -1,5 +1,6 @@
 -- Check tables and vectors: each SELECT returns the rows that break a rule, as problem and id.
--- It reads the views of a generation and stored_<vector table> (id, embedding_fingerprint).
+-- It runs after integrity_macros.sql, and reads the views of a generation and
+-- stored_<vector table> (id, embedding_fingerprint).
 -- Each SELECT is a statement of its own, so that its memory is free before the next one runs.
 
 CREATE TEMP VIEW distinct_chunks AS SELECT DISTINCT chunk_id FROM chunks;
@@ -34,16 +35,6 @@ CREATE TEMP VIEW stored_vectors AS
     SELECT 'chunk_vectors' AS store, id, embedding_fingerprint FROM stored_chunk_vectors
     UNION ALL SELECT 'entity_vectors', id, embedding_fingerprint FROM stored_entity_vectors
     UNION ALL SELECT 'relation_vectors', id, embedding_fingerprint FROM stored_relation_vectors;
-
--- Rows that only one of two tables with the same columns holds: `missing` is 1 for each copy that only the first
--- holds, -1 for each that only the second does. Both directions of EXCEPT ALL, at a sixth of its cost.
-CREATE TEMP MACRO differences(wanted, stored) AS TABLE
-WITH counted AS (
-    SELECT * EXCLUDE (copies), sum(copies)::BIGINT AS surplus
-    FROM (SELECT *, 1 AS copies FROM query_table(wanted) UNION ALL SELECT *, -1 FROM query_table(stored))
-    GROUP BY ALL
-)
-SELECT * EXCLUDE (surplus), sign(surplus) AS missing, unnest(range(abs(surplus))) AS copy FROM counted WHERE surplus <> 0;
 
 SELECT 'a relation ends at an entity that does not exist' AS problem, relation_id AS id
 FROM endpoints ANTI JOIN entities USING (entity_id);

@@ -1,5 +1,5 @@
 -- Check the graph: each SELECT returns what it holds too little or too much, as problem and id.
--- It runs after integrity.sql, and reads the views of graph_tables.sql, stored_<node table> (id),
+-- It runs after integrity_macros.sql, and reads the views of graph_tables.sql, stored_<node table> (id),
 -- forward_<relationship> and backward_<relationship> (src, tgt).
 
 CREATE TEMP VIEW wanted_nodes AS

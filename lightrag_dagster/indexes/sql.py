@@ -38,7 +38,7 @@ def published_tables(generation: Generation) -> TableFiles:
 
 
 def unpublished_tables(home: Home) -> TableFiles:
-    """Return the newest Parquet file of every source's tables, accepted or not; raises StoreError.
+    """Return the newest Parquet files of every source's tables, accepted or not; raises StoreError.
 
     Empty when nothing was ever read. The merged tables have no files.
     """
@@ -48,7 +48,7 @@ def unpublished_tables(home: Home) -> TableFiles:
         for folder in sorted(home.source_table(table, "any").parent.glob("*")):
             source = home.source_of(folder)
             if version := tables.current(table, source):
-                found.setdefault(table, []).append(tables.path(table, source, version.version))
+                found.setdefault(table, []).extend(tables.paths(table, source, version.version))
         bucket.fetch(home, found.get(table, []))
     return found
 

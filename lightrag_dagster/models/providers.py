@@ -1,8 +1,9 @@
 """Opens the models that the settings name, with their stores in front; a provider is imported when it is used."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
 from lightrag_dagster.engines.engine import Engine
@@ -13,9 +14,13 @@ from lightrag_dagster.models.pace import Claim
 from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.storage import manifest
 from lightrag_dagster.storage.home import Home
+
+if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
+    from lightrag_dagster.spending.ledger import Ledger
 
 _HERE = LocalEngine()
 
@@ -39,14 +44,9 @@ async def open_chat_model(
     price = price_of(own.provider, own.model, own.prices)
     with ResponseStore(home.responses) as store:
         async with open_plain_chat_model(own, ledger.claim) as model:
-            budget = account.budget(ledger) if account else None
-            limit = own.max_output_tokens
-            stored = StoredChatModel(model, store, Usage(), price=price, budget=budget, max_output_tokens=limit)
-            try:
-                yield stored
-            finally:
-                if account:
-                    ledger.add(account.entry(role, stored.identity, stored.usage), reserved=account.reserved)
+            usage, limit = Usage(), own.max_output_tokens
+            with _billed(account, ledger, role, model.identity, usage) as budget:
+                yield StoredChatModel(model, store, usage, price=price, budget=budget, max_output_tokens=limit)
 
 
 @asynccontextmanager
@@ -67,12 +67,23 @@ async def open_embedder(
     price = price_of(settings.provider, settings.model, settings.prices)
     with VectorStore(home.vectors) as store:
         async with open_plain_embedder(settings, usage, ledger.claim, engine) as embedder:
-            budget = account.budget(ledger) if account else None
-            try:
+            with _billed(account, ledger, "embed", embedder.identity, usage) as budget:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
-            finally:
-                if account:
-                    ledger.add(account.entry("embed", embedder.identity, usage), reserved=account.reserved)
+
+
+@contextmanager
+def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: str, usage: Usage) -> Iterator[Budget]:
+    """Give a model its budget for the block, and enter in the ledger what `usage` then counts, if there is an account.
+
+    Without limits, nothing is written before that.
+    """
+    reservations = ledger.reservations(account) if account and account.limits else None
+    try:
+        yield Budget(reservations)
+    finally:
+        if account:
+            reserved = reservations.name if reservations else ""
+            ledger.add(account.entry(purpose, identity, usage), reserved=reserved)
 
 
 @asynccontextmanager

@@ -49,7 +49,7 @@ class StoredChatModel:
         self._store = store
         self._locks = _Locks()
         self._price = price
-        self._budget = budget or Budget(None)
+        self._budget = budget or Budget()
         self._max_output_tokens = max_output_tokens
         self.usage = usage
 
@@ -85,8 +85,8 @@ class StoredChatModel:
             # A model with a price of its own, as by batch, sets the cost itself.
             reservation.cost = response.cost_usd or self._price.of(*tokens)
             response = replace(response, cost_usd=reservation.cost)
+            self.usage.add(response, stored=False)
             self._store.put_many({key: response})
-        self.usage.add(response, stored=False)
         await asyncio.sleep(0)  # The call that waited for this one's place is sent before the answer is worked on.
         return response
 
@@ -121,7 +121,7 @@ class StoredEmbedder:
         """Buy from `embedder` at `price`, within `budget`."""
         self._embedder = embedder
         self._price = price
-        self._budget = budget or Budget(None)
+        self._budget = budget or Budget()
         self._store = store
         self._locks = _Locks()
         self.usage = usage
@@ -177,7 +177,6 @@ class StoredEmbedder:
     ) -> dict[str, Vectors]:
         if not texts:
             return {}
-        before = self.usage.input_tokens
         worst = self._price.of(sum(len(text.encode()) for text in texts.values()), 0)
         async with self._budget.reserve(worst) as reservation:
             try:
@@ -185,9 +184,10 @@ class StoredEmbedder:
             except LightRAGError as error:
                 _count_failure(self.usage, error)
                 raise
-            reservation.cost = min(worst, self._price.of(self.usage.input_tokens - before, 0))
+            # Calls side by side count tokens together: the first to end takes on what others have counted by then.
+            cost = self._price.of(self.usage.input_tokens, 0)
+            reservation.cost, self.usage.cost_usd = cost - self.usage.cost_usd, cost
         self.usage.calls += 1
-        self.usage.cost_usd = self._price.of(self.usage.input_tokens, 0)
         bought = dict(zip(texts, vectors, strict=True))
         self._store.put_many(bought)
         return bought

@@ -27,8 +27,6 @@ from lightrag_dagster.settings import MergingSettings, Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
 from lightrag_dagster.stages.prompts.requests import keyword_request
-from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.generations import GRAPH
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 
@@ -200,13 +198,16 @@ class KnowledgeBase:
     def cypher(
         self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000
     ) -> list[dict[str, Any]]:
-        """Run one read-only Cypher query on the graph and return its first rows; raises as `query_graph`."""
-        from lightrag_dagster.indexes.graph import query_graph
+        """Run one read-only Cypher query on the graph and return its first rows.
+
+        Raises:
+            QueryError: the query is wrong, refused, or takes too long.
+            StoreError: the graph of this snapshot is not built yet, or damaged.
+        """
+        from lightrag_dagster.indexes.graph import query_graph, require_graph
 
         with self.snapshot.reading():
-            graph = self.snapshot.generation.path(GRAPH)
-            bucket.fetch(self.snapshot.generation.home, [graph])
-            return query_graph(graph, query, parameters, limit=limit)
+            return query_graph(require_graph(self.snapshot.generation), query, parameters, limit=limit)
 
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more."""

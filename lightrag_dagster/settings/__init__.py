@@ -32,6 +32,7 @@ from lightrag_dagster.settings.sections import (
     EvaluationSettings,
     ExecutorName,
     ExtractionSettings,
+    GraphSettings,
     LLMSettings,
     MergingSettings,
     PriceSettings,
@@ -62,6 +63,7 @@ __all__ = [
     "EvaluationSettings",
     "ExecutorName",
     "ExtractionSettings",
+    "GraphSettings",
     "LLMSettings",
     "MergingSettings",
     "PriceSettings",
@@ -123,6 +125,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     merging: MergingSettings = MergingSettings()
+    graph: GraphSettings = GraphSettings()
     query: QuerySettings = QuerySettings()
     retention: RetentionSettings = RetentionSettings()
     rerank: RerankSettings = RerankSettings()

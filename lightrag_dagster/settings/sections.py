@@ -217,6 +217,17 @@ class MergingSettings(Section):
     summary_context_tokens: int = Field(default=12_000, gt=0, description="Descriptions in one call. Tokens.")
 
 
+class GraphSettings(Section):
+    """The graph database, which answers Cypher; questions do not need it."""
+
+    before_publication_rows: int = Field(
+        default=2_000_000,
+        ge=0,
+        description="With up to so many chunks, entities and relations it is built before a snapshot is published, "
+        "which takes up to about a minute; with more of them, after it.",
+    )
+
+
 class QuerySettings(Section):
     """Defaults of a question; each can be given per call."""
 

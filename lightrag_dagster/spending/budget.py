@@ -1,42 +1,52 @@
-"""Hard limits on what runs may spend."""
+"""Hard limits on what calls may spend."""
 
 import asyncio
-import math
-import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import NamedTuple, Protocol
 
-from lightrag_dagster.errors import BudgetExceededError
+from lightrag_dagster.errors import BudgetExceededError, StoreError
 
-_POLL_SECONDS = 0.05
+LEASE_SECONDS = 60.0
+"""How long other processes wait for the calls of one that gives no more sign of life."""
+
+_RENEW_SECONDS = LEASE_SECONDS / 4
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 0.5
+_PERIOD = {"run": "", "day": " a day", "source": " a source"}
 _NEXT_STEP = {
-    "": "raise --max-cost or llm.max_cost_usd and run again",
-    " a day": "raise llm.max_cost_per_day_usd, or run again after midnight UTC",
-    " a source": "raise llm.max_cost_per_source_usd and run again",
+    "run": "raise --max-cost or llm.max_cost_usd and run again",
+    "day": "raise llm.max_cost_per_day_usd, or run again after midnight UTC",
+    "source": "raise llm.max_cost_per_source_usd and run again",
 }
 
 
 class Limit(NamedTuple):
-    """A limit, as `period` says of a run (nothing), ` a day` or ` a source`, and what was spent of it. US dollars."""
+    """A limit of a `run`, a `day` or a `source`, and what was spent or set aside of it. US dollars.
 
-    period: str
+    `under_way` says that calls are under way whose money may become free.
+    """
+
+    of: str
     usd: float
     spent: float
+    under_way: bool = False
 
     def exceeded(self, worst: float) -> BudgetExceededError:
         """Return the error of a call that may cost `worst`."""
         return BudgetExceededError(
-            f"the budget of ${self.usd:.4g}{self.period} is used up: ${self.spent:.4g} was spent and the next call may "
-            f"cost ${worst:.4g}; all that was answered is kept, {_NEXT_STEP[self.period]}"
+            f"the budget of ${self.usd:.4g}{_PERIOD[self.of]} is used up: ${self.spent:.4g} was spent and the next "
+            f"call may cost ${worst:.4g}; all that was answered is kept, {_NEXT_STEP[self.of]}"
         )
 
 
 class Reservations(Protocol):
-    """Money that is set aside under limits which other runs share."""
+    """Money that is set aside for the calls of one model, under limits that all processes share."""
 
     def reserve(self, worst: float) -> Limit | None:
         """Set money aside for one call, or return the limit that it would exceed."""
+
+    def renew(self) -> None:
+        """Say that calls are still under way."""
 
     def settle(self, worst: float, cost: float) -> None:
         """Replace what was set aside for one call by what it cost."""
@@ -49,20 +59,16 @@ class Reservation:
 
 
 class Budget:
-    """The limits that all calls of a run share, in any event loop. US dollars; None is no limit.
+    """The limits that hold for the calls of one model, in any event loop. US dollars.
 
     Before a call its worst case is set aside: its input at the uncached price, and as much output as it may have. A
-    call that does not fit waits until the calls in flight have settled at their real cost, and is refused if it still
-    does not fit. So no limit is ever exceeded, and what it leaves is less than one worst case.
+    call that does not fit waits until the calls in flight, of whatever process, have settled at their real cost, and is
+    refused if it still does not fit. So no limit is ever exceeded, and what it leaves is less than one worst case.
     """
 
-    def __init__(self, limit: float | None, spent: float = 0.0, shared: Reservations | None = None) -> None:
-        """Start with what the run has `spent`; `shared` holds the limits that all runs share."""
-        self._limit = math.inf if limit is None else limit
-        self._spent = spent
-        self._shared = shared
-        self._reserved: dict[Reservation, float] = {}
-        self._lock = threading.Lock()
+    def __init__(self, reservations: Reservations | None = None) -> None:
+        """Set money aside in `reservations`; without them, nothing is limited."""
+        self._reservations = reservations
 
     @asynccontextmanager
     async def reserve(self, worst: float) -> AsyncIterator[Reservation]:
@@ -72,28 +78,37 @@ class Budget:
             BudgetExceededError: it does not fit into what is left.
             StoreError: the ledger cannot be asked.
         """
-        reservation = Reservation()
-        while not self._fits(reservation, worst):
-            await asyncio.sleep(_POLL_SECONDS)
-        try:
+        reservation, reservations = Reservation(), self._reservations
+        if reservations is None or not worst:
             yield reservation
+            return
+        wait = _SHORTEST_WAIT
+        while exceeded := reservations.reserve(worst):
+            if not exceeded.under_way:
+                raise exceeded.exceeded(worst)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+        try:
+            with _renewing(reservations):
+                yield reservation
         finally:
-            with self._lock:
-                del self._reserved[reservation]
-                self._spent += reservation.cost
-                if self._shared and worst:
-                    self._shared.settle(worst, reservation.cost)
+            reservations.settle(worst, reservation.cost)
 
-    def _fits(self, reservation: Reservation, worst: float) -> bool:
-        with self._lock:
-            exceeded: Limit | None = None
-            if self._spent + sum(self._reserved.values()) + worst > self._limit:
-                exceeded = Limit("", self._limit, self._spent)
-            elif self._shared and worst:
-                exceeded = self._shared.reserve(worst)
-            if exceeded is None:
-                self._reserved[reservation] = worst
-                return True
-            if self._reserved:
-                return False
-        raise exceeded.exceeded(worst)
+
+@contextmanager
+def _renewing(reservations: Reservations) -> Iterator[None]:
+    """Give signs of life during the block."""
+    loop = asyncio.get_running_loop()
+    timer: asyncio.TimerHandle | None = None
+
+    def renew() -> None:
+        nonlocal timer
+        with suppress(StoreError):  # at worst, another process waits no longer
+            reservations.renew()
+        timer = loop.call_later(_RENEW_SECONDS, renew)
+
+    timer = loop.call_later(_RENEW_SECONDS, renew)
+    try:
+        yield
+    finally:
+        timer.cancel()

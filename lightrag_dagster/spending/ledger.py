@@ -3,19 +3,30 @@
 Budgets read from it what was spent so far, and plans how earlier calls went.
 """
 
-import math
 import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
+from uuid import uuid4
 
-from sqlalchemy import Connection, Double, cast, delete, func, insert, select
+from sqlalchemy import Connection, Double, cast, delete, func, insert, select, update
 
 from lightrag_dagster.spending.account import Account, Entry
-from lightrag_dagster.spending.budget import Limit
-from lightrag_dagster.spending.tables import KEPT, LEDGER, RECEIPTS, RESERVED, SETTLE, SPENT, TIMETABLES, total
+from lightrag_dagster.spending.budget import LEASE_SECONDS, Limit
+from lightrag_dagster.spending.tables import (
+    KEPT,
+    LEDGER,
+    RECEIPTS,
+    RESERVED,
+    SETTLE,
+    TIMETABLES,
+    now,
+    set_aside,
+    spent_of,
+    under_way,
+)
 from lightrag_dagster.storage.database import Database
 from lightrag_dagster.storage.home import Address
 
@@ -40,8 +51,7 @@ class Ledger:
         Args:
             entry: A step's calls.
             receipt: Name of what is entered; a second entry with it is left out.
-            reserved: Account or batch whose money that was set aside is reduced by the entry's cost. Nothing stays of
-                that of a batch, whose name is its receipt.
+            reserved: Opened model or batch whose calls these are all; it sets no money aside any more.
         """
         if not (entry.calls or entry.stored or reserved):
             return
@@ -53,18 +63,18 @@ class Ledger:
             if new and (entry.calls or entry.stored):
                 connection.execute(insert(LEDGER), asdict(entry) | {"day": _today()})
             if reserved:
-                _forget(connection, reserved, entry.cost_usd if receipt is None else math.inf)
+                connection.execute(delete(RESERVED).where(RESERVED.c.name == reserved))
 
     def spent(self, run: str) -> float:
         """Return what a run has cost so far. US dollars."""
         with self._reading() as connection:
-            statement = select(total(LEDGER.c.cost_usd, LEDGER.c.run == run))
+            statement = select(func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)).where(LEDGER.c.run == run)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
 
     def limits(self, account: Account) -> list[Limit]:
-        """Return the limits of an account that all runs share, with what was spent or set aside of each."""
+        """Return the limits of an account, with what was spent or set aside of each."""
         with self._reading() as connection:
-            return _limits(connection, account, account.source)
+            return _limits(connection, account)
 
     def by_purpose(self) -> dict[str, Entry]:
         """Return the totals of each purpose, over all runs and sources."""
@@ -83,40 +93,43 @@ class Ledger:
         with self._reading() as connection:
             return connection.execute(statement).scalar() if connection else None
 
-    def reserve(self, name: str, source: str, usd: float, account: Account | None = None) -> Limit | None:
+    def reserve(self, name: str, account: Account, usd: float, lease: float = 0.0) -> Limit | None:
         """Set money aside, or return the limit of the account that it would exceed.
 
         Args:
-            name: Account or batch that it is added to.
-            source: Source that is billed.
+            name: Opened model or batch that it is added to.
+            account: What is billed, and whose limits hold.
             usd: US dollars.
-            account: Whose limits hold, if any.
+            lease: The money is for a call, whose end others wait for so long, or until `renew`; 0: a batch's. Seconds.
         """
+        row = {"name": name, "usd": usd, "calls": int(lease > 0), "lease": lease} | _billed(account)
         with self._begin() as (database, connection):
             if database.on_postgres:
                 connection.execute(select(func.pg_advisory_xact_lock(_RESERVING)))
-            statement = database.insert(RESERVED)
-            changed = {"usd": RESERVED.c.usd + statement.excluded.usd, "day": statement.excluded.day}
             # The write comes first, so that SQLite lets no other process write until the limits are compared.
-            connection.execute(
-                statement.on_conflict_do_update(index_elements=["name"], set_=changed),
-                {"name": name, "day": _today(), "source": source, "usd": usd},
-            )
-            for limit in _limits(connection, account, source) if account else ():
+            connection.execute(self._set_aside, row)
+            for limit in _limits(connection, account):
                 if limit.spent > limit.usd + _ROUNDING:
+                    others = connection.execute(under_way(database, limit.of), _billed(account)).scalar_one() > 1
                     connection.rollback()
-                    return limit._replace(spent=limit.spent - usd)
+                    return limit._replace(spent=limit.spent - usd, under_way=others)
         return None
 
+    def renew(self, name: str, lease: float) -> None:
+        """Say that the calls of an opened model are still under way; their end is waited for so long. Seconds."""
+        with self._begin() as (database, connection):
+            alive = {"alive_until": now(database) + lease}
+            connection.execute(update(RESERVED).where(RESERVED.c.name == name).values(alive))
+
     def settle(self, name: str, usd: float) -> None:
-        """Set so much less money aside for an account."""
+        """Set so much less money aside for an opened model, of which a call has ended."""
         with self._begin() as (_, connection):
             connection.execute(SETTLE, {"one": name, "less": usd})
 
     def release(self, name: str) -> None:
-        """Set no money aside any more for an account or batch."""
+        """Set no money aside any more for a batch."""
         with self._begin() as (_, connection):
-            _forget(connection, name, math.inf)
+            connection.execute(delete(RESERVED).where(RESERVED.c.name == name))
 
     def claim(self, name: str, seconds: float) -> float:
         """Take up so many seconds of a timetable after what is taken already; return when they end. Seconds from now.
@@ -124,22 +137,23 @@ class Ledger:
         All processes that share the ledger share its timetables; a killed one leaves nothing to tidy up.
         """
         with self._begin() as (database, connection):
-            # Hosts that share a Postgres may disagree about the time.
-            now = cast(func.extract("epoch", func.clock_timestamp()), Double) if database.on_postgres else time.time()
+            time_now = now(database)
             later = func.greatest if database.on_postgres else func.max
-            statement = database.insert(TIMETABLES).values(name=name, taken_until=now + seconds)
-            until = later(TIMETABLES.c.taken_until, now, type_=Double) + seconds
+            statement = database.insert(TIMETABLES).values(name=name, taken_until=time_now + seconds)
+            until = later(TIMETABLES.c.taken_until, time_now, type_=Double) + seconds
             statement = statement.on_conflict_do_update(index_elements=["name"], set_={"taken_until": until})
-            return float(connection.execute(statement.returning(TIMETABLES.c.taken_until - now)).scalar_one())
+            return float(connection.execute(statement.returning(TIMETABLES.c.taken_until - time_now)).scalar_one())
 
-    def reservations(self, account: Account) -> "AccountReservations":
-        """Return what a budget asks before and after each call of an account."""
-        return AccountReservations(self, account)
+    def reservations(self, account: Account) -> "ModelReservations":
+        """Return what the budget of an opened model asks before and after each call."""
+        return ModelReservations(self, account)
 
     @contextmanager
     def _begin(self) -> Iterator[tuple[Database, Connection]]:
         if self._opened is None:
             self._opened = open_ledger(self._address)
+            # Made once, since making a statement takes longer than running it.
+            self._set_aside = set_aside(self._opened)
             weakref.finalize(self, self._opened.close)
         with self._opened.begin() as connection:
             yield self._opened, connection
@@ -156,43 +170,45 @@ class Ledger:
 
 def open_ledger(address: Address) -> Database:
     """Open the database of the ledger; raises StoreError."""
-    return Database(address, [*KEPT, TIMETABLES], added={"day": 0})
+    return Database(address, [*KEPT, TIMETABLES])
 
 
-class AccountReservations:
-    """Money that an account sets aside in the ledger, within the limits of a day and of its source.
+class ModelReservations:
+    """Money that an opened model sets aside in the ledger, within the limits of an account.
 
     What a killed process had set aside stays: it is the most that its last calls, which have no entry, can have cost.
     """
 
     def __init__(self, ledger: Ledger, account: Account) -> None:
+        self.name = uuid4().hex
         self._ledger = ledger
         self._account = account
 
     def reserve(self, worst: float) -> Limit | None:
         """Set money aside for one call, or return the limit that it would exceed."""
-        return self._ledger.reserve(self._account.reserved, self._account.source, worst, self._account)
+        return self._ledger.reserve(self.name, self._account, worst, LEASE_SECONDS)
+
+    def renew(self) -> None:
+        """Say that calls are still under way."""
+        self._ledger.renew(self.name, LEASE_SECONDS)
 
     def settle(self, worst: float, cost: float) -> None:
         """Replace what was set aside for one call by what it cost."""
-        self._ledger.settle(self._account.reserved, worst - cost)
+        self._ledger.settle(self.name, worst - cost)
 
 
-def _limits(connection: Connection | None, account: Account, source: str) -> list[Limit]:
-    day, ever = account.max_cost_per_day_usd, account.max_cost_per_source_usd
-    found = {} if day is None else {" a day": day}
-    if ever is not None and source:
-        found[" a source"] = ever
-    if connection is None or not found:
-        return [Limit(period, usd, 0.0) for period, usd in found.items()]
-    spent = connection.execute(SPENT, {"this_day": _today(), "this_source": source}).one()._mapping
-    return [Limit(period, usd, float(spent[period])) for period, usd in found.items()]
+def _limits(connection: Connection | None, account: Account) -> list[Limit]:
+    """Return the limits of an account, that of the run first."""
+    limits = account.limits
+    if connection is None or not limits:
+        return [Limit(of, usd, 0.0) for of, usd in limits.items()]
+    spent = connection.execute(spent_of(tuple(limits)), _billed(account)).one()
+    return [Limit(of, usd, float(spent._mapping[of])) for of, usd in limits.items()]
 
 
-def _forget(connection: Connection, name: str, usd: float) -> None:
-    """Set less money aside, and remove what is nothing but rounding."""
-    connection.execute(delete(RESERVED).where(RESERVED.c.name == name, RESERVED.c.usd <= usd + _ROUNDING))
-    connection.execute(SETTLE, {"one": name, "less": usd})
+def _billed(account: Account) -> dict[str, object]:
+    """Return what money is billed to, by the names of the limits."""
+    return {"run": account.run, "day": _today(), "source": account.source}
 
 
 def _today() -> int:

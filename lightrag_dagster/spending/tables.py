@@ -1,8 +1,10 @@
 """Tables of the ledger, and the statements that are run before and after each call."""
 
+from functools import cache
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
-    BindParameter,
     Column,
     ColumnElement,
     Double,
@@ -10,13 +12,20 @@ from sqlalchemy import (
     Integer,
     MetaData,
     ScalarSelect,
+    Select,
     Table,
     Text,
     bindparam,
+    cast,
     func,
     select,
     update,
 )
+
+from lightrag_dagster.storage.database import Database
+
+_UNIX_EPOCH = 2_440_587.5
+"""Days since noon on 24 November 4714 BC, with which SQLite counts."""
 
 _METADATA = MetaData()
 LEDGER = Table(
@@ -33,7 +42,7 @@ LEDGER = Table(
     Column("cached_input_tokens", BigInteger, nullable=False),
     Column("output_tokens", BigInteger, nullable=False),
     Column("cost_usd", Double, nullable=False),
-    Column("day", BigInteger, nullable=False),
+    Column("day", BigInteger, nullable=False, server_default="0"),
     Index("ledger_run", "run"),
     Index("ledger_source", "source"),
     Index("ledger_day", "day"),
@@ -50,8 +59,15 @@ RESERVED = Table(
     Column("day", BigInteger, nullable=False),
     Column("source", Text, nullable=False),
     Column("usd", Double, nullable=False),
+    Column("run", Text, nullable=False, server_default=""),
+    Column("under_way", BigInteger, nullable=False, server_default="0"),
+    Column("alive_until", Double, nullable=False, server_default="0"),
 )
-"""Money set aside, by account or batch: what its calls under way may cost, and what ended calls without entry did."""
+"""Money set aside, by opened model or batch: what calls under way may cost, and what ended calls without entry did.
+
+`under_way` counts the calls, whose end is waited for until `alive_until`, in seconds since 1970. Databases of older
+versions have no run.
+"""
 
 TIMETABLES = Table(
     "timetables",
@@ -66,21 +82,46 @@ KEPT = (RESERVED, RECEIPTS, LEDGER)
 """What a backup keeps, in an order in which no call that is entered meanwhile is missing from what was spent."""
 
 
-def total(column: Column[float], condition: ColumnElement[bool]) -> ScalarSelect[float]:
-    """Return the sum of a column over some rows, 0 without any."""
-    return select(func.coalesce(func.sum(column), 0.0)).where(condition).scalar_subquery()
+@cache
+def spent_of(limited: tuple[str, ...]) -> Select[Any]:
+    """Return the statement of what was spent or set aside of limits: of one `run`, `day` or `source` each."""
+    statement: Select[Any] = select()
+    for of in limited:
+        statement = statement.add_columns((_total("cost_usd", LEDGER, of) + _total("usd", RESERVED, of)).label(of))
+    return statement
 
 
-def _spent(period: str, column: str, value: BindParameter[object]) -> ColumnElement[float]:
-    entered = total(LEDGER.c.cost_usd, LEDGER.c[column] == value)
-    return (entered + total(RESERVED.c.usd, RESERVED.c[column] == value)).label(period)
+def _total(amount: str, table: Table, of: str) -> ScalarSelect[float]:
+    total = func.coalesce(func.sum(table.c[amount]), 0.0)
+    return select(total).where(table.c[of] == bindparam(of, type_=table.c[of].type)).scalar_subquery()
 
 
-SPENT = select(
-    _spent(" a day", "day", bindparam("this_day", type_=BigInteger)),
-    _spent(" a source", "source", bindparam("this_source", type_=Text)),
+def under_way(database: Database, of: str) -> Select[Any]:
+    """Return the statement of how many calls of one `run`, `day` or `source` are under way in living processes."""
+    alive = (RESERVED.c[of] == bindparam(of)) & (RESERVED.c.alive_until > now(database))
+    return select(func.coalesce(func.sum(RESERVED.c.under_way), 0)).where(alive)
+
+
+def set_aside(database: Database) -> Any:
+    """Return the statement that adds `usd` for so many `calls`, whose end is waited for through a `lease`."""
+    statement = database.insert(RESERVED).values(
+        under_way=bindparam("calls"), alive_until=now(database) + bindparam("lease", type_=Double)
+    )
+    more = {column: RESERVED.c[column] + statement.excluded[column] for column in ("usd", "under_way")}
+    newer = {column: statement.excluded[column] for column in ("day", "alive_until")}
+    return statement.on_conflict_do_update(index_elements=["name"], set_=more | newer)
+
+
+def now(database: Database) -> ColumnElement[float]:
+    """Return the time in seconds since 1970; that of the server, since hosts that share one may disagree."""
+    if database.on_postgres:
+        return cast(func.extract("epoch", func.clock_timestamp()), Double)
+    return (func.julianday("now") - _UNIX_EPOCH) * 86_400.0
+
+
+SETTLE = (
+    update(RESERVED)
+    .where(RESERVED.c.name == bindparam("one"))
+    .values(usd=RESERVED.c.usd - bindparam("less"), under_way=RESERVED.c.under_way - 1)
 )
-"""What was spent or set aside on a day and for a source. US dollars."""
-
-SETTLE = update(RESERVED).where(RESERVED.c.name == bindparam("one")).values(usd=RESERVED.c.usd - bindparam("less"))
-"""Sets less money aside."""
+"""Sets less money aside when a call has ended."""

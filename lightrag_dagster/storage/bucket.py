@@ -14,12 +14,14 @@ from functools import cache
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage import formats
+from lightrag_dagster.storage import files, formats
 from lightrag_dagster.storage.cache import evict, is_held, link_of_another
 from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.mirror import DATA, Mirror, each
 from lightrag_dagster.storage.objects import Stored
+
+_FOOTER_BYTES = 64 << 10
 
 
 @contextmanager
@@ -95,6 +97,30 @@ def fetch(home: Home, paths: Sequence[Path]) -> None:
         evict(home.root, DATA, home.cached_bytes)
 
 
+def download(home: Home, paths: Sequence[Path]) -> None:
+    """Fetch files again, whether or not they are there; one that the bucket lacks is missing. Raises StoreError."""
+    each(_mirror_of(home).fetch, paths)
+
+
+def upload(home: Home, paths: Sequence[Path]) -> None:
+    """Store files in a bucket at once, so that workers on other machines find them; raises StoreError."""
+    if home.bucket is not None:
+        each(_mirror_of(home).upload, paths)
+
+
+def count_rows(home: Home, paths: Sequence[Path]) -> int:
+    """Return the rows of Parquet files, which need not be fetched.
+
+    Raises:
+        StoreError: a file is missing or damaged, or the bucket refuses.
+    """
+
+    def rows(path: Path) -> int:
+        return files.count_rows(path, None if home.bucket is None or path.exists() else _footer(home, path))
+
+    return sum(each(rows, paths))
+
+
 def fetch_folder(home: Home, folder: Path) -> None:
     """Fetch the data files of a folder that the cache lacks; raises StoreError."""
     if home.bucket is not None:
@@ -138,6 +164,12 @@ def remove_folder(home: Home, folder: Path) -> None:
         remove(home, list(stored_files(home, folder)))
 
 
+def remove_scratch(home: Home) -> None:
+    """Remove from a bucket what killed builders handed on; call it while holding the builder's lock."""
+    if home.bucket is not None:
+        remove_folder(home, home.scratch)
+
+
 def read_bytes(home: Home, path: Path) -> bytes:
     """Return a data file of the disk or of the bucket, not through the cache; raises StoreError."""
     if home.bucket is None:
@@ -147,6 +179,15 @@ def read_bytes(home: Home, path: Path) -> bytes:
     if found is None:
         raise StoreError(f"{home.name}/{mirror.name(path)} is missing; run again")
     return found[0]
+
+
+def _footer(home: Home, path: Path) -> bytes | None:
+    """Return the end of a Parquet file in the bucket, with all of its footer; None when there is no such file."""
+    mirror = _mirror_of(home)
+    end = mirror.objects.tail(mirror.name(path), _FOOTER_BYTES)
+    if end is not None and files.footer_bytes(end) > len(end):
+        end = mirror.objects.tail(mirror.name(path), files.footer_bytes(end))
+    return end
 
 
 @cache

@@ -54,6 +54,11 @@ def claim_folder(caches: Path, uri: str) -> Path:
     return folder
 
 
+def is_claimed(folder: Path) -> bool:
+    """Say whether this process has claimed a folder."""
+    return any(lock.lock_file == f"{folder}.lock" for lock in _claimed)
+
+
 def is_held(path: Path) -> bool:
     """Say whether a file of the cache is there, and in the bucket as it is."""
     try:
@@ -62,13 +67,13 @@ def is_held(path: Path) -> bool:
         return False
 
 
-def link_of_another(root: Path, path: Path, size: int) -> bool:
-    """Link a file of another process's folder, if one has it with this size; say whether one has."""
+def link_of_another(root: Path, path: Path, size: int | None = None) -> bool:
+    """Link a file of another process's folder, if one has it, with this size if one is given; say whether one has."""
     name = path.relative_to(root)
     for folder in root.parent.glob("[0-9]*/"):
         other = folder / name
         with suppress(OSError):
-            if folder != root and is_held(other) and other.stat().st_size == size:
+            if folder != root and is_held(other) and size in (None, other.stat().st_size):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 os.link(other, path)
                 return True

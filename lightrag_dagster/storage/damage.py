@@ -1,7 +1,7 @@
 """Damage of published files: record sizes and hashes at publication, and find what differs later.
 
 `files.json` in the folder of a generation lists every file that its snapshot reads: its own, the Parquet files of its
-sources, and the LanceDB files of its vector versions.
+sources, and the LanceDB files of its vector versions. The graph database, which may come later, has its own record.
 """
 
 import hashlib
@@ -17,24 +17,20 @@ from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import bucket, files, generations
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Manifest, Record, VectorTable, read_record
+from lightrag_dagster.storage.manifest import BuiltGraph, FileFacts, Manifest, Record, VectorTable, read_record
 from lightrag_dagster.storage.mirror import OF_THIS_HOME, is_record
 from lightrag_dagster.storage.objects import Stored
 
 FILES = "files.json"
-
-
-class FileFacts(Record):
-    """Size in bytes and SHA-256 of a file; of LanceDB files that were written in a bucket, the size alone."""
-
-    size: int
-    sha256: str | None
+_OF_GRAPH = (generations.GRAPH, generations.GRAPH_RECORD)
 
 
 class PublishedFiles(Record):
     """`files.json`: path below the home → facts."""
 
-    files: dict[str, FileFacts] = Field(description="Every file that the snapshot reads, but this one")
+    files: dict[str, FileFacts] = Field(
+        description="Every file that the snapshot reads, but this one and the graph; older versions list the graph too"
+    )
 
 
 class Damage(NamedTuple):
@@ -64,13 +60,13 @@ def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
         for path in _own_files(home, manifest):
             name, size = str(path.relative_to(home.root)), path.stat().st_size
             facts = known.files.get(name) if known else None
-            found[name] = facts if facts and facts.size == size else FileFacts(size=size, sha256=_hash(path))
+            found[name] = facts if facts and facts.size == size else FileFacts.of(path)
         for entry in manifest.vectors.tables.values():
             for path, size in _lance_files(home, entry).items():
                 name = str(path.relative_to(home.root))
                 facts = known.files.get(name) if known else None
-                hashed = None if home.bucket else _hash(path)
-                found[name] = facts if facts and facts.size == size else FileFacts(size=size, sha256=hashed)
+                new = FileFacts(size=size, sha256=None) if home.bucket else FileFacts.of(path)
+                found[name] = facts if facts and facts.size == size else new
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be read ({error.strerror}); run again") from error
     path = home.generation(manifest.snapshot_id) / FILES
@@ -100,20 +96,38 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
         return [Damage(folder / generations.MANIFEST, "is missing")]
     if record is None:
         return [Damage(path, "is missing") for path in _required(home, manifest) if not path.exists()]
+    try:
+        checks = _graph_facts(Generation(home, snapshot_id), record)
+    except StoreError as error:
+        return [Damage(folder / generations.GRAPH_RECORD, f"is damaged: {error}")]
     listed = _listed(home, manifest)
-    checks = ((home.root / name, facts) for name, facts in record.files.items())
+    checks |= {home.root / name: facts for name, facts in record.files.items() if Path(name).name not in _OF_GRAPH}
     return [
         Damage(path, reason)
-        for path, facts in checks
+        for path, facts in checks.items()
         if (reason := _difference(home, path, facts, listed.get(path), verify=verify))
     ]
 
 
+def is_of_graph(damage: Damage) -> bool:
+    """Say whether only the graph database is damaged."""
+    return damage.path.name in _OF_GRAPH
+
+
+def _graph_facts(generation: Generation, record: PublishedFiles) -> dict[Path, FileFacts]:
+    """Return the facts of the graph if it is built; raises StoreError when its record is damaged."""
+    path = generation.path(generations.GRAPH)
+    built = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
+    facts = built and (built.file or record.files.get(str(path.relative_to(generation.home.root))))
+    return {path: facts} if facts else {}
+
+
 def _own_files(home: Home, manifest: Manifest) -> list[Path]:
-    """Return the files of the snapshot but those of LanceDB; of a bucket, the data files."""
+    """Return the files of the snapshot but the graph and those of LanceDB; of a bucket, the data files."""
     folder, left_out = home.generation(manifest.snapshot_id), generations.VIEWS if home.bucket else FILES
     own = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "."]
-    own = [path for path in own if path.name != left_out and not (home.bucket and path.suffix == ".json")]
+    own = [path for path in own if path.name not in (left_out, *_OF_GRAPH)]
+    own = [path for path in own if not (home.bucket and path.suffix == ".json")]
     return sorted({*own, *_source_files(home, manifest)})
 
 
@@ -133,12 +147,7 @@ def _source_files(home: Home, manifest: Manifest) -> list[Path]:
 
 def _required(home: Home, manifest: Manifest) -> list[Path]:
     folder = home.generation(manifest.snapshot_id)
-    own = (
-        generations.GRAPH,
-        generations.ADJACENCY,
-        generations.VIEWS,
-        *(f"{table}.parquet" for table in MERGED_TABLES),
-    )
+    own = (generations.ADJACENCY, generations.VIEWS, *(f"{table}.parquet" for table in MERGED_TABLES))
     tags = [_tag_file(home, entry) for entry in manifest.vectors.tables.values()]
     return [*(folder / name for name in own), *_source_files(home, manifest), *tags]
 
@@ -199,9 +208,6 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
 
 
 def _hash_stored(home: Home, path: Path) -> str:
-    return hashlib.sha256(bucket.read_bytes(home, path)).hexdigest() if home.bucket else _hash(path)
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    if home.bucket:
+        return hashlib.sha256(bucket.read_bytes(home, path)).hexdigest()
+    return FileFacts.of(path).sha256 or ""

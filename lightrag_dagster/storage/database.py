@@ -32,7 +32,8 @@ from sqlalchemy import (
     inspect,
     select,
 )
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.exc import NoSuchTableError
+from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database_errors import BUSY_SECONDS, address_name, explained, postgres_url
@@ -71,7 +72,8 @@ class Database:
         Args:
             address: File of SQLite or URL of Postgres.
             tables: Tables that are needed.
-            added: Columns that SQLite files of older versions lack → value in the rows that are there.
+            added: Columns that databases of older versions lack → value in the rows that are there, for those without
+                a default.
             synchronous: With FULL, a commit in an SQLite file survives a power cut too.
         """
         self.name = address_name(address)
@@ -172,37 +174,39 @@ class Database:
             return int(connection.execute(select(func.pg_total_relation_size(table.name))).scalar_one())
 
     def _create(self, tables: Sequence[Table], added: Mapping[str, int]) -> None:
-        if self.on_postgres:
-            tables = self._missing(tables)
+        with self.begin() as connection:
+            # What is whole is not touched, so that no right to create anything is asked for.
+            tables = [table for table in tables if _lacks(connection, table, added)]
         if not tables:
             return
         with self.begin() as connection:
             if self.on_postgres:
                 connection.execute(select(func.pg_advisory_xact_lock(CREATING)))
+            else:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
             for table in tables:
                 connection.execute(CreateTable(table, if_not_exists=True))
-                for name in set(added) & set(table.columns.keys()):
-                    _add_column(connection, table.columns[name], added[name])
+                for column in _lacks(connection, table, added):
+                    _add_column(connection, column, added.get(column.name))
                 for index in table.indexes:
                     connection.execute(CreateIndex(index, if_not_exists=True))
 
-    def _missing(self, tables: Sequence[Table]) -> list[Table]:
-        """Return the tables that do not exist, without asking for the right to create any."""
-        with self.begin() as connection:
-            return [table for table in tables if not inspect(connection).has_table(table.name)]
+
+def _lacks(connection: Connection, table: Table, added: Mapping[str, int]) -> list[Column[Any]]:
+    """Return the columns that a table lacks: all when it does not exist, else of those that older versions lack."""
+    try:
+        names = {column["name"] for column in inspect(connection).get_columns(table.name)}
+    except NoSuchTableError:
+        return list(table.columns)
+    missing = [column for column in table.columns if column.name not in names]
+    return [column for column in missing if column.server_default is not None or column.name in added]
 
 
-def _add_column(connection: Connection, column: Column[Any], value: int) -> None:
-    """Add a column to an SQLite table that an older version of this package made, unless it is there."""
-    if connection.dialect.name != "sqlite":
-        return
-    table = column.table.name
-    names = f"SELECT count(*) FROM pragma_table_info('{table}') WHERE name = '{column.name}'"
-    if connection.exec_driver_sql(names).scalar_one():
-        return
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-    if not connection.exec_driver_sql(names).scalar_one():
-        connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column.name} INTEGER NOT NULL DEFAULT {value}")
+def _add_column(connection: Connection, column: Column[Any], value: int | None) -> None:
+    """Add a column to a table that an older version of this package made, with a value for the rows that are there."""
+    description = CreateColumn(column).compile(dialect=connection.dialect)
+    default = "" if value is None else f" DEFAULT {value}"
+    connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {description}{default}")
 
 
 def given(values: Iterable[str]) -> dict[str, str]:

@@ -84,6 +84,7 @@ def remove_unused(home: Home, retained: dict[str, str], locked: Collection[str] 
         for name in garbage.generations:
             (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
         bucket.push(home)
+        bucket.remove_scratch(home)
         for name in garbage.generations:
             bucket.remove_folder(home, home.generation(name))
         bucket.remove(home, versions)
@@ -114,15 +115,15 @@ def _unused_versions(home: Home, retained: dict[str, str], locked: Collection[st
     used: set[Path] = set()
     for name in retained:
         for source, versions in Generation(home, name).inputs().sources.items():
-            used |= {tables.path(table, source, version) for table, version in versions.items()}
+            used |= {path for one in versions.items() for path in tables.all_paths(one[0], source, one[1])}
     stored = bucket.stored_files(home, home.root / "tables")
-    times = {path: one.modified for path, one in stored.items() if path.suffix == ".parquet"}
+    times = {path: one.modified for path, one in stored.items() if path.suffix in (".parquet", ".shards")}
     for folder in {path.parent for path in times}:
         table, source = folder.parent.name, Home.source_of(folder)
         record = accepted(home, source)
         found = [one.version for one in (tables.current(table, source), candidates.current(table, source)) if one]
         found += [record.tables[table]] if record and table in record.tables else []
-        used |= {tables.path(table, source, version) for version in found}
+        used |= {path for version in found for path in tables.all_paths(table, source, version)}
     youngest = datetime.now(UTC) - timedelta(seconds=MINIMUM_AGE)
     return sorted(
         path

@@ -7,7 +7,8 @@ that finds the file has nothing to do; a run that was killed leaves none, and th
 generation.json                       what the merge read and made (GenerationRecord)
 <merged table>.parquet                entities, relations, entity_evidence, relation_evidence
 vectors.json, corpus_state.npy        the vector tables, and what their embedder knows of the corpus
-graph.kuzu, graph.json, adjacency/    the graph, its counts, and the arrays that queries use
+adjacency/                            the graph as arrays, which queries use
+graph.kuzu, graph.json                the graph database, and its record; a large one comes after the manifest
 views.duckdb                          views over the tables above and the accepted versions
 manifest.json                         written when it is published
 """
@@ -34,7 +35,7 @@ RECORD = "generation.json"
 VECTORS = "vectors.json"
 CORPUS_STATE = "corpus_state.npy"
 GRAPH = "graph.kuzu"
-GRAPH_COUNTS = "graph.json"
+GRAPH_RECORD = "graph.json"
 ADJACENCY = "adjacency"
 VIEWS = "views.duckdb"
 MANIFEST = "manifest.json"
@@ -66,13 +67,13 @@ class Generation:
     def table_files(self, table: str) -> list[Path]:
         """Return the Parquet files of a table, fetched from a bucket.
 
-        A merged table has one, a per-source table one a source, in order of source.
+        A merged table has one, a per-source table one a shard, in order of source.
         """
         if table in MERGED_TABLES:
             paths = [self.path(f"{table}.parquet")]
         else:
             tables, sources = SourceTables(self.home), sorted(self.inputs().sources.items())
-            paths = [tables.path(table, source, used[table]) for source, used in sources]
+            paths = [path for source, used in sources for path in tables.paths(table, source, used[table])]
         bucket.fetch(self.home, paths)
         return paths
 
@@ -147,16 +148,17 @@ def scratch_folder(home: Home) -> Iterator[Path]:
 
 
 def remove_leftovers(home: Home) -> None:
-    """Remove temporary files and folders of killed builders; call it while holding the builder's lock.
+    """Remove what killed builders left unfinished; call it while holding the builder's lock.
 
     Raises:
-        StoreError: the disk refuses.
+        StoreError: the disk or the bucket refuses.
     """
     try:
         for leftover in [*home.generations.glob(".*"), *home.generations.glob("gen-*/.*")]:
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     except OSError as error:
         raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
+    bucket.remove_scratch(home)
 
 
 def _put_in_place(folder: Path, target: Path) -> None:
@@ -188,6 +190,12 @@ def newest(home: Home) -> Generation:
     if pointer is None:
         raise StoreError(f"nothing was merged in {home.name} yet; materialise entities first")
     return fetched(home, pointer.id)
+
+
+def discard_graph(generation: Generation) -> None:
+    """Remove the graph database of a generation, so that the next run builds it again; raises StoreError."""
+    generation.path(GRAPH_RECORD).unlink(missing_ok=True)
+    bucket.remove(generation.home, [generation.path(GRAPH)])
 
 
 def fetched(home: Home, generation_id: str) -> Generation:

@@ -1,7 +1,7 @@
 """Layout of `LIGHTRAG_HOME`.
 
 builder.lock, builder.pid             lock of the builder, and its process id and host
-ingesting/<source>.lock, .pid         lock of an ingestion, and its process id and host
+ingesting/<source>.lock, .pid, .work  lock of an ingestion, its process id and host, and what it holds for a while
 FORMAT                                number of this layout, as `storage.formats` says
 CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
@@ -10,9 +10,11 @@ responses.sqlite, vectors.sqlite      stored responses and vectors, which were p
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files
 ledger.sqlite                         calls and cost of every run
 failures.jsonl                        failed runs of the daemon, one JSON object a line
-tables/<table>/<source>/              immutable Parquet versions, `current.json`, and `candidate.json` of a backfill
+tables/<table>/<source>/              immutable Parquet files, `current.json`, and `candidate.json` of a backfill;
+                                      <version>.shards lists the files of a large version
 accepted/<source>.json                versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json
+scratch/<id>/                         of a bucket alone: what the steps of a merge hand on, until it ends
 lance/                                LanceDB tables, updated in place; versions are tagged
 dagster/                              the Dagster instance, unless $DAGSTER_HOME is set
 
@@ -25,6 +27,7 @@ two; LanceDB reads and writes the bucket itself.
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote, unquote
@@ -32,7 +35,8 @@ from urllib.parse import quote, unquote
 from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import CacheSettings, Settings, load_settings
+from lightrag_dagster.storage.mounts import require_local
 
 Address = Path | SecretStr
 """A database: the file of SQLite, or the URL of Postgres, which may contain a password."""
@@ -62,21 +66,39 @@ class Home:
         """Return the home of some settings; of a bucket, claim a folder of the cache for this process.
 
         Raises:
-            SettingsError: the home is a bucket, and no Postgres database is configured.
+            SettingsError: no Postgres database is configured for a bucket or a folder on a network file system.
             StoreError: the cache cannot be written.
         """
         uri = bucket_uri(settings.home)
         if uri is None:
-            return cls(settings.home, settings.database)
+            home = cls(settings.home, settings.database)
+            if home.database is None:
+                require_local(home.root)
+            return home
         if settings.database is None:
             raise SettingsError(
                 f"setting home: {uri} is a bucket, which needs a Postgres database as well; "
                 "set LIGHTRAG_DATABASE=postgresql://…"
             )
+        return cls._cached(uri, settings.cache, settings.database)
+
+    @staticmethod
+    @cache
+    def of_worker(uri: str) -> "Home":
+        """Return a home in a bucket without its database, for a worker, cached where the worker's own settings say.
+
+        Raises:
+            SettingsError: the settings cannot be used.
+            StoreError: the cache cannot be written.
+        """
+        return Home._cached(uri, load_settings().cache, None)
+
+    @classmethod
+    def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
         from lightrag_dagster.storage.cache import claim_folder
 
-        folder = claim_folder(settings.cache.folder.expanduser().absolute(), uri)
-        return cls(folder, settings.database, uri, settings.cache.max_gb * 1e9)
+        folder = claim_folder(settings.folder.expanduser().absolute(), uri)
+        return cls(folder, database, uri, settings.max_gb * 1e9)
 
     @property
     def name(self) -> str:
@@ -179,6 +201,11 @@ class Home:
         configured = os.environ.get("DAGSTER_HOME")
         return Path(configured) if configured else self.of_machine / "dagster"
 
+    @property
+    def scratch(self) -> Path:
+        """Folder of what the steps of a merge hand on through a bucket."""
+        return self.root / "scratch"
+
     def source_table(self, table: str, source: str) -> Path:
         """Folder of one per-source table; the source name is percent-encoded."""
         return self.root / "tables" / table / quote(source, safe="")
@@ -191,6 +218,10 @@ class Home:
     def source_lock(self, source: str) -> Path:
         """File that an ingestion of a source locks."""
         return self.root / "ingesting" / f"{quote(source, safe='')}.lock"
+
+    def ingestion_folder(self, source: str) -> Path:
+        """Folder of what an ingestion of a source holds for a while."""
+        return self.source_lock(source).with_suffix(".work")
 
     def accepted(self, source: str) -> Path:
         """File that names a source's accepted versions."""

@@ -1,7 +1,8 @@
 """Records of a generation: JSON files written once beside it and read by everything that opens it."""
 
+import hashlib
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -135,13 +136,37 @@ class Vectors(Embedder):
     tables: dict[str, VectorTable] = Field(description="One of VECTOR_TABLES → its LanceDB table")
 
 
+class FileFacts(Record):
+    """Size in bytes and SHA-256 of a file; of LanceDB files that were written in a bucket, the size alone."""
+
+    size: int
+    sha256: str | None
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """Return those of a file on disk."""
+        with path.open("rb") as file:
+            return cls(size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
+
+
 class Graph(Record):
-    """`graph.json`: row counts of the Kùzu database."""
+    """Row counts of the Kùzu database."""
 
     documents: int
     chunks: int
     entities: int
     relations: int
+
+
+class BuiltGraph(Graph):
+    """`graph.json`: it is written when the Kùzu database is in place, which may be after publication."""
+
+    file: FileFacts | None = Field(default=None, description="None in records of older versions")
+
+    @property
+    def counts(self) -> Graph:
+        """The row counts alone."""
+        return Graph.model_validate(self.model_dump(exclude={"file"}))
 
 
 class Manifest(Record):
@@ -153,4 +178,4 @@ class Manifest(Record):
     inputs: GenerationInputs
     rows: dict[str, int] = Field(description="table → rows, per-source tables added up")
     vectors: Vectors
-    graph: Graph
+    graph: Graph | None = Field(description="None when it is built after publication; `graph.json` says when it is")

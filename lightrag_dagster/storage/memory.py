@@ -1,21 +1,29 @@
-"""DuckDB in memory: connections to one database of the process, since opening another takes 25 milliseconds of CPU."""
+"""DuckDB in memory: one database of the process for small work, and one of its own, which spills, for large work."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+
+SPILLING_GIGABYTES = 1.0
+"""What a database that spills keeps in memory."""
+
+# Each thread holds a block for each file that it writes, 256 KB a column, so that 256 files just fit.
+_THREADS = 2
 
 _opening = threading.Lock()
 
 
 @contextmanager
 def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection of its own, closed with the block.
+    """Give a connection of its own to the one database of the process, since opening another takes 25 milliseconds.
 
     What it registers, its variables, and views, tables and macros that it creates as TEMP are seen by no other one;
-    create nothing else.
+    create nothing else. It is closed with the block.
     """
     with _opening:
         database = _database()
@@ -25,6 +33,31 @@ def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
     except duckdb.FatalException:
         _database.cache_clear()  # it refuses everything from now on
         raise
+
+
+@contextmanager
+def spilling(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database that keeps in a folder what does not fit into SPILLING_GIGABYTES."""
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": f"{SPILLING_GIGABYTES}GB",
+        "temp_directory": str(folder / "spill"),
+        "threads": _THREADS,
+        "preserve_insertion_order": False,  # else whole results are held back
+    }
+    with duckdb.connect(config=config) as connection:
+        connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
+        yield connection
+
+
+def view_files(
+    connection: duckdb.DuckDBPyConnection, view: str, paths: Iterable[Path], schema: pa.Schema | None = None
+) -> None:
+    """Make a view over Parquet files, which this connection alone sees; over none, it is empty and has the schema."""
+    names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in sorted(paths))
+    if not names and schema is not None:
+        connection.register(f"no_{view}", schema.empty_table())
+    files = f"read_parquet([{names}], hive_partitioning = false)" if names else f"no_{view}"
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {files}")
 
 
 @cache

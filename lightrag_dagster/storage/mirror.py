@@ -117,6 +117,14 @@ class Mirror:
                 return
         path.unlink()
 
+    def upload(self, path: Path) -> None:
+        """Upload a data file."""
+        self.objects.upload(self.name(path), path, create=self._is_named_by_content(path))
+        path.chmod(HELD)
+
+    def _is_named_by_content(self, path: Path) -> bool:
+        return path.is_relative_to(self.root / "tables")
+
     def _is_same(self, name: str, listed: Stored) -> bool:
         return is_held(self.root / name) and self.tags.get(name, {}).get("e_tag") == listed.e_tag
 
@@ -148,15 +156,9 @@ class Mirror:
 
     def _upload_data(self, lock: Lock | None) -> None:
         data = self._data()
-        named = {path for path in data if path.is_relative_to(self.root / "tables")}  # by their content
-        if len(named) < len(data):
+        if not all(map(self._is_named_by_content, data)):
             require_held(lock)
-
-        def upload(path: Path) -> None:
-            self.objects.upload(self.name(path), path, create=path in named)
-            path.chmod(HELD)
-
-        each(upload, data)
+        each(self.upload, data)
 
     def _replace(self, name: str, content: bytes, file: BinaryIO) -> None:
         tag = self.objects.replace(f"{RECORDS}/{name}", content, self.tags.get(name))

@@ -87,6 +87,17 @@ class Objects:
         except FileNotFoundError:
             return None
 
+    def tail(self, key: str, size: int) -> bytes | None:
+        """Return the last bytes of an object, all of a smaller one, or None when there is none."""
+        import obstore
+
+        try:
+            with self._explained(key):
+                whole = obstore.head(self._store, key)["size"]
+                return bytes(obstore.get_range(self._store, key, start=max(0, whole - size), end=whole))
+        except FileNotFoundError:
+            return None
+
     def download(self, key: str, path: Path) -> bool:
         """Write an object to a file, and say whether there is one."""
         import obstore

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.damage import Damage, find_damage
+from lightrag_dagster.storage.damage import Damage, find_damage, is_of_graph
+from lightrag_dagster.storage.generations import Generation, discard_graph
 from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Pointer, read_record
@@ -38,7 +39,8 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
     """Remove the damaged files of a snapshot, and its generation, so that the next run builds them again.
 
     The table of a source is made again from stored responses, a vector table from stored vectors. Until then readers
-    get the latest snapshot without damage, or none.
+    get the latest snapshot without damage, or none. Where only the graph database is damaged, nothing else is removed,
+    and readers keep the snapshot.
 
     Args:
         home: the home of the snapshot.
@@ -49,6 +51,11 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
     Raises:
         StoreError: a rollback holds the snapshot, so that no run would build it again; or a record is damaged.
     """
+    if all(map(is_of_graph, damage)):
+        for one in damage:
+            _log.warning("%s; it is removed and built again", one)
+        discard_graph(Generation(home, snapshot_id))
+        return
     if held_snapshot(home) == snapshot_id:
         raise StoreError(
             f"{damage[0]}, and a rollback holds {snapshot_id}; `lightrag-dagster release` publishes the latest snapshot"
@@ -64,7 +71,7 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
     if newest is not None and newest.id == snapshot_id:
         home.newest.unlink()
     if current is not None and current.id == snapshot_id:
-        sound = [one for one in list_snapshots(home) if not find_damage(home, one.snapshot_id)]
+        sound = [one for one in list_snapshots(home) if all(map(is_of_graph, find_damage(home, one.snapshot_id)))]
         if sound:
             set_current(home, sound[-1].snapshot_id, lock)
         else:
@@ -72,8 +79,9 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
 
 
 def _discard_version(home: Home, path: Path) -> None:
-    """Remove a version of a source's table, and the record that says it is the current one."""
-    bucket.remove(home, [path])
-    current = SourceTables(home).current(path.parent.parent.name, Home.source_of(path.parent))
-    if current is not None and current.version == path.stem:
+    """Remove a file of a source's table, and the record of the current version if that has it."""
+    tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
+    current = tables.current(table, source)
+    if current is not None and path in tables.all_paths(table, source, current.version):
         (path.parent / "current.json").unlink()
+    bucket.remove(home, [path])

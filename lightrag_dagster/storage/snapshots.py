@@ -18,7 +18,7 @@ from lightrag_dagster.storage.damage import record_files
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.held import Lock, require_held
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Graph, Manifest, Pointer, Record, Vectors, read_record
+from lightrag_dagster.storage.manifest import BuiltGraph, Manifest, Pointer, Record, Vectors, read_record
 
 _NAMED_PROBLEMS = 3
 
@@ -69,6 +69,7 @@ def publish(home: Home, generation: Generation, problems: Sequence[str], lock: L
         more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
         folder = home.generation(generation.id)
         raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
+    graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
     others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
     published = Manifest(
         snapshot_id=generation.id,
@@ -77,7 +78,7 @@ def publish(home: Home, generation: Generation, problems: Sequence[str], lock: L
         inputs=generation.inputs(),
         rows=_count_rows(generation),
         vectors=generation.read_record(generations.VECTORS, Vectors),
-        graph=generation.read_record(generations.GRAPH_COUNTS, Graph),
+        graph=graph.counts if graph else None,
     )
     generation.write_record(generations.MANIFEST, published)
     record_files(home, published, latest.snapshot_id if latest else None)
@@ -141,6 +142,13 @@ def refresh_snapshot(home: Home, name: str | None = None) -> None:
     if wanted:
         folder = home.generation(wanted)
         bucket.refresh_records(home, [folder / generations.MANIFEST, folder / generations.RECORD])
+
+
+def without_graph(home: Home) -> Generation | None:
+    """Return the current snapshot if its graph database is not built; raises as `current_snapshot`."""
+    current = current_snapshot(home)
+    generation = Generation(home, current.snapshot_id) if current else None
+    return None if generation is None or generation.has(generations.GRAPH_RECORD) else generation
 
 
 def latest_snapshot(home: Home) -> Manifest | None:

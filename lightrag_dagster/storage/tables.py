@@ -1,11 +1,16 @@
-"""Per-source tables: immutable Parquet versions, one of them current, and what each was made from.
+"""Per-source tables: immutable versions, one of them current, and what each was made from.
 
+A version is one Parquet file of that name, or of a large table several, one a shard, that `<version>.shards` lists.
 A backfill writes a candidate beside the current version (`candidate.json` beside `current.json`), so that what other
 runs read stays until the whole source is accepted.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,6 +20,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.shards import Shard, leaf_versions, version_of
 
 ALL_SOURCES = "all"
 """Where a table that is not partitioned by source keeps its versions."""
@@ -29,6 +35,7 @@ class TableVersion(BaseModel):
     `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
     settings that follow today's at once. `counts` says of the columns status, error_kind and recipe how many rows have
     each value, so that nothing has to be read to judge the table; `reasons` are the first few reasons of failed rows.
+    `shards` is the number of shards it was made in.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -41,6 +48,7 @@ class TableVersion(BaseModel):
     fingerprint: str
     counts: dict[str, dict[str, int]] = {}
     reasons: list[str] = []
+    shards: int = 1
 
     def count(self, column: str, value: str) -> int:
         """Return how many rows have `value` in one of the counted columns."""
@@ -49,6 +57,15 @@ class TableVersion(BaseModel):
     def outdated(self, recipe: str) -> int:
         """Return how many rows name another recipe."""
         return sum(rows for name, rows in self.counts.get("recipe", {}).items() if name != recipe)
+
+
+class StoredShard(NamedTuple):
+    """A file of a table: its name, leaf → hash of its rows, their number, and what `TableVersion` counts of them."""
+
+    name: str
+    leaves: dict[str, str]
+    rows: int
+    counts: dict[str, dict[str, int]]
 
 
 class SourceTables:
@@ -61,6 +78,10 @@ class SourceTables:
         self.home = home
         self.candidate = candidate
 
+    def __reduce__(self) -> tuple[Callable[..., "SourceTables"], tuple[Home, bool]]:
+        """Leave the database behind: a worker reads and writes files alone."""
+        return _of_worker, (replace(self.home, database=None), self.candidate)
+
     def write(
         self,
         table: str,
@@ -71,7 +92,12 @@ class SourceTables:
         fingerprint: str,
         reasons: Sequence[str] = (),
     ) -> TableVersion:
-        """Sort and store `rows` as the current version, or as the candidate; equal rows are the same version.
+        """Store a table as one file, and make it current; raises as `store` and `record`."""
+        stored = [self.store(table, source, rows)]
+        return self.record(table, source, stored, inputs=inputs, fingerprint=fingerprint, reasons=reasons)
+
+    def store(self, table: str, source: str, rows: pa.Table) -> StoredShard:
+        """Sort and store the rows of one shard; equal rows are the same file. No version has them yet.
 
         Raises:
             StoreError: the rows do not have the table's schema, or the disk refuses.
@@ -83,19 +109,52 @@ class SourceTables:
         ordered = pa.concat_tables([expected.empty_table(), rows]).sort_by(
             [(column, "ascending") for column in SORT_KEYS[table]]
         )
+        leaves = _leaves(table, ordered)
+        name = version_of(expected, leaves)
+        path = self._file(table, source, name)
+        if not path.exists():
+            files.write_parquet(path, ordered)
+            bucket.upload(self.home, [path])
+        counts = {column: count_values(ordered[column]) for column in _COUNTED if column in expected.names}
+        return StoredShard(name, leaves, ordered.num_rows, counts)
+
+    def record(
+        self,
+        table: str,
+        source: str,
+        stored: Sequence[StoredShard],
+        *,
+        inputs: Mapping[str, str],
+        fingerprint: str,
+        reasons: Sequence[str] = (),
+    ) -> TableVersion:
+        """Make the rows of all shards, in their order, the current version or the candidate of a backfill.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
+        leaves = {leaf: version for one in stored for leaf, version in one.leaves.items()}
+        counts: dict[str, Counter[str]] = {}
+        for one in stored:
+            for column, values in one.counts.items():
+                counts.setdefault(column, Counter()).update(values)
         version = TableVersion(
             table=table,
             source=source,
-            version=identity.table_version(ordered),
-            rows=ordered.num_rows,
+            version=version_of(_SCHEMAS[table], leaves),
+            rows=sum(one.rows for one in stored),
             inputs=dict(inputs),
             fingerprint=fingerprint,
-            counts={name: count_values(ordered[name]) for name in _COUNTED if name in expected.names},
+            counts={column: dict(sorted(values.items())) for column, values in counts.items()},
             reasons=list(reasons),
+            shards=len(stored),
         )
-        path = self.path(table, source, version.version)
-        if not path.exists():
-            files.write_parquet(path, ordered)
+        filled = [one for one in stored if one.leaves]
+        if len(filled) > 1:
+            listed = [[min(one.leaves), max(one.leaves), one.name] for one in filled]
+            path = self._list(table, source, version.version)
+            files.write_text(path, json.dumps(listed))
+            bucket.upload(self.home, [path])
         files.write_text(self._pointer(table, source, candidate=self.candidate), version.model_dump_json(indent=2))
         return version
 
@@ -133,27 +192,91 @@ class SourceTables:
         return current
 
     def read(self, table: str, source: str, version: str | None = None, columns: list[str] | None = None) -> pa.Table:
-        """Read one version, the current one unless given.
+        """Read one version whole, the current one unless given.
 
         Raises:
             StoreError: the source has no such version.
         """
-        path = self.path(table, source, version or self.require(table, source).version)
+        paths = self.paths(table, source, version or self.require(table, source).version)
+        bucket.fetch(self.home, paths)
+        return pa.concat_tables([files.read_parquet(path, columns) for path in paths], promote_options="permissive")
+
+    def read_shard(
+        self, table: str, source: str, version: str, shard: Shard, columns: list[str] | None = None
+    ) -> pa.Table:
+        """Read the rows of one shard, of however many the version was stored in; `columns` include the sorted ids.
+
+        Raises:
+            StoreError: the source has no such version.
+        """
+        first, last = shard.leaves
+        found = [path for low, high, path in self._files(table, source, version) if low <= last and high >= first]
+        bucket.fetch(self.home, found)
+        empty = _SCHEMAS[table].empty_table().select(columns or _SCHEMAS[table].names)
+        rows = [shard.of(files.read_parquet(path, columns), SORT_KEYS[table][0]) for path in found]
+        return pa.concat_tables(rows, promote_options="permissive") if rows else empty
+
+    def read_file(self, table: str, source: str, name: str) -> pa.Table:
+        """Read what `store` has stored; raises StoreError."""
+        path = self._file(table, source, name)
         bucket.fetch(self.home, [path])
-        return files.read_parquet(path, columns)
+        return files.read_parquet(path)
+
+    def stored_paths(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
+        """Return the files of shards."""
+        return [self._file(table, source, one.name) for one in stored]
 
     def has(self, table: str, source: str, version: str) -> bool:
-        """Say whether the Parquet file of a version is there, fetching it from a bucket."""
-        path = self.path(table, source, version)
-        bucket.fetch(self.home, [path])
-        return path.exists()
+        """Say whether the files of a version are there, fetching them from a bucket."""
+        paths = self.paths(table, source, version)
+        bucket.fetch(self.home, paths)
+        return all(path.exists() for path in paths)
 
-    def path(self, table: str, source: str, version: str) -> Path:
-        """Return the Parquet file of one version."""
-        return self.home.source_table(table, source) / f"{version}.parquet"
+    def paths(self, table: str, source: str, version: str) -> list[Path]:
+        """Return the Parquet files of one version, in the order of their rows, whether or not they are there.
+
+        Raises:
+            StoreError: their list is damaged.
+        """
+        return [path for _, _, path in self._files(table, source, version)]
+
+    def all_paths(self, table: str, source: str, version: str) -> list[Path]:
+        """Return the Parquet files of one version and their list; raises as `paths`."""
+        return [*self.paths(table, source, version), self._list(table, source, version)]
+
+    def _files(self, table: str, source: str, version: str) -> list[tuple[str, str, Path]]:
+        """Return the first leaf, the last leaf and the path of each file."""
+        path, listed = self._file(table, source, version), self._list(table, source, version)
+        if not (path.exists() or listed.exists()):
+            bucket.fetch(self.home, [path, listed])
+        if path.exists() or not listed.exists():
+            return [(*Shard().leaves, path)]
+        try:
+            found = json.loads(listed.read_text(encoding="utf-8"))
+            return [(first, last, self._file(table, source, name)) for first, last, name in found]
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{listed} cannot be read; delete it and run again") from error
+
+    def _file(self, table: str, source: str, name: str) -> Path:
+        return self.home.source_table(table, source) / f"{name}.parquet"
+
+    def _list(self, table: str, source: str, version: str) -> Path:
+        return self.home.source_table(table, source) / f"{version}.shards"
 
     def _pointer(self, table: str, source: str, *, candidate: bool) -> Path:
         return self.home.source_table(table, source) / ("candidate.json" if candidate else "current.json")
+
+
+def _of_worker(home: Home, candidate: bool) -> SourceTables:
+    """Return the tables of a worker, with the cache of its own machine where that of the run is not there."""
+    elsewhere = home.bucket is not None and not home.root.exists()
+    return SourceTables(Home.of_worker(str(home.bucket)) if elsewhere else home, candidate=candidate)
+
+
+def _leaves(table: str, rows: pa.Table) -> dict[str, str]:
+    if table in SOURCE_TABLES:
+        return leaf_versions(rows, SORT_KEYS[table][0])
+    return {"": identity.table_version(rows)}
 
 
 def count_values(column: pa.ChunkedArray) -> dict[str, int]:

@@ -44,7 +44,7 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
     write_source(settings, "notes", {"river.md": RIVER})
     instance.add_dynamic_partitions("source", ["notes"])
     assert materialise(settings, instance, INGESTION, "notes").success
-    assert materialise(settings, instance, [one for one in PUBLICATION if one is not knowledge_base]).success
+    assert materialise(settings, instance, PUBLICATION[: PUBLICATION.index(knowledge_base)]).success
     home = Home(settings.home)
     whole, path = newest(home).read_table("entities"), newest(home).path("entities.parquet")
 

@@ -20,7 +20,9 @@ from assets.sensors import (
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.settings import DocumentSettings, Settings
 from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.generations import discard_graph, newest
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import without_graph
 from resources import LightRAG
 from tests.assets.runs import pretend
 from tests.support import FLOOD, RIVER, build, write_source
@@ -62,6 +64,22 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
     assert publishes(instance, settings)
     # It waits for what is launched in the UI, whatever its job is called.
     pretend(instance, dg.DagsterRunStatus.STARTED, job="__ASSET_JOB", assets={"extractions"}, launched=True)
+    assert not publishes(instance, settings)
+
+
+def test_the_graph_of_a_published_snapshot_is_asked_for_alone(instance: dg.DagsterInstance, settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    home = Home(settings.home)
+    discard_graph(newest(home))
+    asked = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+    assert isinstance(asked, dg.RunRequest)
+    assert asked.asset_selection == [dg.AssetKey("published_graph")]
+
+    job = build_definitions(settings).resolve_job_def("publish")
+    made = job.execute_in_process(instance=instance, asset_selection=asked.asset_selection)
+    assert [event.step_key for event in made.all_events if event.is_step_success] == ["published_graph"]
+    assert without_graph(home) is None
     assert not publishes(instance, settings)
 
 

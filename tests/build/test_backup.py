@@ -40,7 +40,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     with BatchLedger(home.batches) as ledger:
         ledger.save(batch("one", PREPARED))
     files.write_text(home.batch_files / "one.jsonl", "requests")
-    Ledger(home.ledger).reserve("one", "notes", 0.25)
+    Ledger(home.ledger).reserve("one", Account("run", "notes"), 0.25)
     back_up(home, str(folder / "backup"), 0)
     return settings
 
@@ -111,7 +111,7 @@ def test_a_home_or_place_that_is_not_empty_is_left_alone(original: Settings, bac
 
 
 def test_answers_alone_are_not_mixed_with_those_of_a_backup(backup: str, empty: Settings) -> None:
-    Ledger(Home.of(empty).ledger).reserve("other", "notes", 1)
+    Ledger(Home.of(empty).ledger).reserve("other", Account("run", "notes"), 1)
     with pytest.raises(StoreError, match=r"the database of .* is not empty; nothing was changed"):
         restore(backup, Home.of(empty), 0)
 

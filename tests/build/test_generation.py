@@ -20,7 +20,7 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.errors import EmbeddingError, NoSnapshotError, ProviderAccessError, StoreError
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
-from lightrag_dagster.storage.generations import Generation, newest
+from lightrag_dagster.storage.generations import Generation, discard_graph, newest
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import offline_answer, role_of
@@ -298,5 +298,9 @@ def test_the_published_snapshot_can_be_checked_again(make: Make) -> None:
     publish_sources(make(), FILES)
     assert check_published(Home(make().home)) == []
     generation = Generation(Home(make().home), published(make()).snapshot_id)
-    generation.path("graph.json").unlink()
-    assert check_published(Home(make().home)) == ["not finished: graph.json"]
+    lost = generation.path("relations.parquet")
+    lost.rename(lost.with_name("moved"))
+    assert check_published(Home(make().home)) == ["not finished: relations"]
+    lost.with_name("moved").rename(lost)
+    discard_graph(generation)
+    assert check_published(Home(make().home)) == []

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.build import ingest as ingestion
 from lightrag_dagster.build import recipe as recipe_module
+from lightrag_dagster.build import sharding
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.pending import Pending, pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
@@ -157,7 +157,7 @@ def test_unchanged_text_keeps_its_chunks_when_older_documents_are_gone(make: Mak
     small = make(size=24)
     write_source(small, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "more.txt": "Ulla Berg visited Kessing."})
     read_source(chosen_sources(small, ["notes"])[0], tables, Recipes.of(small))
-    tables.path("raw_documents", "notes", before).unlink()
+    tables.paths("raw_documents", "notes", before)[0].unlink()
     asked(loopback)
 
     ingest(small)
@@ -288,7 +288,7 @@ def test_two_processes_do_not_ask_twice(make: Make, loopback: Loopback) -> None:
 
 
 def test_a_step_waits_for_another_ingestion_of_the_source(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestion, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(sharding, "LOCK_SECONDS", 0.1)
     settings, release, held = make(), threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -49,8 +49,8 @@ def test_a_changed_file_is_pending(ingested: Settings) -> None:
 @pytest.mark.parametrize("table", ["raw_documents", "chunks", "extractions", "relation_mentions"])
 def test_a_file_that_is_gone_is_made_again(ingested: Settings, table: str) -> None:
     tables = SourceTables(Home(ingested.home))
-    tables.path(table, "notes", tables.require(table, "notes").version).unlink()
-    assert state(ingested) == f"pending: {table}, its file is missing"
+    tables.paths(table, "notes", tables.require(table, "notes").version)[0].unlink()
+    assert state(ingested) == f"pending: {table}, a file of it is missing"
     ingest_all(ingested, "notes")
     assert state(ingested) == "pending: merge"
 

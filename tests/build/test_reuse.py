@@ -7,14 +7,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lightrag_dagster.build.reuse import earlier_rows, keep_chunks, keep_extractions, keep_mentions
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.reuse import (
+    earlier_versions,
+    keep_chunks,
+    keep_extractions,
+    keep_mentions,
+    parsed_before,
+)
+from lightrag_dagster.build.shard_steps import Earlier, Step
 from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, SORT_KEYS
-from lightrag_dagster.settings import ChunkingSettings
+from lightrag_dagster.settings import ChunkingSettings, load_settings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.shards import Shard
 from lightrag_dagster.storage.tables import SourceTables
 from tests.stages.extraction.test_mentions import FIRST, GLEANED, extractions
 from tests.storage.corpus import rows
@@ -120,22 +129,27 @@ def test_a_row_of_the_accepted_version_replaces_one_that_failed_since() -> None:
     assert (kept["recipe"].to_pylist(), left.num_rows) == (["old"], 0)
 
 
+def earlier_rows(tables: SourceTables, recipe: str | None) -> list[pa.Table]:
+    versions = tuple(earlier_versions(tables, "extractions", "notes"))
+    return Earlier("extractions", versions, recipe).rows(Step("notes", tables, Recipes.of(load_settings())), Shard())
+
+
 @pytest.mark.parametrize(("backfill", "kept"), [(False, ["a", "b"]), (True, ["b"])])
 def test_a_backfill_keeps_rows_of_todays_recipe_alone(tmp_path: Path, backfill: bool, kept: list[str]) -> None:
     tables = SourceTables(Home(tmp_path), candidate=backfill)
     SourceTables(Home(tmp_path)).write(
         "extractions", "notes", answered(("a", None, "old"), ("b", None, "new")), inputs={}, fingerprint=""
     )
-    (found,) = earlier_rows(tables, "extractions", "notes", "new")
+    (found,) = earlier_rows(tables, "new" if backfill else None)
     assert found["chunk_id"].to_pylist() == kept
 
 
 def test_rows_of_an_older_layout_are_kept_and_count_as_outdated(tmp_path: Path) -> None:
     tables = SourceTables(Home(tmp_path))
     version = tables.write("extractions", "notes", answered(("a", None, "old")), inputs={}, fingerprint="")
-    path = tables.path("extractions", "notes", version.version)
+    (path,) = tables.paths("extractions", "notes", version.version)
     files.write_parquet(path, tables.read("extractions", "notes").drop_columns(["recipe"]))
-    (found,) = earlier_rows(tables, "extractions", "notes", "new")
+    (found,) = earlier_rows(tables, None)
     assert (found["chunk_id"].to_pylist(), found["recipe"].to_pylist()) == (["a"], [""])
     assert pc.all(pc.is_valid(found["recipe"])).as_py()
 
@@ -156,7 +170,7 @@ def in_order(mentions: pa.Table) -> pa.Table:
 
 def test_what_did_not_change_is_not_parsed_again(tables: SourceTables) -> None:
     now = extractions(*AFTER)
-    *kept, left = keep_mentions(tables, "notes", now, "rules")
+    *kept, left = keep_mentions(now, extractions(*BEFORE), [tables.read(name, "notes") for name in TABLES])
     assert left["chunk_id"].to_pylist() == ["c2", "c3", "c4"]
     assert [set(rows["chunk_id"].to_pylist()) for rows in kept] == [{"c1"}, {"c1"}]
     for same, new, everything in zip(kept, parse_extractions(left), parse_extractions(now), strict=True):
@@ -164,17 +178,18 @@ def test_what_did_not_change_is_not_parsed_again(tables: SourceTables) -> None:
 
 
 def test_all_is_left_to_be_parsed_when_the_rules_changed(tables: SourceTables) -> None:
-    assert keep_mentions(tables, "notes", extractions(*AFTER), "other rules")[2].num_rows == len(AFTER)
+    assert parsed_before(tables, "notes", "rules") is not None
+    assert parsed_before(tables, "notes", "other rules") is None
 
 
 @pytest.mark.parametrize("gone", ["extractions", *TABLES])
 def test_all_is_left_to_be_parsed_when_something_is_gone(tables: SourceTables, gone: str) -> None:
-    path = tables.path(gone, "notes", tables.require(gone, "notes").version)
+    (path,) = tables.paths(gone, "notes", tables.require(gone, "notes").version)
     (path if gone == "extractions" else path.with_name("current.json")).unlink()
-    assert keep_mentions(tables, "notes", extractions(*AFTER), "rules")[2].num_rows == len(AFTER)
+    assert parsed_before(tables, "notes", "rules") is None
 
 
 def test_all_is_left_to_be_parsed_when_a_run_was_killed_between_the_two_tables(tables: SourceTables) -> None:
     mentions = tables.read("entity_mentions", "notes")
     tables.write("entity_mentions", "notes", mentions, inputs={"extractions": "newer"}, fingerprint="rules")
-    assert keep_mentions(tables, "notes", extractions(*AFTER), "rules")[2].num_rows == len(AFTER)
+    assert parsed_before(tables, "notes", "rules") is None

@@ -5,11 +5,13 @@ from itertools import count
 from pathlib import Path
 
 import dagster as dg
+import obstore
 import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.build.generation import build_graph, check_published, embed, merge_sources, publish_newest
+from lightrag_dagster.build.generation import check_published, embed, merge_sources, publish_newest
+from lightrag_dagster.build.graph import build_graph
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.build.recipe import Recipes
@@ -24,10 +26,11 @@ from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import VECTOR_TABLES
+from lightrag_dagster.storage.places import Files
 from lightrag_dagster.storage.repair import find_current_damage
 from lightrag_dagster.storage.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables import SourceTables
-from tests.buckets import S3Server
+from tests.buckets import S3Server, S3Service
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
@@ -49,10 +52,17 @@ def on_machine(settings: Settings, folder: Path) -> Settings:
     return settings.changed(cache={"folder": folder})
 
 
+@pytest.fixture(params=["moto", pytest.param("SeaweedFS", marks=pytest.mark.long)])
+def server(request: pytest.FixtureRequest) -> S3Service:
+    """Each of the S3 servers."""
+    service: S3Service = request.getfixturevalue("buckets" if request.param == "moto" else "seaweed")
+    return service
+
+
 @pytest.fixture
-def in_bucket(expected: Settings, buckets: S3Server, postgres: SecretStr, tmp_path: Path) -> Settings:
+def in_bucket(expected: Settings, server: S3Service, postgres: SecretStr, tmp_path: Path) -> Settings:
     """Settings of an empty home in a bucket, with the same sources."""
-    return on_machine(expected.changed(home=Path(buckets.new_bucket()), database=postgres), tmp_path / "first")
+    return on_machine(expected.changed(home=Path(server.new_bucket()), database=postgres), tmp_path / "first")
 
 
 def test_the_same_snapshot_in_a_bucket_and_on_a_disk(expected: Settings, in_bucket: Settings, tmp_path: Path) -> None:
@@ -125,8 +135,7 @@ def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket:
     for table in VECTOR_TABLES:
         home, recipes = elsewhere()
         embed(recipes, table, lambda one, _: open_embedder(one.settings(in_bucket.embedding), Home.of(in_bucket)))
-    home, recipes = elsewhere()
-    build_graph(home)
+    build_graph(elsewhere()[1].settings)
     home, recipes = elsewhere()
     assert publish_newest(recipes).snapshot_id == published(expected).snapshot_id
     assert snapshot_contents(recipes.settings) == snapshot_contents(expected)
@@ -162,6 +171,7 @@ def test_a_reader_whose_snapshot_was_collected_is_told(in_bucket: Settings, tmp_
             knowledge.cypher("MATCH (n) RETURN count(n)")  # the graph is fetched when it is asked for
 
 
+@pytest.mark.parametrize("server", ["moto"], indirect=True)
 def test_a_run_through_dagster_on_an_empty_machine_and_one_without_work(
     in_bucket: Settings, expected: Settings, buckets: S3Server, tmp_path: Path
 ) -> None:
@@ -174,7 +184,7 @@ def test_a_run_through_dagster_on_an_empty_machine_and_one_without_work(
     assert run(in_bucket).published is None
 
 
-def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, buckets: S3Server, tmp_path: Path) -> None:
+def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server: S3Service, tmp_path: Path) -> None:
     settings = in_bucket.changed(sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0})
     ids = []
     for text in (RIVER, FLOOD):
@@ -189,11 +199,13 @@ def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, buckets
         assert knowledge.snapshot_id == ids[0]
     with building(home, 0) as lock:
         release(home, lock)
+    obstore.put(server.store(str(home.bucket)), "scratch/killed/chosen.parquet", b"left by a killed builder")
+    assert not [name for name in Files.of_home(home).names() if "scratch" in name], "it is in no backup"
     with building(home, 0):
         garbage = collect_garbage(home, settings.retention, dry_run=False)
     assert garbage.generations == [ids[0]]
     assert garbage.bytes_after < garbage.bytes_before
-    assert [key for key in buckets.keys(str(home.bucket)) if ids[0] in key] == []
+    assert [key for key in server.keys(str(home.bucket)) if ids[0] in key or "scratch" in key] == []
     with pytest.raises(StoreError, match="there is no snapshot"):
         KnowledgeBase.open(settings=settings, snapshot_id=ids[0])
     with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "third")) as knowledge:
@@ -221,6 +233,7 @@ def test_of_two_builders_the_second_is_told_and_the_snapshot_of_the_first_stays(
     assert [one.snapshot_id for one in list_snapshots(Home.of(slow))][-1] == again.snapshot_id
 
 
+@pytest.mark.parametrize("server", ["moto"], indirect=True)
 def test_answers_of_503_are_retried_and_a_bucket_that_stays_away_is_one_line(
     in_bucket: Settings, buckets: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

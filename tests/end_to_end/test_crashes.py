@@ -1,5 +1,6 @@
 """I3, crash-proof: a run killed anywhere, and run again, ends as if nothing had happened."""
 
+import os
 import random
 import shutil
 import signal
@@ -12,6 +13,7 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import current_snapshot
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
@@ -67,6 +69,33 @@ def test_a_killed_run_leaves_nothing_to_mend(scene: Scene, tmp_path: Path, seed:
     _kill_and_run_again(scene, tmp_path, step, chance.choice(MOMENTS))
 
 
+@pytest.fixture(scope="module")
+def large(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    """The same with a graph that is built after publication."""
+    before = scene.before.changed(graph={"before_publication_rows": 0})
+    undisturbed = _copy(before, tmp_path_factory.mktemp("large") / "home")
+    return scene._replace(before=before, writes=_writes(undisturbed, "build"))
+
+
+@pytest.mark.parametrize("moment", [*MOMENTS[1:], pytest.param("before", marks=pytest.mark.long)])
+@pytest.mark.parametrize("last", [2, *(pytest.param(last, marks=pytest.mark.long) for last in (1, 5, 9, 14, 20))])
+def test_a_run_killed_after_publication_leaves_a_snapshot_that_answers_and_a_graph_to_build(
+    large: Scene, tmp_path: Path, last: int, moment: str
+) -> None:
+    """The last writes are the graph's: CREATE, COPY and CHECKPOINT, the renamed file, its record."""
+    _kill_and_run_again(large, tmp_path, len(large.writes) - last, moment)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 25))])
+def test_a_run_killed_while_it_cuts_a_source_into_shards_leaves_nothing_to_mend(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(shards, "ROWS", 1)
+    chance = random.Random(2000 + seed)
+    # The tables of the sources, which were one file each before, come first.
+    _kill_and_run_again(scene, tmp_path, chance.randint(1, len(scene.writes) // 2), chance.choice(MOMENTS))
+
+
 def test_a_run_killed_in_dagster_leaves_nothing_to_mend(scene: Scene, tmp_path: Path) -> None:
     # Dagster adds writes of its own to those of the scene, so this falls well before the end.
     _kill_and_run_again(scene, tmp_path, len(scene.writes), "during", "run")
@@ -117,7 +146,11 @@ def _writes(settings: Settings, way: str) -> list[str]:
 def _victim(settings: Settings, step: int, moment: str, way: str) -> subprocess.CompletedProcess[str]:
     arguments = [str(settings.home), str(settings.sources), str(step), moment, way]
     command = [sys.executable, "-m", "tests.end_to_end.victim", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    environment = os.environ | {
+        "LIGHTRAG_GRAPH__BEFORE_PUBLICATION_ROWS": str(settings.graph.before_publication_rows),
+        "ROWS_A_SHARD": str(shards.ROWS),
+    }
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
 def _copy(settings: Settings, home: Path) -> Settings:

@@ -1,7 +1,7 @@
 """I1, rebuild parity: whatever happened to a home, it ends as a clean build of its final state would."""
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -26,7 +26,7 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.models.offline import OfflineChatModel
 from lightrag_dagster.runner import Outcome
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.storage import snapshots
+from lightrag_dagster.storage import shards, snapshots
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import latest_snapshot, list_snapshots
 from tests.loopback import Loopback, Received, Reply
@@ -49,6 +49,7 @@ PATHS = ("a.txt", "b.md", "deeper/a.txt", "deeper/c.md")
 BRIEF_MARK = "Condense them"
 BRIEF = f"{BRIEF_MARK}, in $language, into at most $max_tokens tokens."
 PROMPTS = (None, "Types: person, organization, place, thing.", "Types: person, other.")
+SHARD_ROWS = shards.ROWS
 EMBEDDERS = (("openai", 64), ("offline", 256), ("offline", 512))
 
 texts = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
@@ -163,6 +164,10 @@ class Histories(RuleBasedStateMachine):
     def change_model(self, model: str) -> None:
         self.options["model"] = model
 
+    @rule(rows=st.sampled_from((1, 2, SHARD_ROWS)))
+    def change_rows_a_shard(self, rows: int) -> None:
+        shards.ROWS = rows
+
     @rule(sentence=st.sampled_from(SENTENCES))
     def fail_on(self, sentence: str) -> None:
         self.model.failing = sentence
@@ -200,6 +205,7 @@ class Histories(RuleBasedStateMachine):
         self._run(backfill=True)
         if snapshots.held_snapshot(self._home):
             snapshots.release(self._home)
+        shards.ROWS = SHARD_ROWS
         clean = self._settings("clean")
         build(clean)
         assert snapshot_contents(self._settings()) == snapshot_contents(clean)
@@ -283,6 +289,12 @@ class Histories(RuleBasedStateMachine):
         )
 
 
+@pytest.fixture(autouse=True)
+def _rows_a_shard() -> Iterator[None]:
+    yield
+    shards.ROWS = SHARD_ROWS
+
+
 def _histories(count: int, steps: int, make: Callable[[], Histories]) -> None:
     run_state_machine_as_test(
         cast(type[RuleBasedStateMachine], make),
@@ -301,6 +313,7 @@ def _histories(count: int, steps: int, make: Callable[[], Histories]) -> None:
 STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("write", ("notes", "b.md", f"{SENTENCES[0]} {SENTENCES[1]} {SENTENCES[6]}")),
     ("write", ("office", "a.txt", f"{SENTENCES[5]} {SENTENCES[3]}")),
+    ("change_rows_a_shard", (2,)),
     ("edit_summary_prompt", (True,)),
     ("run_one", (0,)),
     ("rename_or_move", (1, "office", "deeper/a.txt")),
@@ -308,6 +321,7 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("edit_prompt", (PROMPTS[1],)),
     ("plan_equals_what_the_next_run_asks", ()),
     ("run_all", ()),
+    ("change_rows_a_shard", (1,)),
     ("change_chunk_size", (20,)),
     ("change_embedder", (EMBEDDERS[2],)),
     ("delete", (3,)),
@@ -316,6 +330,7 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("run_one", (1,)),
     ("release", ()),
     ("change_model", ("second",)),
+    ("change_rows_a_shard", (SHARD_ROWS,)),
     ("backfill_one", (2,)),
     ("remove_source", (1,)),
     ("backfill_everything", ()),

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.keyed import KeyedTable
 from tests.support import build, run
 
@@ -85,6 +86,7 @@ def main(home: str, sources: str, step: str, moment: str, way: str) -> None:
     executioner = Executioner(int(step), moment)
     for owner, name in WRITES:
         executioner.watch(owner, name)
+    shards.ROWS = int(os.environ["ROWS_A_SHARD"])
     {"build": build, "run": run}[way](load_settings(home=Path(home), sources=Path(sources)))
     print("\n".join(executioner.seen))  # noqa: T201  # the test reads it
 

@@ -4,7 +4,8 @@ import pytest
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import IntegrityError, QueryError, StoreError
-from lightrag_dagster.indexes.graph import RELATIONSHIPS, build_graph, open_graph, query_graph
+from lightrag_dagster.indexes.graph import RELATIONSHIPS, open_graph, query_graph
+from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import Generation

@@ -3,17 +3,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import kuzu
 import lancedb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lightrag_dagster.indexes.graph import build_graph, discard_graph
-from lightrag_dagster.indexes.integrity import findings
+from lightrag_dagster.errors import IntegrityError
+from lightrag_dagster.indexes.integrity import build_graph, findings, graph_findings
 from lightrag_dagster.schemas import vector_schema
-from lightrag_dagster.storage import files, snapshots
-from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage import files
+from lightrag_dagster.storage.generations import GRAPH, GRAPH_RECORD, Generation, discard_graph
 from lightrag_dagster.storage.manifest import Vectors
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, write_source
 
@@ -31,6 +32,12 @@ def generation(built: Generation, tmp_path: Path) -> Generation:
 
 def test_a_sound_generation_has_no_findings(generation: Generation) -> None:
     assert findings(generation) == []
+    assert graph_findings(generation, generation.path(GRAPH)) == []
+
+
+def test_a_generation_without_a_graph_database_may_be_published(generation: Generation) -> None:
+    discard_graph(generation)
+    assert findings(generation) == []
 
 
 @pytest.mark.parametrize("sources", [(), ("empty",)])
@@ -47,7 +54,7 @@ def test_failed_rows_are_sound(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "step",
-    ["entities.parquet", "relation_evidence.parquet", "vectors.json", "graph.kuzu", "graph.json", "views.duckdb"],
+    ["entities.parquet", "relation_evidence.parquet", "vectors.json", "views.duckdb"],
 )
 def test_an_unfinished_step_is_named(generation: Generation, step: str) -> None:
     generation.path(step).unlink()
@@ -146,37 +153,28 @@ def test_a_broken_table_is_found(
 ) -> None:
     path = generation.path(f"{table}.parquet")
     files.write_parquet(path, breaking(files.read_parquet(path)))
-    found = findings(generation)
+    found = findings(generation) + graph_findings(generation, generation.path(GRAPH))
     assert expected <= {one.partition(" (1 times, first ")[0] for one in found}
     assert not any("\n" in one for one in found)
 
 
-def build_graph_without_a_relation(generation: Generation) -> None:
-    """Build the graph without one of the relations of the tables."""
-    path = generation.path("relations.parquet")
-    sound = path.read_bytes()
-    files.write_parquet(path, files.read_parquet(path).slice(1))
+def test_a_graph_without_all_rows_is_not_kept(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
     discard_graph(generation)
-    build_graph(generation)
-    path.write_bytes(sound)
+    execute = kuzu.Connection.execute
 
+    def lose(connection: kuzu.Connection, statement: str, *arguments: Any) -> Any:
+        if statement == "CHECKPOINT":
+            execute(connection, "MATCH ()-[r:RELATED]->() WITH r LIMIT 1 DELETE r")
+        return execute(connection, statement, *arguments)
 
-def test_a_graph_without_all_rows_is_removed_and_built_again(generation: Generation) -> None:
-    build_graph_without_a_relation(generation)
-    found = findings(generation)
-    assert found[0].startswith("an edge is missing from the graph read backwards, of RELATED (1 times")
-    assert found[-1] == "graph.kuzu was removed, and the next run builds it again"
-    assert not generation.has("graph.kuzu")
-    assert not generation.has("graph.json")
-    build_graph(generation)
-    assert findings(generation) == []
-
-
-def test_a_published_graph_stays(generation: Generation) -> None:
-    snapshots.publish(generation.home, generation, [])
-    build_graph_without_a_relation(generation)
-    assert len(findings(generation)) == 2
-    assert generation.has("graph.kuzu")
+    with monkeypatch.context() as patched:
+        patched.setattr(kuzu.Connection, "execute", lose)
+        with pytest.raises(IntegrityError, match="an edge is missing from the graph read"):
+            build_graph(generation)
+    assert not generation.has(GRAPH)
+    assert not generation.has(GRAPH_RECORD)
+    assert build_graph(generation).relations == 5
+    assert graph_findings(generation, generation.path(GRAPH)) == []
 
 
 def chunk_file(generation: Generation) -> Path:
@@ -186,7 +184,7 @@ def chunk_file(generation: Generation) -> Path:
 def test_a_chunk_of_an_unknown_document_is_found(generation: Generation) -> None:
     path = chunk_file(generation)
     files.write_parquet(path, change(files.read_parquet(path), "doc_id", "doc-none"))
-    found = findings(generation)
+    found = findings(generation) + graph_findings(generation, generation.path(GRAPH))
     assert any(one.startswith("a document is cited that does not exist") for one in found)
     assert any(one.startswith("an edge is missing from the graph read forwards, of HAS_CHUNK") for one in found)
 

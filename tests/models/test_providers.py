@@ -1,4 +1,8 @@
 import asyncio
+import signal
+import subprocess
+import sys
+import time
 import traceback
 from functools import partial
 from pathlib import Path
@@ -69,7 +73,7 @@ def test_the_limit_of_a_day_is_asked_of_the_ledger_before_each_call(any_home: Ho
             await model.complete(REQUEST)
 
     ledger = Ledger(any_home.ledger)
-    ledger.reserve("a process of another run", "", worst)
+    ledger.reserve("a process of another run", Account("0"), worst)
     with pytest.raises(BudgetExceededError, match="a day is used up"):
         asyncio.run(ask("1"))
     assert loopback.requests == []
@@ -78,6 +82,59 @@ def test_the_limit_of_a_day_is_asked_of_the_ledger_before_each_call(any_home: Ho
     assert len(loopback.requests) == 1
     assert ledger.spent("2") > 0
     assert ledger.limits(Account("3", max_cost_per_day_usd=1.0))[0].spent == pytest.approx(ledger.spent("2"))
+
+
+SPEND = """
+import asyncio, sys
+from pathlib import Path
+from pydantic import SecretStr
+from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.errors import BudgetExceededError
+from lightrag_dagster.models.providers import open_chat_model
+from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.spending import ledger
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.storage.home import Home
+
+async def ask(settings, home, name):
+    async with open_chat_model(settings, home, "extract", Account.of("run", "", settings)) as model:
+        for number in range(0, 400, 4):
+            questions = [Message("user", f"{name} {number + one}") for one in range(4)]
+            await asyncio.gather(*(model.complete(ChatRequest("extract", (one,))) for one in questions))
+
+ledger.LEASE_SECONDS = 2.0
+root, database, settings, name = sys.argv[1:]
+try:
+    settings = LLMSettings.model_validate_json(settings)
+    asyncio.run(ask(settings, Home(Path(root), SecretStr(database) if database else None), name))
+except BudgetExceededError:
+    pass
+"""
+
+
+def test_the_limit_of_a_run_holds_for_all_its_processes_though_one_is_killed(
+    any_home: Home, loopback: Loopback
+) -> None:
+    """A call may cost 204 millionths of a dollar or so, and costs 120."""
+    prices = {LLM.model: PriceSettings(input=1.0, output=1.0)}
+    priced = LLM.model_copy(update={"prices": prices, "max_output_tokens": 200, "max_cost_usd": 0.012})
+    database = any_home.database.get_secret_value() if any_home.database else ""
+    loopback.delay = 0.05
+
+    def start(name: str) -> subprocess.Popen[bytes]:
+        arguments = [str(any_home.root), database, priced.model_dump_json(), name]
+        return subprocess.Popen([sys.executable, "-c", SPEND, *arguments])
+
+    workers = [start(name) for name in ("a", "b", "killed")]
+    while sum("killed" in str(one.body) for one in loopback.requests) < 10:
+        time.sleep(0.01)
+    workers[-1].kill()
+    assert [worker.wait(60) for worker in workers] == [0, 0, -signal.SIGKILL]
+
+    cost, worst = 0.00012 * len(loopback.requests), 0.00021
+    assert 0.012 - 5 * worst < cost <= 0.012  # four calls of the killed one are set aside, and one did not fit
+    assert start("resumed").wait(60) == 0
+    assert len(loopback.requests) * 0.00012 == cost
 
 
 @pytest.mark.parametrize(

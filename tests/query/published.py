@@ -1,8 +1,10 @@
 """A small published snapshot, made by the real engine without Dagster."""
 
 from collections.abc import Mapping
+from functools import partial
 
-from lightrag_dagster.build.generation import build_graph, embed, merge_sources, publish_newest
+from lightrag_dagster.build.generation import embed, merge_sources, publish_newest
+from lightrag_dagster.build.graph import build_graph, build_published_graph
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
@@ -40,7 +42,14 @@ def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]]
 
 
 def publish_accepted(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
-    """Merge what is accepted, and publish."""
+    """Merge what is accepted, publish, and build the graph of what is published."""
+    manifest = publish_first(settings, backfill=backfill, account=account)
+    build_published_graph(Home.of(settings))
+    return manifest
+
+
+def publish_first(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
+    """Merge what is accepted, and publish; a large graph is still to be built."""
     home, recipes = Home.of(settings), Recipes.of(settings)
     merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise", account), backfill=backfill)
     for table in VECTOR_TABLES:
@@ -49,7 +58,7 @@ def publish_accepted(settings: Settings, *, backfill: bool = False, account: Acc
             table,
             lambda one, engine: open_embedder(settings_of(one, settings.embedding), home, account, engine),
         )
-    build_graph(home)
+    build_graph(settings)
     return publish_newest(recipes)
 
 
@@ -58,5 +67,5 @@ def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Acco
     name, llm = source.name, recipes.settings.llm
     read_source(source, tables, recipes)
     chunk_source(name, tables, recipes)
-    extract_source(name, tables, recipes, lambda: open_chat_model(llm, tables.home, "extract", account))
+    extract_source(name, tables, recipes, partial(open_chat_model, llm, tables.home, "extract", account))
     return parse_and_accept(name, tables, recipes)[1]

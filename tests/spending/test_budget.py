@@ -1,52 +1,90 @@
 import asyncio
 import random
+import time
+from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.errors import BudgetExceededError
+from lightrag_dagster.spending import budget as budget_module
+from lightrag_dagster.spending import ledger as ledger_module
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Address
 
 
-async def _spend(budget: Budget, calls: int, worst: float, chance: random.Random) -> tuple[float, int]:
-    """Return what so many calls at once really cost, and how many of them were let through."""
-    total, through = 0.0, 0
-
-    async def call() -> None:
-        nonlocal total, through
-        try:
-            async with budget.reserve(worst) as reservation:
-                await asyncio.sleep(chance.random() / 100)
-                reservation.cost = worst * chance.random()
-                total += reservation.cost
-                through += 1
-        except BudgetExceededError:
-            pass
-
-    await asyncio.gather(*(call() for _ in range(calls)))
-    return total, through
+def budget_of(address: Address, limit: float, run: str = "run") -> Budget:
+    """Return the budget of a model that is opened as another process would."""
+    return Budget(Ledger(address).reservations(Account(run, max_cost_usd=limit)))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_limit_holds_with_many_calls_in_flight(seed: int) -> None:
-    total, through = asyncio.run(_spend(Budget(1.0), 60, 0.09, random.Random(seed)))
-    assert 1.0 - 0.09 < total <= 1.0
-    assert 11 < through < 60
+async def call(budget: Budget, worst: float, cost: float, seconds: float = 0.0) -> float:
+    """Make a call that may cost `worst`, and return what it costs: nothing when it is refused."""
+    try:
+        async with budget.reserve(worst) as reservation:
+            await asyncio.sleep(seconds)
+            reservation.cost = cost
+            return cost
+    except BudgetExceededError:
+        return 0.0
 
 
-def test_what_was_spent_before_counts() -> None:
-    _, through = asyncio.run(_spend(Budget(1.0, spent=0.95), 3, 0.09, random.Random(1)))
-    assert through == 0
+@pytest.mark.parametrize("seed", range(3))
+def test_the_limit_holds_with_many_calls_of_several_models_in_flight(address: Address, seed: int) -> None:
+    chance = random.Random(seed)
+    budgets = [budget_of(address, 1.0) for _ in range(3)]
+
+    async def calls() -> list[float]:
+        costs = [0.09 * chance.random() for _ in range(60)]
+        return await asyncio.gather(
+            *(call(chance.choice(budgets), 0.09, cost, chance.random() / 100) for cost in costs)
+        )
+
+    made = asyncio.run(calls())
+    assert 1.0 - 0.09 < sum(made) <= 1.0
+    assert 11 < sum(cost > 0 for cost in made) < 60
 
 
-def test_without_a_limit_everything_is_let_through() -> None:
-    assert asyncio.run(_spend(Budget(None), 30, 100.0, random.Random(1)))[1] == 30
+def test_a_call_waits_for_those_of_another_process_but_not_of_another_run(tmp_path: Path) -> None:
+    one, other, elsewhere = (budget_of(tmp_path / "ledger", 1.0, run) for run in ("run", "run", "another run"))
+
+    async def calls() -> list[float]:
+        async with elsewhere.reserve(0.9):
+            first = asyncio.create_task(call(one, 0.8, 0.1, 0.2))
+            await asyncio.sleep(0.05)
+            refused = await call(other, 1.1, 1.1)
+            return [await first, refused, await call(other, 0.8, 0.8)]
+
+    assert asyncio.run(calls()) == [0.1, 0.0, 0.8]
 
 
-def test_the_error_says_how_to_go_on() -> None:
-    with pytest.raises(BudgetExceededError, match=r"\$0.5 is used up.*--max-cost"):
-        asyncio.run(_refused())
+def test_nobody_waits_for_a_process_that_gives_no_sign_of_life(
+    address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_module, "LEASE_SECONDS", 0.5)
+    assert Ledger(address).reservations(Account("run")).reserve(0.8) is None
+    started = time.monotonic()
+    assert asyncio.run(call(budget_of(address, 1.0), 0.8, 0.8)) == 0.0
+    assert 0.3 < time.monotonic() - started < 20
+    assert asyncio.run(call(budget_of(address, 1.0), 0.2, 0.2)) == 0.2
 
 
-async def _refused() -> None:
-    async with Budget(0.5).reserve(0.6):
-        pass
+def test_a_long_call_is_waited_for_as_long_as_it_gives_signs_of_life(
+    address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_module, "LEASE_SECONDS", 1.0)
+    monkeypatch.setattr(budget_module, "_RENEW_SECONDS", 0.1)
+
+    async def calls() -> list[float]:
+        long = asyncio.create_task(call(budget_of(address, 1.0), 0.8, 0.1, 1.6))
+        await asyncio.sleep(0.05)
+        return [await call(budget_of(address, 1.0), 0.8, 0.8), await long]
+
+    assert asyncio.run(calls()) == [0.8, 0.1]
+
+
+def test_without_limits_or_prices_nothing_is_written(tmp_path: Path) -> None:
+    assert asyncio.run(call(Budget(), 100.0, 100.0)) == 100.0
+    assert asyncio.run(call(budget_of(tmp_path / "ledger", 1.0), 0.0, 0.0)) == 0.0
+    assert list(tmp_path.iterdir()) == []

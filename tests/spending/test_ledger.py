@@ -2,12 +2,17 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.spending.account import Account, Entry
-from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.budget import Limit
+from lightrag_dagster.spending.ledger import Ledger, open_ledger
+from lightrag_dagster.spending.tables import RESERVED
 from lightrag_dagster.storage.home import Address
+from lightrag_dagster.storage.rows import load_rows
 
 
 def entry(run: str, purpose: str, calls: int = 1, cost: float = 0.5) -> Entry:
@@ -71,6 +76,25 @@ def test_a_ledger_of_an_older_version_is_opened(tmp_path: Path) -> None:
     assert ledger.by_purpose()["extract"] == Entry("", "extract", "", "m", 2, 4, 200, 80, 20, 1.0)
     limits = Ledger(path).limits(Account("c", "notes", max_cost_per_day_usd=9, max_cost_per_source_usd=9))
     assert [limit.spent for limit in limits] == [0.5, 1.0]
+
+
+def test_money_that_an_older_version_has_set_aside_still_counts(address: Address) -> None:
+    with open_ledger(address) as database, database.begin() as connection:
+        for column in ("run", "under_way", "alive_until"):
+            connection.exec_driver_sql(f"ALTER TABLE reserved DROP COLUMN {column}")
+        connection.exec_driver_sql("INSERT INTO reserved VALUES ('batch', 5, 'notes', 0.5)")
+    account = Account("a", "notes", 9, 9, 9)
+    assert [limit.spent for limit in Ledger(address).limits(account)] == [0.0, 0.0, 0.5]
+    assert Ledger(address).reserve("another batch", account, 0.25) is None
+    assert [limit.spent for limit in Ledger(address).limits(account)] == [0.25, 0.25, 0.75]
+
+
+def test_money_set_aside_in_a_backup_of_an_older_version_still_counts(address: Address, tmp_path: Path) -> None:
+    rows = pa.table({"name": ["batch"], "day": [5], "source": ["notes"], "usd": [0.5]})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    with open_ledger(address) as database:
+        load_rows(database, RESERVED, tmp_path / "rows.parquet")
+    assert Ledger(address).limits(Account("a", "notes", max_cost_per_source_usd=9)) == [Limit("source", 9, 0.5)]
 
 
 def test_a_timetable_is_shared_and_begins_now_when_it_has_run_out(address: Address) -> None:

@@ -1,4 +1,4 @@
-"""Limits of a day and of a source, which all runs share."""
+"""Limits of a run, a day and a source, which all processes share."""
 
 import asyncio
 import subprocess
@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.errors import BudgetExceededError
-from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.budget import Budget, Limit
+from lightrag_dagster.spending.ledger import Ledger, ModelReservations
 from lightrag_dagster.storage.home import Address
 
 DAY = 86_400
@@ -24,36 +24,32 @@ def account(run: str, source: str = "river") -> Account:
     return Account(run, source, max_cost_per_day_usd=2.0, max_cost_per_source_usd=1.0)
 
 
-async def _spend(account: Account, ledger: Ledger, worst: float, cost: float) -> None:
-    async with account.budget(ledger).reserve(worst) as reservation:
+async def _spend(reservations: ModelReservations, worst: float, cost: float) -> None:
+    async with Budget(reservations).reserve(worst) as reservation:
         reservation.cost = cost
 
 
-def spend(account: Account, ledger: Ledger, worst: float, cost: float | None = None) -> None:
-    """Make a call that may cost `worst` and costs that, or `cost`."""
-    asyncio.run(_spend(account, ledger, worst, worst if cost is None else cost))
+def spend(account: Account, ledger: Ledger, worst: float, cost: float | None = None) -> str:
+    """Make a call that may cost `worst` and costs that, or `cost`; return what it has set aside money as."""
+    reservations = ledger.reservations(account)
+    asyncio.run(_spend(reservations, worst, worst if cost is None else cost))
+    return reservations.name
 
 
-def enter(account: Account, ledger: Ledger, cost: float) -> None:
-    """End a step whose calls cost so much."""
-    ledger.add(account.entry("extract", "m", Usage(calls=1, cost_usd=cost)), reserved=account.reserved)
-
-
-def test_an_account_takes_the_limits_of_the_settings() -> None:
-    settings = LLMSettings(max_cost_usd=1, max_cost_per_day_usd=2, max_cost_per_source_usd=3)
-    assert Account.of("run", "river", settings) == Account("run", "river", 1, 2, 3)
-    assert Account("run").reserved == ""
+def enter(account: Account, ledger: Ledger, cost: float, *names: str) -> None:
+    """End a step whose calls cost so much, and have set money aside under one of the names each."""
+    for name in names:
+        ledger.add(account.entry("extract", "m", Usage(calls=1, cost_usd=cost / len(names))), reserved=name)
 
 
 def test_the_limit_of_a_source_holds_over_runs_whether_or_not_their_calls_are_entered(address: Address) -> None:
     ledger, first, second = Ledger(address), account("1"), account("2")
-    spend(first, ledger, 0.5, 0.25)
-    spend(first, ledger, 0.75, 0.5)
+    names = [spend(first, ledger, 0.5, 0.25), spend(first, ledger, 0.75, 0.5)]
     with pytest.raises(
         BudgetExceededError, match=r"\$1 a source is used up: \$0.75 was spent .*max_cost_per_source_usd"
     ):
         spend(second, ledger, 0.5)
-    enter(first, ledger, 0.75)
+    enter(first, ledger, 0.75, *names)
     spend(second, ledger, 0.25)
     with pytest.raises(BudgetExceededError, match=r"a source is used up: \$1 was spent"):
         spend(account("3"), Ledger(address), 0.01)
@@ -68,8 +64,7 @@ def test_the_limit_of_a_day_holds_over_sources_and_ends_with_the_day(
     ledger = Ledger(address)
     for source in ("a", "b"):
         one = account("1", source)
-        spend(one, ledger, 0.9)
-        enter(one, ledger, 0.9)
+        enter(one, ledger, 0.9, spend(one, ledger, 0.9))
     with pytest.raises(BudgetExceededError, match=r"\$2 a day is used up: \$1.8 was spent .*after midnight UTC"):
         spend(account("2", ""), ledger, 0.5)
     now[0] += DAY
@@ -82,8 +77,7 @@ def test_a_refused_call_sets_nothing_aside_and_a_failed_one_costs_nothing(addres
         spend(one, ledger, 1.5)
     spend(one, ledger, 0.9, 0.0)
     assert [limit.spent for limit in ledger.limits(one)] == [0.0, 0.0]
-    spend(one, ledger, 1.0)
-    enter(one, ledger, 1.0)
+    enter(one, ledger, 1.0, spend(one, ledger, 1.0))
     assert [limit.spent for limit in ledger.limits(one)] == [1.0, 1.0]
 
 
@@ -99,13 +93,17 @@ def test_no_limit_is_exceeded_by_many_at_once(address: Address) -> None:
         assert sum(threads.map(call, range(8))) == pytest.approx(0.9)
 
 
-def test_calls_in_flight_are_waited_for(address: Address) -> None:
-    async def both() -> None:
-        one, ledger = account("1"), Ledger(address)
-        await asyncio.gather(_spend(one, ledger, 0.8, 0.1), _spend(one, ledger, 0.8, 0.1))
-
-    asyncio.run(both())
-    assert [limit.spent for limit in Ledger(address).limits(account("2"))] == pytest.approx([0.2, 0.2])
+def test_the_limit_of_a_run_counts_what_it_has_spent_before(address: Address) -> None:
+    ledger = Ledger(address)
+    ledger.add(Account("run").entry("extract", "m", Usage(calls=1, cost_usd=0.5)))
+    ledger.add(Account("another run").entry("extract", "m", Usage(calls=1, cost_usd=5)))
+    one = Account("run", max_cost_usd=1.0)
+    spend(one, ledger, 0.375)
+    with pytest.raises(BudgetExceededError, match=r"of \$1 is used up: \$0.875 was spent .*raise --max-cost"):
+        spend(one, Ledger(address), 0.25)
+    spend(Account("run"), ledger, 100.0)
+    with pytest.raises(BudgetExceededError, match=r"\$100.9 was spent"):
+        spend(one, ledger, 0.01)
 
 
 KILLED = """
@@ -130,12 +128,13 @@ def test_what_a_killed_process_may_have_spent_counts(address: Address) -> None:
     ended = subprocess.run([sys.executable, "-c", KILLED, text], env={"PYTHONPATH": root}, check=False, timeout=60)
     assert ended.returncode == -9
     assert [limit.spent for limit in Ledger(address).limits(account("2"))] == [0.75, 0.75]
+    assert Ledger(address).limits(Account("1", max_cost_usd=1.0)) == [Limit("run", 1.0, 0.75)]
 
 
 def test_money_for_a_batch_is_set_aside_until_its_answers_are_entered(address: Address) -> None:
     ledger, one = Ledger(address), account("1")
     for batch in ("first", "second"):
-        ledger.reserve(batch, "river", 0.4)
+        ledger.reserve(batch, Account("1", "river"), 0.4)
     ledger.add(one.entry("extract", "m", Usage(calls=1, cost_usd=0.1)), receipt="first", reserved="first")
     assert ledger.limits(one)[1].spent == pytest.approx(0.5)
     ledger.release("second")

@@ -154,5 +154,5 @@ def test_garbage_collection_keeps_a_candidate(tmp_path: Path, monkeypatch: pytes
     SourceTables(home).write("chunks", "river", rows.slice(2), inputs={}, fingerprint="")
     kept = candidate.write("chunks", "river", rows, inputs={}, fingerprint="")
     gc.collect_garbage(home, RetentionSettings(snapshots=1), dry_run=False)
-    assert candidate.path("chunks", "river", kept.version).exists()
-    assert not candidate.path("chunks", "river", unused.version).exists()
+    assert candidate.paths("chunks", "river", kept.version)[0].exists()
+    assert not candidate.paths("chunks", "river", unused.version)[0].exists()

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.acceptance import accepted
-from lightrag_dagster.storage.damage import FILES, find_damage
+from lightrag_dagster.storage.damage import FILES, PublishedFiles, find_damage
 from lightrag_dagster.storage.gc import collect_garbage
-from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.generations import GRAPH, GRAPH_RECORD, Generation
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import BuiltGraph, FileFacts
 from lightrag_dagster.storage.repair import discard_damaged
 from lightrag_dagster.storage.tables import SourceTables
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
@@ -49,7 +51,7 @@ def recorded(generation: Generation, kind: str) -> Path:
     """Return a file of a kind that the snapshot reads."""
     names = generation.path(FILES).read_text()
     found = generation.home.root.glob(KINDS[kind])
-    return next(path for path in found if str(path.relative_to(generation.home.root)) in names)
+    return next(path for path in found if kind == "graph" or str(path.relative_to(generation.home.root)) in names)
 
 
 def flip(path: Path, place: float = 0.5) -> None:
@@ -126,7 +128,7 @@ def test_other_versions_are_no_part_of_a_snapshot(generation: Generation) -> Non
     assert find_damage(home, second.id, verify=True) == []
 
 
-@pytest.mark.parametrize("kind", ["merged table", "source table", "graph", "vectors", "manifest"])
+@pytest.mark.parametrize("kind", ["merged table", "source table", "vectors", "manifest"])
 def test_the_next_build_replaces_what_was_discarded(generation: Generation, kind: str) -> None:
     home = generation.home
     path = recorded(generation, kind)
@@ -163,17 +165,56 @@ def test_readers_get_the_latest_sound_snapshot(generation: Generation) -> None:
     discard_damaged(home, third.id, find_damage(home, third.id, verify=True))
     current = snapshots.current_snapshot(home)
     assert current is not None
-    assert current.snapshot_id == generation.id
+    assert current.snapshot_id == second.id  # only its graph is damaged, and the next run builds that
 
 
 def test_a_held_snapshot_is_not_discarded(generation: Generation) -> None:
     home = generation.home
     snapshots.rollback(home, generation.id)
-    path = recorded(generation, "graph")
+    path = recorded(generation, "merged table")
     flip(path)
-    with pytest.raises(StoreError, match=r"graph\.kuzu has other content .* a rollback holds .*release"):
+    with pytest.raises(StoreError, match=r"entities\.parquet has other content .* a rollback holds .*release"):
         discard_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
     assert path.exists()
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("name", [GRAPH, GRAPH_RECORD])
+def test_of_a_damaged_graph_nothing_else_is_discarded(generation: Generation, name: str, held: bool) -> None:
+    home = generation.home
+    if held:
+        snapshots.rollback(home, generation.id)
+    generation.path(name).write_text("{")
+    (found,) = find_damage(home, generation.id)
+    assert found.path == generation.path(name)
+    discard_damaged(home, generation.id, [found])
+
+    assert find_damage(home, generation.id, verify=True) == []
+    assert [one.id for one in [snapshots.without_graph(home)] if one] == [generation.id]
+    build_graph(generation)
+    assert snapshots.without_graph(home) is None
+    assert find_damage(home, generation.id, verify=True) == []
+
+
+def test_the_graph_of_a_snapshot_of_an_older_version_is_checked(generation: Generation) -> None:
+    as_older_versions(generation)
+    assert find_damage(generation.home, generation.id, verify=True) == []
+    flip(generation.path(GRAPH))
+    (found,) = find_damage(generation.home, generation.id, verify=True)
+    assert found.path == generation.path(GRAPH)
+    discard_damaged(generation.home, generation.id, [found])
+    build_graph(generation)
+    assert find_damage(generation.home, generation.id, verify=True) == []
+
+
+def as_older_versions(generation: Generation) -> None:
+    """Write the records as versions did that built every graph before publication."""
+    built = generation.read_record(GRAPH_RECORD, BuiltGraph)
+    generation.write_record(GRAPH_RECORD, built.counts)
+    listed = generation.read_record(FILES, PublishedFiles)
+    paths = [generation.path(name) for name in (GRAPH, GRAPH_RECORD)]
+    more = {str(path.relative_to(generation.home.root)): FileFacts.of(path) for path in paths}
+    generation.write_record(FILES, PublishedFiles(files=listed.files | more))
 
 
 def test_a_source_keeps_what_was_accepted(generation: Generation) -> None:

@@ -1,5 +1,7 @@
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,16 +10,16 @@ from obstore.store import MemoryStore
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.storage import objects
 from lightrag_dagster.storage.objects import Objects
-from tests.buckets import S3Server
+from tests.buckets import S3Server, S3Service
 
 Open = Callable[[], Objects]
 
 
-@pytest.fixture(params=["memory", "S3"])
+@pytest.fixture(params=["memory", "moto", pytest.param("SeaweedFS", marks=pytest.mark.long)])
 def stored(request: pytest.FixtureRequest) -> Objects:
     if request.param == "memory":
         return Objects("memory://home", MemoryStore())
-    server: S3Server = request.getfixturevalue("buckets")
+    server: S3Service = request.getfixturevalue("buckets" if request.param == "moto" else "seaweed")
     return Objects.open(server.new_bucket())
 
 
@@ -34,6 +36,23 @@ def test_an_object_is_created_once_and_replaced_only_by_who_knows_its_tag(stored
 def test_a_repeated_attempt_that_meets_its_own_object_has_succeeded(stored: Objects) -> None:
     tag = stored.replace("records/CURRENT", b"1", None)
     assert stored.replace("records/CURRENT", b"1", None) == tag
+
+
+def test_of_many_that_replace_an_object_at_once_one_succeeds(stored: Objects) -> None:
+    tag = None
+    for turn in range(3):
+        with ThreadPoolExecutor(8) as threads:
+            contents = [f"{turn} {number}".encode() for number in range(8)]
+            tags = list(threads.map(partial(stored.replace, "records/CURRENT", before=tag), contents))
+        ((content, tag),) = ((content, one) for content, one in zip(contents, tags, strict=True) if one)
+        assert stored.get("records/CURRENT") == (content, tag)
+
+
+def test_the_end_of_an_object_is_read_alone(stored: Objects) -> None:
+    stored.upload("tables/1.parquet", b"0123456789", create=True)
+    assert stored.tail("tables/1.parquet", 3) == b"789"
+    assert stored.tail("tables/1.parquet", 30) == b"0123456789"
+    assert stored.tail("tables/2.parquet", 3) is None
 
 
 def test_files_are_uploaded_listed_downloaded_and_removed(stored: Objects, tmp_path: Path) -> None:

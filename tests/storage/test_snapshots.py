@@ -68,6 +68,7 @@ def test_a_manifest_says_what_a_snapshot_is_made_of(second: Generation) -> None:
         "entity_vectors": (5, 8),
         "relation_vectors": (5, 8),
     }
+    assert published.graph is not None
     assert published.graph.entities == 5
     assert current_snapshot(home) == read_manifest(home, generation.id) == published
 
@@ -91,7 +92,8 @@ def test_the_sequence_goes_on(first: Generation, second: Generation) -> None:
 def test_a_broken_generation_is_not_published(first: Generation, second: Generation) -> None:
     home, bad = first.home, second
     good = publish(first)
-    files.write_parquet(bad.path("entities.parquet"), bad.read_table("entities").slice(1))
+    for table in ("entities", "relations"):
+        files.write_parquet(bad.path(f"{table}.parquet"), bad.read_table(table).slice(1))
     with pytest.raises(IntegrityError, match=rf"{bad.id} must not be published: .*; and \d+ more; delete") as refused:
         publish(bad)
     assert "\n" not in str(refused.value)

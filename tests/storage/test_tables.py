@@ -17,7 +17,11 @@ def tables(tmp_path: Path) -> SourceTables:
 
 def chunks(*places: tuple[str, int], text: str = "x") -> pa.Table:
     return rows(
-        CHUNKS, [{"source": "s", "path": path, "chunk_index": index, "content": text} for path, index in places]
+        CHUNKS,
+        [
+            {"source": "s", "doc_id": f"doc-{path}", "path": path, "chunk_index": index, "content": text}
+            for path, index in places
+        ],
     )
 
 
@@ -41,7 +45,7 @@ def test_rows_come_back_sorted(tables: SourceTables) -> None:
 
 def test_equal_rows_are_one_version_and_one_file(tables: SourceTables) -> None:
     first = write(tables, chunks(("a", 0), ("b", 0)))
-    path = tables.path("chunks", "s", first.version)
+    path = tables.paths("chunks", "s", first.version)[0]
     before = path.stat()
     second = write(tables, chunks(("b", 0), ("a", 0)), fingerprint="other", raw_documents="v2")
     assert second.version == first.version

@@ -13,7 +13,6 @@ from lightrag_dagster.models.openai_chat import request_body
 from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.spending.budget import Limit
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import BATCH_SHARE
 from lightrag_dagster.storage.files import replacing
@@ -42,9 +41,6 @@ class BatchedChatModel:
         self._failures = batches.ledger.failures(self._waiting)
         self._spending = Ledger(batches.home.ledger)
         self._limits = self._spending.limits(account)
-        if account.max_cost_usd is not None:
-            promised = sum(batch.worst_usd for batch in opened if batch.run == account.run)
-            self._limits.append(Limit("", account.max_cost_usd, promised + self._spending.spent(account.run)))
         self._refused: BudgetExceededError | None = None
         self._start_batch()
 
@@ -127,8 +123,8 @@ class BatchedChatModel:
         if self._lines:
             with replacing(self._batches.home.batch_files / f"{self._new.name}.jsonl") as path, path.open("wb") as file:
                 file.writelines(self._lines)
+            self._spending.reserve(self._new.name, Account(self._new.run, self._new.source), self._new.worst_usd)
             self._batches.ledger.save(self._new)
-            self._spending.reserve(self._new.name, self._new.source, self._new.worst_usd)
             self._start_batch()
 
 

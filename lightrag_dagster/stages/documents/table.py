@@ -48,6 +48,21 @@ def text_hash(document: Mapping[str, Any]) -> str:
     return identity.digest(document["content_hash"], document["media_type"], *pages)
 
 
+def mark_duplicates(documents: pa.Table, originals: pa.Table) -> pa.Table:
+    """Name the original of documents whose text stands in another shard; `originals` has `doc_id` and `original`."""
+    found = pc.index_in(documents["doc_id"], originals["doc_id"].combine_chunks())
+    original = pc.take(originals["original"].combine_chunks(), found.combine_chunks())
+    fresh = pc.and_(pc.is_valid(original), pc.not_equal(documents["status"], "stale"))
+    columns = {
+        "status": pc.if_else(fresh, "duplicate", documents["status"]),
+        "duplicate_of": pc.coalesce(original, documents["duplicate_of"]),
+    }
+    for name, column in columns.items():
+        place = documents.schema.get_field_index(name)
+        documents = documents.set_column(place, documents.schema.field(place), column)
+    return documents
+
+
 def _row(source: str, listed: ListedFile, previous: pa.Table | None, settings: DocumentSettings) -> dict[str, Any]:
     if listed.refused is not None:
         status = "skipped" if media_type(listed.path) == UNSUPPORTED else "failed"
@@ -112,7 +127,10 @@ def _keep_times(rows: list[dict[str, Any]], previous: pa.Table | None) -> None:
 
 
 def _mark_duplicates(rows: list[dict[str, Any]]) -> None:
-    """Name the original of every row that repeats the text of one before it; a stale row stays `stale`."""
+    """Name the original of every row that repeats the text of one before it; a stale row stays `stale`.
+
+    `sql/duplicates.sql` says the same of several shards.
+    """
     originals: dict[str, str] = {}
     for row in rows:
         if row["status"] not in KEPT:

@@ -1,7 +1,7 @@
 """The merge cut into buckets: its steps, each from files of one bucket or of all to files of one bucket.
 
 A bucket holds the rows whose ids begin with the same bits, so the buckets in order are the sorted table, and their
-number shows in no row. A step may run in any process; it writes the same files again when it is repeated.
+number shows in no row. A step may run in any process; it writes the same rows again when it is repeated.
 
 choose      all chunks and extractions   → which extraction of a chunk counts, at which position, and who holds it
 deal        mentions of some sources     → evidence of each entity and relation, and the ends of relations, by bucket
@@ -12,13 +12,15 @@ finish      groups and summaries         → the rows of `entities` or `relation
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple, Self
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.schemas import (
     CHUNKS,
     ENTITY_EVIDENCE,
@@ -30,8 +32,9 @@ from lightrag_dagster.schemas import (
     SORT_KEYS,
 )
 from lightrag_dagster.stages.merging import database
-from lightrag_dagster.stages.merging.inputs import MergeInput
-from lightrag_dagster.storage import files
+from lightrag_dagster.stages.merging.inputs import Files, MergeInput
+from lightrag_dagster.storage.memory import view_files
+from lightrag_dagster.storage.scratch import Scratch
 
 ROWS_PER_BUCKET = 500_000
 """Mentions; a bucket of so many is grouped within DuckDB's memory limit."""
@@ -52,86 +55,108 @@ _DEALT = {
 _SMALL_ROWS = 50_000
 
 
+class Size(NamedTuple):
+    """How a merge is cut: into 2 ** `bits` buckets. A `small` one needs no database of its own for each step."""
+
+    bits: int
+    small: bool = False
+
+    @classmethod
+    def of(cls, mentions: int) -> Self:
+        """Return the size that so many mentions need."""
+        buckets = min(max(mentions - 1, 0) // ROWS_PER_BUCKET, (1 << _MOST_BITS) - 1)
+        return cls(buckets.bit_length(), mentions <= _SMALL_ROWS)
+
+
 @dataclass(frozen=True)
 class Workspace:
-    """Where the steps of one merge write, and by which rules they work; there are 2 ** `bits` buckets."""
+    """Where the steps of one merge read and write, and by which rules they work; so many `workers` do so at a time.
 
-    folder: Path
-    bits: int
+    `dealt` names the calls of `deal` that count: those of workers that were killed do not.
+    """
+
+    scratch: Scratch
+    size: Size
     variables: database.Variables
-    workers: int
-    small: bool
+    workers: int = 1
+    dealt: frozenset[str] = frozenset()
 
     @property
     def buckets(self) -> range:
         """The numbers of the buckets."""
-        return range(1 << self.bits)
+        return range(1 << self.size.bits)
 
     def path(self, table: str, bucket: int | None = None) -> Path:
         """Return the file of a step, of one bucket or of all."""
-        return self.folder / (f"{table}.parquet" if bucket is None else f"{table}-{bucket:04}.parquet")
+        return self.scratch.folder / (f"{table}.parquet" if bucket is None else f"{table}-{bucket:04}.parquet")
 
-    def dealt(self, table: str, bucket: int) -> list[Path]:
+    def paths(self, table: str) -> list[Path]:
+        """Return the files of a step, of all buckets."""
+        return [self.path(table, bucket) for bucket in self.buckets]
+
+    def evidence(self, table: str, bucket: int) -> list[Path]:
         """Return the files of a bucket that `deal` wrote."""
-        return sorted((self.folder / table / f"bucket={bucket}").glob("*.parquet"))
+        found = self.scratch.files(f"{table}/bucket={bucket}")
+        return [path for path in found if path.stem.rsplit("-", 1)[0] in self.dealt]
 
     @contextmanager
-    def open(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open an empty database with the rules of the merge; raises StoreError when the disk refuses."""
-        opened = (
-            database.open_small_database(self.variables)
-            if self.small
-            else database.open_database(self.folder, self.variables, self.workers)
-        )
-        with opened as connection:
-            yield connection
+    def open(self, *reads: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open an empty database with the rules of the merge, for a step that reads some files.
+
+        Raises:
+            StoreError: the disk or the bucket refuses.
+        """
+        with self.scratch.step(reads):
+            opened = (
+                database.open_small_database(self.variables)
+                if self.size.small
+                else database.open_database(self.scratch.folder, self.variables, self.workers)
+            )
+            with opened as connection:
+                yield connection
 
     def write(self, connection: duckdb.DuckDBPyConnection, query: str, table: str, bucket: int | None = None) -> None:
         """Write the rows of a query to the file of a step."""
         connection.execute(f"COPY ({query}) TO '{_quoted(self.path(table, bucket))}' (FORMAT parquet, COMPRESSION lz4)")
 
 
-def workspace(
-    folder: Path, inputs: Sequence[MergeInput], variables: database.Variables, engine: Engine, bits: int | None
-) -> Workspace:
-    """Return a workspace, with as many buckets as the mentions need or with 2 ** `bits`."""
-    rows = sum(files.count_rows(path) for one in inputs for path in (one.entity_mentions, one.relation_mentions))
-    needed = min(max(rows - 1, 0) // ROWS_PER_BUCKET, (1 << _MOST_BITS) - 1).bit_length()
-    bits = needed if bits is None else bits
-    return Workspace(folder, bits, variables, engine.workers if bits else 1, small=rows <= _SMALL_ROWS)
-
-
 def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
     """Write which extraction and position of each chunk count, and which documents hold it."""
     with space.open() as connection:
-        database.view_files(connection, "chunk", CHUNKS, [one.chunks for one in inputs])
-        database.view_files(connection, "extraction", EXTRACTIONS, [one.extractions for one in inputs])
+        chunks = space.scratch.inputs(path for one in inputs for path in one.chunks)
+        extractions = space.scratch.inputs(path for one in inputs for path in one.extractions)
+        view_files(connection, "chunk", chunks, CHUNKS)
+        view_files(connection, "extraction", extractions, EXTRACTIONS)
         database.run(connection, "choose")
         for table in ("chosen", "citation"):
             space.write(connection, f"FROM {table}", table)
 
 
-def deal(space: Workspace, task: tuple[int, Sequence[MergeInput]]) -> None:
-    """Deal the mentions of some sources that count to the buckets of their entities and relations."""
-    number, inputs = task
-    with space.open() as connection:
-        connection.read_parquet(str(space.path("chosen"))).create_view("chosen")
-        database.view_files(connection, "entity_mention", ENTITY_MENTIONS, [one.entity_mentions for one in inputs])
-        database.view_files(
-            connection, "relation_mention", RELATION_MENTIONS, [one.relation_mentions for one in inputs]
-        )
+def deal(space: Workspace, mentions: tuple[Files, Files]) -> str:
+    """Deal those entity and relation mentions in some files that count to the buckets of their entities and relations.
+
+    Returns the name of the call, by which its files begin: the files of a call that was killed may be others.
+    """
+    call, chosen = uuid4().hex, space.path("chosen")
+    with space.open(chosen) as connection:
+        view_files(connection, "chosen", [chosen])
+        entities, relations = map(space.scratch.inputs, mentions)
+        view_files(connection, "entity_mention", entities, ENTITY_MENTIONS)
+        view_files(connection, "relation_mention", relations, RELATION_MENTIONS)
         deal_mentions(connection)
         for table, key in (
             ("entity_evidence", "entity_id"),
             ("relation_evidence", "relation_id"),
             ("endpoint", "entity_id"),
         ):
-            (space.folder / table).mkdir(exist_ok=True)
+            folder = space.scratch.folder / table
+            folder.mkdir(exist_ok=True)
             connection.execute(
-                f"COPY (SELECT *, bucket_of({key}, {space.bits}) AS bucket FROM {table})"
-                f" TO '{_quoted(space.folder / table)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (bucket),"
-                f" FILENAME_PATTERN 'source-{number}-{{i}}', OVERWRITE_OR_IGNORE)"
+                f"COPY (SELECT *, bucket_of({key}, {space.size.bits}) AS bucket FROM {table})"
+                f" TO '{_quoted(folder)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (bucket),"
+                f" FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE)"
             )
+    return call
 
 
 def deal_mentions(connection: duckdb.DuckDBPyConnection) -> None:
@@ -145,40 +170,42 @@ def deal_mentions(connection: duckdb.DuckDBPyConnection) -> None:
 
 def group_entities(space: Workspace, bucket: int) -> None:
     """Write what the mentions of a bucket's entities yield, and their evidence."""
-    with space.open() as connection:
-        for table in ("entity_evidence", "endpoint"):
-            database.view_files(connection, table, _DEALT[table], space.dealt(table, bucket))
-        connection.read_parquet(str(space.path("citation"))).create_view("citation")
+    citation = space.path("citation")
+    dealt = {table: space.evidence(table, bucket) for table in ("entity_evidence", "endpoint")}
+    with space.open(citation, *chain(*dealt.values())) as connection:
+        for table, paths in dealt.items():
+            view_files(connection, table, paths, _DEALT[table])
+        view_files(connection, "citation", [citation])
         database.run(connection, "group_entities")
         space.write(connection, _with_provenance("entity"), "entity_group", bucket)
+        space.write(connection, "SELECT entity_id, name, degree FROM entity_group", "entity_degree", bucket)
         _write_evidence(connection, space, "entity_evidence", bucket)
 
 
 def group_relations(space: Workspace, bucket: int) -> None:
     """Write what the mentions of a bucket's relations yield, and their evidence; all entities are grouped before."""
-    with space.open() as connection:
-        table = "relation_evidence"
-        database.view_files(connection, table, _DEALT[table], space.dealt(table, bucket))
-        names = [str(space.path("entity_group", one)) for one in space.buckets]
-        connection.read_parquet(names).create_view("entity_group")
-        connection.read_parquet(str(space.path("citation"))).create_view("citation")
+    table = "relation_evidence"
+    citation, degrees, dealt = space.path("citation"), space.paths("entity_degree"), space.evidence(table, bucket)
+    with space.open(citation, *degrees, *dealt) as connection:
+        view_files(connection, table, dealt, _DEALT[table])
+        view_files(connection, "entity_group", degrees)
+        view_files(connection, "citation", [citation])
         database.run(connection, "group_relations")
         space.write(connection, _with_provenance("relation"), "relation_group", bucket)
         _write_evidence(connection, space, table, bucket)
 
 
-def finish(space: Workspace, task: tuple[str, int]) -> Path:
-    """Write the rows of `entities` or `relations` of a bucket, in order, and return the file."""
+def finish(space: Workspace, task: tuple[str, int]) -> None:
+    """Write the rows of `entities` or `relations` of a bucket, in order."""
     table, bucket = task
-    with space.open() as connection:
-        group = {"entities": "entity_group", "relations": "relation_group"}[table]
-        connection.read_parquet(str(space.path(group, bucket))).create_view(group)
-        connection.read_parquet(str(space.path("summary"))).create_view("summary")
+    group = {"entities": "entity_group", "relations": "relation_group"}[table]
+    reads = {group: space.path(group, bucket), "summary": space.path("summary")}
+    with space.open(*reads.values()) as connection:
+        for view, path in reads.items():
+            view_files(connection, view, [path])
         database.run(connection, f"describe_{table}")
         rows = database.fetch(connection, database.read_statement(f"finish_{table}"), MERGED_TABLES[table])
-    path = space.path(table, bucket)
-    pq.write_table(rows, path, compression="lz4")
-    return path
+        pq.write_table(rows, space.path(table, bucket), compression="lz4")
 
 
 def _with_provenance(kind: str) -> str:

@@ -19,6 +19,9 @@ from lightrag_dagster.storage import files
 MEMORY_GIGABYTES = 2.0
 """DuckDB spills to disk above this, in all workers together."""
 
+WORKER_GIGABYTES = 0.5
+"""What each worker has at least, where there are many: a bucket cannot be grouped in an eighth of a gigabyte."""
+
 WHITESPACE = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -51,7 +54,7 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
     """
     with _spill_folder(scratch) as spill:
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": f"{MEMORY_GIGABYTES / workers:.2f}GB",
+            "memory_limit": f"{max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES):.2f}GB",
             "threads": max(1, (os.cpu_count() or 1) // workers),
             "temp_directory": spill,
         }
@@ -129,14 +132,6 @@ def count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
 def read_statement(name: str) -> str:
     """Return the text of a file in sql/."""
     return resources.files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
-
-
-def view_files(connection: duckdb.DuckDBPyConnection, view: str, schema: pa.Schema, paths: Iterable[Path]) -> None:
-    """Make a view over Parquet files of one schema; over none, it is empty."""
-    if names := sorted(map(str, paths)):
-        connection.read_parquet(names, hive_partitioning=False).create_view(view)
-    else:
-        connection.register(view, schema.empty_table())
 
 
 def name_entities(connection: duckdb.DuckDBPyConnection, table_of_names: str) -> None:

@@ -3,20 +3,22 @@
 from pathlib import Path
 from typing import NamedTuple
 
+Files = tuple[Path, ...]
+
 
 class MergeInput(NamedTuple):
-    """The accepted Parquet files of one source. A file never changes: another version has another path."""
+    """The accepted Parquet files of one source. A file never changes: another version has others."""
 
     source: str
-    chunks: Path
-    extractions: Path
-    entity_mentions: Path
-    relation_mentions: Path
+    chunks: Files
+    extractions: Files
+    entity_mentions: Files
+    relation_mentions: Files
 
     @property
-    def paths(self) -> tuple[Path, ...]:
-        """The four files."""
-        return self[1:]
+    def paths(self) -> Files:
+        """All files."""
+        return self.chunks + self.extractions + self.entity_mentions + self.relation_mentions
 
 
 class Previous(NamedTuple):

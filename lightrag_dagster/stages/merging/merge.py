@@ -1,6 +1,6 @@
 """The merge: every source's mentions into one row an entity and one row a relation.
 
-    with open_merge(inputs, settings, embedder_identity, scratch) as merge:
+    with open_merge(scratch, inputs, settings, embedder_identity) as merge:
         summaries = await summarise(merge.to_summarise(count_tokens), model, …)
         merged = merge.finish(summaries, recipe)
 
@@ -11,8 +11,9 @@ summaries of descriptions that are still the same.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,19 +25,22 @@ from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import buckets, database
-from lightrag_dagster.stages.merging.buckets import Workspace
-from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
+from lightrag_dagster.stages.merging.buckets import Size, Workspace
+from lightrag_dagster.stages.merging.inputs import Files, MergeInput, Previous
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
+from lightrag_dagster.storage.memory import view_files
+from lightrag_dagster.storage.scratch import Scratch
 
 _SUMMARIES = pa.schema([(name, pa.string()) for name in ("id", "summary", "failed", "recipe")])
 
 LOCAL = LocalEngine()
+ONE_BUCKET = Size(0)
 
 
 class Merged(NamedTuple):
     """Parquet files of the merged tables, with the schemas of the same names, each table's in order of their rows.
 
-    They are in the scratch folder, and end with it.
+    They are in the folder of the scratch, and end with it.
     """
 
     entities: list[Path]
@@ -57,13 +61,13 @@ class Merge:
 
     def to_summarise(self, count_tokens: CountTokens) -> list[Group]:
         """Return the groups over a threshold that have no summary yet, in order of kind and id."""
-        with self._space.open() as connection:
-            for group in ("entity_group", "relation_group"):
-                paths = [str(self._space.path(group, bucket)) for bucket in self._space.buckets]
-                connection.read_parquet(paths).create_view(group)
+        groups_of = {group: self._space.paths(group) for group in ("entity_group", "relation_group")}
+        with replace(self._space, workers=1).open(*chain(*groups_of.values())) as connection:
+            for group, paths in groups_of.items():
+                view_files(connection, group, paths)
             for table, schema in (("entities", ENTITIES), ("relations", RELATIONS)):
                 before = [getattr(self._previous, table)] if self._previous else []
-                database.view_files(connection, f"{table}_before", schema, before)
+                view_files(connection, f"{table}_before", before, schema)
             database.run(connection, "select_long_groups")
             rows = connection.execute("FROM long_group ORDER BY kind, id").fetchall()
             groups = [group for group in (Group(*row) for row in rows) if self._is_long(group, count_tokens)]
@@ -88,15 +92,12 @@ class Merge:
             "recipe": [recipe if summary else None for summary in summaries.values()],
         }
         space = self._space
-        pq.write_table(pa.concat_tables([self._kept, pa.table(columns, _SUMMARIES)]), space.path("summary"))
-        tasks = list(product(("entities", "relations"), space.buckets))
-        made = self._engine.map(partial(buckets.finish, space), tasks)
-        entities, relations = made[: len(space.buckets)], made[len(space.buckets) :]
-        evidence = (
-            [space.path(table, bucket) for bucket in space.buckets]
-            for table in ("entity_evidence", "relation_evidence")
-        )
-        return Merged(entities, relations, *evidence)
+        with space.scratch.step([]):
+            pq.write_table(pa.concat_tables([self._kept, pa.table(columns, _SUMMARIES)]), space.path("summary"))
+        self._engine.map(partial(buckets.finish, space), product(("entities", "relations"), space.buckets))
+        merged = Merged(*(space.paths(table) for table in Merged._fields))
+        with space.scratch.step([*chain(*merged)]):
+            return merged
 
     def _is_long(self, group: Group, count_tokens: CountTokens) -> bool:
         return needs_summary(group.descriptions, self._settings, count_tokens)
@@ -104,46 +105,53 @@ class Merge:
 
 @contextmanager
 def open_merge(
+    scratch: Scratch,
     inputs: Sequence[MergeInput],
     settings: MergingSettings,
     embedder_identity: str,
-    scratch: Path,
     previous: Previous | None = None,
     engine: Engine = LOCAL,
-    bits: int | None = None,
+    size: Size = ONE_BUCKET,
 ) -> Iterator[Merge]:
     """Group the mentions of all sources; the merge can be finished inside the block.
 
     Args:
+        scratch: For what is made, and for data that does not fit into memory.
         inputs: Accepted files, in any order.
         settings: Thresholds and limits.
         embedder_identity: Part of every embedding fingerprint.
-        scratch: Empty folder for what is made, and for data that does not fit into memory.
         previous: An earlier merge. Apart from the summaries that are kept, the result is the same without it.
-        engine: Where the work is done.
-        bits: Binary logarithm of the number of buckets; by default as the mentions need. The result is the same.
+        engine: Where the work is done; its workers reach the scratch.
+        size: How the merge is cut. The result is the same.
 
     Raises:
         StoreError: a file is missing or damaged, also one of `previous`, or the disk is full.
     """
     variables = database.rule_variables(settings, embedder_identity)
-    paths = [path for one in inputs for path in one.paths]
-    if previous is not None:
-        paths += [previous.entities, previous.relations]
-        if previous.recipe is not None:
-            variables["recipe"] = previous.recipe
-    with database.readable(paths):
-        space = buckets.workspace(scratch, inputs, variables, engine, bits)
-        buckets.choose(space, inputs)
-        engine.map(
-            partial(buckets.deal, space), enumerate(_shared_out(inputs, max(len(space.buckets), engine.workers)))
-        )
+    if previous is not None and previous.recipe is not None:
+        variables["recipe"] = previous.recipe
+    with database.readable(_files(scratch, inputs, previous)):
+        alone = Workspace(scratch, size, variables)
+        buckets.choose(alone, inputs)
+        space = replace(alone, workers=engine.workers)
+        parts = _shared_out(inputs, max(len(space.buckets), engine.workers))
+        space = replace(space, dealt=frozenset(engine.map(partial(buckets.deal, space), parts)))
         engine.map(partial(buckets.group_entities, space), space.buckets)
         engine.map(partial(buckets.group_relations, space), space.buckets)
         yield Merge(space, settings, engine, previous)
 
 
-def _shared_out(inputs: Sequence[MergeInput], parts: int) -> list[Sequence[MergeInput]]:
-    """Return the inputs in at most so many parts."""
-    ordered = sorted(inputs)
-    return [ordered[part::parts] for part in range(min(parts, len(ordered)))] or [[]]
+def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | None) -> Iterator[Path]:
+    """Yield the files that a merge reads, where this process has them."""
+    for one in inputs:
+        yield from scratch.inputs(one.paths)
+    if previous is not None:
+        yield from (previous.entities, previous.relations)
+
+
+def _shared_out(inputs: Sequence[MergeInput], parts: int) -> list[tuple[Files, Files]]:
+    """Return the files of entity and relation mentions in at most so many parts."""
+    entities = tuple(sorted(path for one in inputs for path in one.entity_mentions))
+    relations = tuple(sorted(path for one in inputs for path in one.relation_mentions))
+    parts = max(1, min(parts, len(entities), len(relations)))
+    return [(entities[part::parts], relations[part::parts]) for part in range(parts)]

@@ -19,7 +19,7 @@ SETTINGS = DocumentSettings(max_bytes=1000)
 
 def read(folder: Path, previous: pa.Table | None = None, between: Callable[[], object] = lambda: None) -> pa.Table:
     """List the folder, do what happens in between, then read what was listed."""
-    files = list_files(Source("s", folder, "**/*"))
+    files = sorted(list_files(Source("s", folder, "**/*")), key=lambda one: one.path)
     between()
     return read_documents("s", files, previous, SETTINGS)
 

@@ -14,11 +14,13 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stages.merging.buckets import Size
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage import files
+from lightrag_dagster.storage.scratch import Scratch, SharedFolder
 
 RECIPE = "recipe"
 NAMES = ["Halden Weir", "halden  weir", '"Halden Weir"', "Marta", "MARTA", "Bergen", "Öre"]
@@ -136,7 +138,7 @@ def write(
             own = [row for row in rows if row["source"] == source]
             path = folder / source / name / f"{identity.digest(own)}.parquet"
             files.write_parquet(path, pa.Table.from_pylist(own[::-1] if backwards else own, schema))
-            paths.append(path)
+            paths.append((path,))
         inputs.append(MergeInput(source, *paths))
     return inputs
 
@@ -160,15 +162,28 @@ def merged_from(
     model: Summariser,
     previous: Previous | None = None,
     recipe: str = RECIPE,
-    bits: int | None = None,
+    **how: Any,
+) -> Tables:
+    """Merge in a folder below another, and return the rows in the order of the files."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        return merged_in(SharedFolder(Path(scratch)), inputs, model, previous, recipe, **how)
+
+
+def merged_in(
+    scratch: Scratch,
+    inputs: Sequence[MergeInput],
+    model: Summariser,
+    previous: Previous | None = None,
+    recipe: str = RECIPE,
+    *,
+    bits: int = 0,
     engine: Engine = LOCAL,
     **settings: Any,
 ) -> Tables:
     """Merge, and return the rows in the order of the files."""
     rules = MergingSettings.model_validate(settings)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        with open_merge(inputs, rules, "embedder", Path(scratch), previous, engine, bits) as merge:
-            groups = merge.to_summarise(count_words)
-            summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
-            merged = merge.finish(summaries, recipe)
-        return Tables(*(pa.concat_tables(map(files.read_parquet, paths)) for paths in merged))
+    with open_merge(scratch, inputs, rules, "embedder", previous, engine, Size(bits, small=True)) as merge:
+        groups = merge.to_summarise(count_words)
+        summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
+        merged = merge.finish(summaries, recipe)
+    return Tables(*(pa.concat_tables(map(files.read_parquet, paths)) for paths in merged))

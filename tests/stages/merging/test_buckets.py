@@ -1,6 +1,8 @@
 """Merging in buckets yields the same rows, whatever their number and wherever the work is done."""
 
 import itertools
+import pickle
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,10 +10,19 @@ import pytest
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as bounds
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from lightrag_dagster import schemas
+from lightrag_dagster.engines.engine import Item, Result
+from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.engines.processes import ProcessEngine
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
+from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.scratch import open_scratch
+from tests.buckets import S3Server
 from tests.stages.merging.tables import (
     NAMES,
     Exact,
@@ -20,6 +31,7 @@ from tests.stages.merging.tables import (
     entity,
     extraction,
     merged_from,
+    merged_in,
     relation,
     write,
 )
@@ -144,15 +156,71 @@ def test_a_corpus_that_is_hard_to_cut(tmp_path: Path) -> None:
     assert rows["Only related 0"]["type"] == "unknown"
 
 
+def several(folder: Path) -> list[MergeInput]:
+    """Write two sources with eight chunks each."""
+    names = [(source, f"c{source}{number}", number) for source in ("a", "b") for number in range(8)]
+    chunks = [chunk(source, f"{number}.txt", 0, name) for source, name, number in names]
+    entities = [entity(source, name, 0, f"Name {number % 3}", "thing", name) for source, name, number in names]
+    relations = [relation(source, name, 0, "Name 0", f"Name {number % 3}", "k", "x") for source, name, number in names]
+    return write(folder, chunks, entities, relations)
+
+
 def test_other_processes_merge_the_same(tmp_path: Path) -> None:
-    places = [("a", f"{number}.txt", 0, f"c{number}") for number in range(8)]
-    entities = [entity("a", f"c{number}", 0, f"Name {number % 3}", "thing", f"fact {number}") for number in range(8)]
-    relations = [relation("a", f"c{number}", 0, "Name 0", f"Name {number % 3}", "k", "x") for number in range(8)]
-    inputs = write(tmp_path, [chunk(*place) for place in places], entities, relations)
+    inputs = several(tmp_path)
     with ProcessEngine(2) as engine:
         assert merged_from(inputs, tmp_path, Summariser(), bits=1, engine=engine) == (
             merged_from(inputs, tmp_path, Summariser())
         )
+
+
+def test_processes_that_share_a_bucket_alone_merge_the_same(
+    buckets: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = load_settings(home=buckets.new_bucket(), cache={"folder": tmp_path / "here"})
+    home = Home.of(settings.changed(database=SecretStr("postgresql://nobody:secret-word@nowhere/none")))
+    with bucket.writing(home):
+        inputs = several(home.root / "tables")
+    monkeypatch.setenv("LIGHTRAG_CACHE__FOLDER", str(tmp_path / "there"))
+    with open_scratch(home, shares_disk=False) as scratch, ProcessEngine(2) as engine:
+        assert b"secret-word" not in pickle.dumps(scratch)
+        merged = merged_in(scratch, inputs, Summariser(), bits=1, engine=OffTheDisk(engine, home.root))
+    assert merged == merged_from(inputs, tmp_path, Summariser())
+    assert list((tmp_path / "there").rglob("tables/*/entity_mentions/*.parquet"))
+    assert not [key for key in buckets.keys(str(home.bucket)) if "scratch" in key]
+
+
+class OffTheDisk(LocalEngine):
+    """An engine during whose work a folder is not to be found."""
+
+    def __init__(self, engine: ProcessEngine, folder: Path) -> None:
+        self._engine, self._folder, self.workers = engine, folder, engine.workers
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        away = self._folder.rename(self._folder.with_name("away"))
+        try:
+            return self._engine.map(function, items)
+        finally:
+            away.rename(self._folder)
+
+
+class Repeating(LocalEngine):
+    """An engine whose workers are killed at the end of the first call."""
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        return [(function(item), function(item))[1] for item in items]
+
+
+def test_what_killed_workers_had_written_does_not_count(tmp_path: Path) -> None:
+    inputs = several(tmp_path)
+    assert merged_from(inputs, tmp_path, Summariser(), bits=1, engine=Repeating()) == (
+        merged_from(inputs, tmp_path, Summariser())
+    )
+
+
+@pytest.mark.parametrize(("workers", "limit"), [(1, "1.8 GiB"), (2, "953.6 MiB"), (64, "476.8 MiB")])
+def test_of_many_workers_each_has_memory_for_a_bucket(tmp_path: Path, workers: int, limit: str) -> None:
+    with database.open_database(tmp_path, {}, workers) as connection:
+        assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == (limit,)
 
 
 def test_buckets_in_order_are_the_sorted_table(tmp_path: Path) -> None:

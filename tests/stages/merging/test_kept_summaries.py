@@ -89,7 +89,7 @@ def test_a_damaged_last_merge_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"PAR1", None])
 def test_a_damaged_input_is_named(tmp_path: Path, damage: bytes | None) -> None:
     inputs = simple(tmp_path, BEFORE)
-    path = inputs[0].entity_mentions
+    (path,) = inputs[0].entity_mentions
     path.unlink()
     if damage is not None:
         path.write_bytes(damage)

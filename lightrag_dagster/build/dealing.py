@@ -1,0 +1,138 @@
+"""What is found by a look at all shards of a source at once: equal documents, text that moved, chunks to ask about.
+
+The statements read the files of all shards and spill, so memory does not grow with the source.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
+from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.deletions import check_deletions
+from lightrag_dagster.stages.documents.listing import LISTED, Listing
+from lightrag_dagster.storage.files import read_parquet
+from lightrag_dagster.storage.shards import Shard
+
+if TYPE_CHECKING:
+    import duckdb
+
+PLACES = pa.schema([CHUNKS.field(name) for name in ("chunk_id", "path", "chunk_index", "content", "heading")])
+"""Columns of CHUNKS that extraction reads."""
+
+
+class Dealt:
+    """Rows dealt to the shards that need them, in a folder."""
+
+    def __init__(self, folder: Path, schema: pa.Schema) -> None:
+        self._folder = folder
+        self._schema = schema
+
+    def of(self, shard: Shard) -> pa.Table:
+        """Return the rows of a shard."""
+        paths = sorted((self._folder / f"shard={shard.number}").glob("*.parquet"))
+        return pa.concat_tables(
+            [self._schema.empty_table(), *(read_parquet(path).cast(self._schema) for path in paths)]
+        )
+
+
+@contextmanager
+def open_sql(scratch: Path, shards: int) -> Iterator["duckdb.DuckDBPyConnection"]:
+    """Open a database for statements over the files of a source: one that spills if it has several shards."""
+    from lightrag_dagster.storage.memory import in_memory, spilling
+
+    with in_memory() if shards == 1 else spilling(scratch) as connection:
+        bits = (shards - 1).bit_length()
+        connection.execute(
+            f"CREATE TEMP MACRO shard_of(id) AS (('0x' || split_part(id, '-', 2)[:2])::INTEGER >> {8 - bits})"
+        )
+        yield connection
+
+
+def deal_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> Dealt:
+    """Deal the files of a source to the shards of their documents."""
+    from lightrag_dagster.storage.memory import view_files
+
+    view_files(connection, "listed", [listing.path], LISTED)
+    return _deal(connection, "listed", folder, LISTED)
+
+
+def refuse_losses(
+    source: str,
+    connection: "duckdb.DuckDBPyConnection",
+    files: tuple[Sequence[Path], Sequence[Path]],
+    settings: DocumentSettings,
+) -> None:
+    """Refuse documents, in files of the version before and of the new one, as `check_deletions` does."""
+    from lightrag_dagster.storage.memory import view_files
+
+    for view, paths in zip(("before", "now"), files, strict=True):
+        view_files(connection, view, paths, RAW_DOCUMENTS)
+    check_deletions(source, connection, settings)
+
+
+def equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path]) -> pa.Table:
+    """Return `doc_id` and `original` of documents whose text stands in another document of another shard."""
+    from lightrag_dagster.storage.memory import view_files
+
+    view_files(connection, "now", files, RAW_DOCUMENTS)
+    statement = _statement("lightrag_dagster.stages.documents", "duplicates")
+    return connection.sql(statement).to_arrow_table()
+
+
+def deal_moved(
+    connection: "duckdb.DuckDBPyConnection", documents: Sequence[Path], earlier: Sequence[Path], folder: Path
+) -> Dealt:
+    """Deal chunks of an earlier version to documents of other shards that have their text now."""
+    from lightrag_dagster.storage.memory import view_files
+
+    view_files(connection, "now", documents, RAW_DOCUMENTS)
+    view_files(connection, "earlier", earlier, CHUNKS)
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW document AS {_statement(__package__, 'document_texts')}")
+    return _deal(connection, "moved", folder, CHUNKS)
+
+
+class Known(NamedTuple):
+    """Files of EXTRACTIONS whose chunks need no question: all but some kinds of failures, or rows of one recipe."""
+
+    files: Sequence[Path]
+    again: Sequence[str]
+    recipe: str | None
+
+    @property
+    def condition(self) -> str:
+        """Which rows count."""
+        kinds = ", ".join(f"'{kind}'" for kind in self.again)
+        whose = f" AND recipe = '{self.recipe}'" if self.recipe else ""
+        return f"(error_kind IS NULL OR error_kind NOT IN ({kinds})){whose}"
+
+
+def deal_places(connection: "duckdb.DuckDBPyConnection", chunks: Sequence[Path], known: Known, folder: Path) -> Dealt:
+    """Deal the places of chunks (PLACES) to the shards of their extractions; those of known chunks without text."""
+    from lightrag_dagster.storage.memory import view_files
+
+    view_files(connection, "chunk", chunks, CHUNKS)
+    view_files(connection, "earlier", known.files, EXTRACTIONS)
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW known AS SELECT chunk_id FROM earlier WHERE {known.condition}")
+    return _deal(connection, "asked", folder, PLACES)
+
+
+def _deal(connection: "duckdb.DuckDBPyConnection", statement: str, folder: Path, schema: pa.Schema) -> Dealt:
+    folder.mkdir()
+    quoted = str(folder).replace("'", "''")
+    connection.execute("SET partitioned_write_flush_threshold = 2048")  # rows are held back for each file
+    connection.execute(
+        f"COPY ({_statement(__package__, statement)}) TO '{quoted}'"
+        " (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (shard), OVERWRITE_OR_IGNORE)"
+    )
+    return Dealt(folder, schema)
+
+
+@cache
+def _statement(package: str, name: str) -> str:
+    return resources.files(package).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")

@@ -1,0 +1,174 @@
+"""The steps of an ingestion for one shard of a source: from stored tables to a stored file, in any process."""
+
+import heapq
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.reuse import MENTIONS, Parsed, conform, keep_chunks, keep_extractions, keep_mentions
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import ChatModel, Usage
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.documents.listing import files_of
+from lightrag_dagster.stages.documents.table import mark_duplicates, read_documents
+from lightrag_dagster.stages.extraction.extractions import Extractor, extract
+from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.storage.shards import Shard
+from lightrag_dagster.storage.tables import SourceTables, StoredShard
+
+REASONS = 3
+"""Failures that are told of a table."""
+
+_PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
+
+
+class ExtractionModel(ChatModel, Protocol):
+    """A chat model that counts what it does, and says which batches at the provider it still waits for."""
+
+    usage: Usage
+
+    @property
+    def awaited(self) -> AbstractSet[str]:
+        """Names of the batches whose responses are still to come."""
+        ...
+
+
+OpenModel = Callable[[], AbstractAsyncContextManager[ExtractionModel]]
+
+
+class Step(NamedTuple):
+    """What the shards of a step have in common: a source, its tables, today's recipes."""
+
+    source: str
+    tables: SourceTables
+    recipes: Recipes
+
+
+class Earlier(NamedTuple):
+    """Versions of a table whose rows may be kept, the first counts; with `recipe`, only rows of that recipe."""
+
+    table: str
+    versions: tuple[str, ...]
+    recipe: str | None
+
+    def rows(self, step: Step, shard: Shard, dealt: Sequence[pa.Table] = ()) -> list[pa.Table]:
+        """Return the rows of a shard in each version, with those that were `dealt` to it from others."""
+        found = []
+        for position, version in enumerate(self.versions):
+            rows = conform(step.tables.read_shard(self.table, step.source, version, shard), SOURCE_TABLES[self.table])
+            rows = pa.concat_tables([rows, *dealt[position : position + 1]])
+            found.append(rows.filter(pc.equal(rows["recipe"], self.recipe)) if self.recipe else rows)
+        return found
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a step made of a shard: a file of each table, the rows kept of each, and the first failures: key, reason."""
+
+    files: tuple[StoredShard, ...]
+    kept: tuple[int, ...] = (0,)
+    reasons: list[tuple[str, str]] = field(default_factory=list)
+
+
+def read_shard(step: Step, known: str | None, task: tuple[Shard, pa.Table]) -> Made:
+    """Read the listed documents of a shard; `known` is the version before."""
+    shard, listed = task
+    previous = step.tables.read_shard("raw_documents", step.source, known, shard) if known else None
+    rows = read_documents(step.source, files_of(listed), previous, step.recipes.settings.documents)
+    return Made((step.tables.store("raw_documents", step.source, rows),), reasons=_reasons(rows, "path"))
+
+
+def mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:
+    """Name the originals of documents in a stored file that have one in another shard."""
+    stored, originals = task
+    documents = step.tables.read_file("raw_documents", step.source, stored.name)
+    return step.tables.store("raw_documents", step.source, mark_duplicates(documents, originals))
+
+
+def chunk_shard(step: Step, documents: str, earlier: Earlier, task: tuple[Shard, Sequence[pa.Table]]) -> Made:
+    """Cut the documents of a shard, given chunks that were dealt to it from other shards of each earlier version."""
+    shard, dealt = task
+    rows = step.tables.read_shard("raw_documents", step.source, documents, shard)
+    kept, left = keep_chunks(rows, earlier.rows(step, shard, dealt))
+    recipes = step.recipes
+    cut = chunk_documents(left, recipes.settings.chunking, recipes.chunks)
+    stored = step.tables.store("chunks", step.source, pa.concat_tables([kept, cut]))
+    return Made((stored,), (kept.num_rows,))
+
+
+async def extract_shard(
+    step: Step, earlier: Earlier, model: ExtractionModel, conversations: int, task: tuple[Shard, pa.Table]
+) -> Made | None:
+    """Ask a model about the chunks of a shard, given their places; None while batches are awaited."""
+    shard, places = task
+    retry = step.recipes.settings.llm.of("extract").retry_failed
+    kept, left = keep_extractions(places, earlier.rows(step, shard), retry_failed=retry)
+    extractor = todays_extractor(model, step.recipes, conversations)
+    made = await extract(step.source, left, extractor, known=kept.num_rows)
+    if model.awaited:
+        return None
+    rows = pa.concat_tables([kept, made])
+    stored = step.tables.store("extractions", step.source, rows)
+    return Made((stored,), (kept.num_rows,), _reasons(rows, "chunk_id", places))
+
+
+def extract_in_worker(
+    step: Step, earlier: Earlier, open_model: OpenModel, conversations: int, task: tuple[Shard, pa.Table]
+) -> tuple[Made, Usage]:
+    """Open the model, and ask it about the chunks of a shard; return also what it did."""
+
+    async def ask() -> tuple[Made, Usage]:
+        async with open_model() as model:
+            made = await extract_shard(step, earlier, model, conversations, task)
+        assert made is not None  # only batches are awaited, which no worker asks for
+        return made, model.usage
+
+    return run_sync(ask())
+
+
+def parse_shard(step: Step, extractions: str, parsed: Parsed | None, shard: Shard) -> Made:
+    """Parse the responses of a shard, but those that were `parsed` before."""
+    tables, source = step.tables, step.source
+    rows = tables.read_shard("extractions", source, extractions, shard)
+    kept = [SOURCE_TABLES[name].empty_table() for name in MENTIONS]
+    left = rows
+    if parsed:
+        earlier = tables.read_shard("extractions", source, parsed.extractions, shard, _PARSED_COLUMNS)
+        before = [tables.read_shard(name, source, one, shard) for name, one in parsed.mentions.items()]
+        *kept, left = keep_mentions(rows, earlier, before)
+    made = parse_extractions(left)
+    stored = [
+        tables.store(name, source, pa.concat_tables([same, new]))
+        for name, same, new in zip(MENTIONS, kept, made, strict=True)
+    ]
+    return Made(tuple(stored), tuple(same.num_rows for same in kept))
+
+
+def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int) -> Extractor:
+    """Return how a model is asked about chunks by today's settings and prompts, so many at once."""
+    return Extractor(
+        model,
+        recipes.prompts,
+        recipes.settings.extraction,
+        recipes.extractions,
+        load_tokenizer(recipes.settings.chunking.encoding).count,
+        conversations,
+        recipes.settings.llm.of("extract").longer_outputs,
+    )
+
+
+def _reasons(rows: pa.Table, key: str, places: pa.Table | None = None) -> list[tuple[str, str]]:
+    """Return the first failures by key, as path and error; a failed chunk has the first path in `places`."""
+    failed = rows.filter(pc.equal(rows["status"], "failed")).select([key, "error"]).to_pylist()
+    first = heapq.nsmallest(REASONS, ((one[key], one["error"]) for one in failed))
+    if places is None:
+        return first
+    return [(pc.min(places.filter(pc.field(key) == one)["path"]).as_py(), error) for one, error in first]

@@ -1,0 +1,104 @@
+"""Working through the shards of a source: each by itself, and what takes a look at all of them before."""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from lightrag_dagster.build import dealing
+from lightrag_dagster.build.reuse import again_kinds
+from lightrag_dagster.build.shard_steps import Earlier, Step, mark_shard
+from lightrag_dagster.core import progress
+from lightrag_dagster.engines.engine import Engine, Item, Result
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.lock import ingesting
+from lightrag_dagster.storage.shards import Shard
+from lightrag_dagster.storage.tables import SourceTables, StoredShard, TableVersion
+
+LOCK_SECONDS = 3600.0
+"""How long a step waits for another ingestion of its source: longer than most, shorter than a night."""
+
+# Shards that are handed to an engine at a time, for each of its workers: what they work on is in memory.
+_SHARDS_A_WORKER = 4
+
+
+@contextmanager
+def open_scratch(tables: SourceTables, source: str) -> Iterator[Path]:
+    """Hold the lock of a source and give an empty folder; what a killed ingestion left in it is removed."""
+    with ingesting(tables.home, source, LOCK_SECONDS):
+        folder = tables.home.ingestion_folder(source)
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise StoreError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from error
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def each_shard(
+    engine: Engine,
+    function: Callable[[Item], Result],
+    tasks: Iterable[Item],
+    told: tuple[str, Sequence[Shard], int],
+) -> list[Result]:
+    """Do a task for each shard, some at a time, and tell the progress: a stage, its shards and all its rows."""
+    stage, parts, total = told
+    if len(parts) == 1:
+        return [function(task) for task in tasks]
+    made: list[Result] = []
+    several, waiting = engine.workers > 1, iter(tasks)
+    while window := list(islice(waiting, _SHARDS_A_WORKER * engine.workers if several else 1)):
+        with progress.part(len(made), len(parts), total):
+            made += engine.map(function, window)
+        progress.report(stage, total * len(made) // len(parts), total)
+    return made
+
+
+def mark_duplicates(
+    step: Step, stored: Sequence[StoredShard], originals: pa.Table, engine: Engine
+) -> list[StoredShard]:
+    """Store the shards again that have documents whose original stands in another one."""
+    parts = [Shard(number, len(stored)) for number in range(len(stored))]
+    wrong = {number: rows for number, shard in enumerate(parts) if (rows := shard.of(originals, "doc_id")).num_rows}
+    marked = engine.map(partial(mark_shard, step), [(stored[number], rows) for number, rows in wrong.items()])
+    again = dict(zip(wrong, marked, strict=True))
+    return [again.get(number, one) for number, one in enumerate(stored)]
+
+
+def moved_chunks(step: Step, documents: TableVersion, earlier: Earlier, scratch: Path) -> list[dealing.Dealt]:
+    """Deal the chunks of text that stands in a document of another shard now; one deal for each earlier version."""
+    if documents.shards == 1:
+        return []
+    tables, source = step.tables, step.source
+    now = tables.paths("raw_documents", source, documents.version)
+    with dealing.open_sql(scratch, documents.shards) as connection:
+        moved = []
+        for number, version in enumerate(earlier.versions):
+            before = tables.paths("chunks", source, version)
+            bucket.fetch(tables.home, [*now, *before])
+            moved.append(dealing.deal_moved(connection, now, before, scratch / f"moved-{number}"))
+    return moved
+
+
+def places_of(
+    step: Step, chunks: TableVersion, earlier: Earlier, parts: Sequence[Shard], scratch: Path
+) -> Callable[[Shard], pa.Table]:
+    """Return what gives the places of a shard's chunks, with the text of those that are to be asked about."""
+    tables, source = step.tables, step.source
+    if len(parts) == 1:
+        return lambda _: tables.read("chunks", source, chunks.version, dealing.PLACES.names)
+    now = tables.paths("chunks", source, chunks.version)
+    before = [path for one in earlier.versions for path in tables.paths("extractions", source, one)]
+    bucket.fetch(tables.home, [*now, *before])
+    again = again_kinds(retry_failed=step.recipes.settings.llm.of("extract").retry_failed)
+    with dealing.open_sql(scratch, len(parts)) as connection:
+        known = dealing.Known(before, again, earlier.recipe)
+        return dealing.deal_places(connection, now, known, scratch / "places").of
