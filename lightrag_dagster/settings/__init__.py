@@ -114,7 +114,8 @@ class Settings(BaseSettings):
         default="local",
         description="Where documents are cut, responses parsed, mentions merged and texts embedded offline: in "
         "this process (`local`), in as many as there are processors (`processes`), or on Ray (`ray`, the extra of "
-        "that name; RAY_ADDRESS names a cluster). The result is the same.",
+        "that name; RAY_ADDRESS names a cluster). A local embedding model runs in this process, or on Ray on each GPU. "
+        "The result is the same.",
     )
     dagster: DagsterSettings = DagsterSettings()
     language: str = Field(default="English", description="Language of descriptions, keywords and summaries.")

@@ -1,7 +1,7 @@
 """Runs a sentence-transformers model from its ONNX file by onnxruntime, without torch.
 
-Texts of equal length run together, so that nothing is padded, and on a CPU each batch has one thread. With float
-weights the vector of a text is then the same to the last bit whatever it runs beside.
+Texts of equal length run together, so that nothing is padded, and on a CPU each batch has one thread: there the vector
+of a text is the same to the last bit whatever it runs beside.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +20,8 @@ from lightrag_dagster.models.local.loading import BATCH_TOKENS, Encoded, process
 
 # With more in a batch, threads wait for each other at the end of a call.
 _TEXTS_A_THREAD = 8
+# Such a model rounds by the largest number of a batch, so that a text would be rounded as its neighbours need it.
+_ROUNDS_BY_BATCH = b"DynamicQuantize"
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 
 # From the last layer, shape (texts, tokens, dimensions); how long a vector is does not matter.
@@ -48,6 +50,8 @@ class OnnxModel:
         self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=providers)
         self._threads = ThreadPoolExecutor(1 if has_cuda else processors())
         self._texts_a_batch = batch_size if has_cuda else min(batch_size, _TEXTS_A_THREAD)
+        if files.onnx and _ROUNDS_BY_BATCH in files.onnx.read_bytes():
+            self._texts_a_batch = 1
         self._inputs = _inputs(self._session, files)
         self._output, self._pool = _output(self._session, files)
         self._prompts = prompts(files)

@@ -2,8 +2,8 @@
 
     python -m tests.models.local.make_tiny
 
-Needs `sentence-transformers` and `onnx`; run it again only when a test needs another model. The vectors beside it,
-`vectors.npz`, are those of sentence-transformers itself, so that every test can compare with them.
+Needs `sentence-transformers`, `onnx` and `onnxruntime`; run it again only when a test needs another model. The vectors
+beside it, `vectors.npz`, are those of sentence-transformers itself, so that every test can compare with them.
 """
 
 import shutil
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
@@ -46,6 +47,7 @@ def main() -> None:
         model = SentenceTransformer(modules=[plain[0], Pooling(32, "mean")], prompts=prompts, device="cpu")
         model.save(str(TINY), create_model_card=False)
     _export(TINY / "onnx" / "model.onnx")
+    quantize_dynamic(TINY / "onnx" / "model.onnx", TINY / "onnx" / "model_quint8.onnx", weight_type=QuantType.QUInt8)
     model = SentenceTransformer(str(TINY), device="cpu")
     np.savez(
         TINY.parent / "vectors.npz",

@@ -38,12 +38,14 @@ def test_the_vectors_are_those_of_sentence_transformers() -> None:
     assert 3 * 32 < usage.input_tokens < 5 * 32
 
 
-def test_a_vector_is_the_same_whatever_it_is_embedded_beside() -> None:
+@pytest.mark.parametrize("name", ["model.onnx", "model_quint8.onnx"])
+def test_a_vector_is_the_same_whatever_it_is_embedded_beside(name: str) -> None:
+    file = FILE.with_name(name)
     texts = [*TEXTS, *(f"{TEXTS[0]} {number}" for number in range(30)), *(word * 3 for word in "abcdefghijkl")]
-    alone = np.concatenate([embed(settings_for(FILE), [text])[0] for text in texts])
-    np.testing.assert_array_equal(embed(settings_for(FILE), texts)[0], alone)
-    np.testing.assert_array_equal(embed(settings_for(FILE, batch_size=2), texts[::-1])[0], alone[::-1])
-    assert embed(settings_for(FILE), [])[0].shape == (0, 32)
+    alone = np.concatenate([embed(settings_for(file), [text])[0] for text in texts])
+    np.testing.assert_array_equal(embed(settings_for(file), texts)[0], alone)
+    np.testing.assert_array_equal(embed(settings_for(file, batch_size=2), texts[::-1])[0], alone[::-1])
+    assert embed(settings_for(file), [])[0].shape == (0, 32)
 
 
 @pytest.mark.parametrize(
