@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from obstore.store import MemoryStore
 from pydantic import SecretStr
@@ -70,6 +71,20 @@ def test_what_was_not_pushed_is_forgotten_by_the_next_writer(machine: Machine) -
         assert (one.root / RECORD).read_text() == "1"
         assert not (one.root / "accepted/notes.json").exists()
         assert [path.name for path in one.root.glob("generations/*/*")] == ["generation.json"]
+
+
+@pytest.mark.parametrize("footer", [8, 64 << 10])
+def test_rows_are_counted_by_the_end_of_a_file(machine: Machine, monkeypatch: pytest.MonkeyPatch, footer: int) -> None:
+    monkeypatch.setattr(bucket, "_FOOTER_BYTES", footer)
+    one, other = machine("one"), machine("other")
+    table = pa.table({"id": list(range(7))})
+    with bucket.writing(one):
+        files.write_parquet(one.root / TABLE, table)
+    assert bucket.count_rows(other, [other.root / TABLE]) == 7
+    assert not (other.root / TABLE).exists()
+    assert bucket.count_rows(one, [one.root / TABLE]) == 7
+    with pytest.raises(StoreError, match=r"2\.parquet is missing"):
+        bucket.count_rows(other, [other.root / "tables/chunks/notes/2.parquet"])
 
 
 def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:
