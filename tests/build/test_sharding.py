@@ -74,7 +74,7 @@ def asked(server: Loopback) -> int:
     return found
 
 
-@pytest.mark.parametrize("rows", [1, 3, 8])
+@pytest.mark.parametrize("rows", [3, *(pytest.param(rows, marks=pytest.mark.long) for rows in (1, 8))])
 def test_the_number_of_shards_shows_nowhere(settings: Settings, loopback: Loopback, rows: int) -> None:
     write_source(settings, "notes", FILES)
     build(settings)
@@ -89,7 +89,10 @@ def test_the_number_of_shards_shows_nowhere(settings: Settings, loopback: Loopba
     assert min(counts(sharded).values()) > 1
 
 
-@pytest.mark.parametrize(("before", "after"), [(ROWS, 4), (8, 4), (4, 1), (1, ROWS)])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(ROWS, 4), *(pytest.param(*rows, marks=pytest.mark.long) for rows in ((8, 4), (4, 1), (1, ROWS)))],
+)
 def test_an_edit_costs_the_same_when_the_number_of_shards_changes(
     settings: Settings, loopback: Loopback, before: int, after: int
 ) -> None:

@@ -119,6 +119,7 @@ def test_commands_say_that_the_graph_is_not_built(
     assert command(capfd, monkeypatch, "cypher", CYPHER, "--format", "csv")[1] == "chunks\n3\n"
 
 
+@pytest.mark.long
 def test_a_rollback_to_a_snapshot_without_graph_makes_it_pending(settings: Settings) -> None:
     home, without = Home(settings.home), published(settings).snapshot_id
     write_source(settings.changed(sources=settings.home / "sources"), "notes", {"river.md": RIVER})
@@ -163,6 +164,7 @@ def test_what_a_killed_build_left_is_removed(settings: Settings) -> None:
     assert check_published(generation.home) == []
 
 
+@pytest.mark.long
 def test_gc_and_backup_take_a_snapshot_without_graph_as_it_is(settings: Settings, tmp_path: Path) -> None:
     home, snapshot_id = Home(settings.home), published(settings).snapshot_id
     collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False)
@@ -178,6 +180,7 @@ def test_gc_and_backup_take_a_snapshot_without_graph_as_it_is(settings: Settings
     assert snapshot_contents(restored) == snapshot_contents(settings)
 
 
+@pytest.mark.long
 def test_a_purge_before_the_graph_is_built_leaves_nothing_to_mend(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
