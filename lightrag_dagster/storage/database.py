@@ -34,6 +34,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import NoSuchTableError
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database_errors import BUSY_SECONDS, address_name, explained, postgres_url
@@ -252,7 +253,19 @@ def _sqlite_engine(path: Path, synchronous: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, record: object) -> None:
-        connection.execute("PRAGMA journal_mode = WAL")
+        # SQLite waits for no other process here, as when two of them make the file.
+        for attempt in Retrying(
+            retry=retry_if_exception(_is_busy),
+            wait=wait_random(0, 0.05),
+            stop=stop_after_delay(BUSY_SECONDS),
+            reraise=True,
+        ):
+            with attempt:
+                connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
 
     return engine
+
+
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY

@@ -1,6 +1,7 @@
 """Errors of databases, and Postgres that fails; what both kinds of database can do is tested with each store."""
 
 import logging
+import sqlite3
 import sys
 import threading
 import traceback
@@ -146,3 +147,17 @@ def test_a_server_that_is_restarted_midway_loses_nothing_and_is_used_again() -> 
         store.put_many({"c": ChatResponse("second")})
         assert store.get_many("abc") == {"a": ChatResponse("first"), "c": ChatResponse("second")}
         store.engine.dispose()
+
+
+def test_a_file_that_is_not_yet_in_wal_mode_waits_for_its_writer(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    writer = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    ended = threading.Timer(0.3, writer.execute, ["COMMIT"])
+    ended.start()
+    try:
+        with ResponseStore(path) as store:
+            assert store.keys() == set()
+    finally:
+        ended.join()
+        writer.close()
