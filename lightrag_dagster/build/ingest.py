@@ -32,9 +32,9 @@ from lightrag_dagster.build.shard_steps import (
 from lightrag_dagster.build.sharding import (
     LOCK_SECONDS,
     each_shard,
+    ingestion,
     mark_duplicates,
     moved_chunks,
-    open_scratch,
     places_of,
 )
 from lightrag_dagster.core import progress
@@ -84,7 +84,7 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
         StoreError: a table is damaged or the disk refuses.
     """
     step, name = _step(source.name, tables, recipes), source.name
-    with open_scratch(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
+    with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         listing = Listing(source, scratch / "files.parquet")
         parts = shards(listing.count, listing.size)
         known = next(iter(earlier_versions(tables, "raw_documents", name)), None)
@@ -119,7 +119,7 @@ def chunk_source(source: str, tables: SourceTables, recipes: Recipes) -> StageRe
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     step = _step(source, tables, recipes)
-    with open_scratch(tables, source) as scratch:
+    with ingestion(tables, source) as scratch:
         documents = tables.require("raw_documents", source)
         parts = [Shard(number, documents.shards) for number in range(documents.shards)]
         earlier = _earlier(tables, "chunks", source, recipes.chunks)
@@ -150,7 +150,7 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     step = _step(source, tables, recipes)
-    with open_scratch(tables, source) as scratch:
+    with ingestion(tables, source) as scratch:
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
         earlier = _earlier(tables, "extractions", source, recipes.extractions)
@@ -212,12 +212,12 @@ def _ask(
 ) -> tuple[list[Made], Usage] | Waiting:
     """Ask about the chunks of every shard: in this process, or in the workers of the engine."""
     settings = step.recipes.settings
-    conversations = settings.llm.of("extract").conversations
+    llm = settings.llm.of("extract")
     tasks = ((shard, places(shard)) for shard in parts)
     if len(parts) > 1 and not settings.llm.by_batch:
         with open_engine(settings.engine) as engine:
             if engine.workers > 1:
-                share = max(1, conversations // engine.workers)
+                share = max(1, llm.max_concurrency // engine.workers)
                 ask = partial(extract_in_worker, step, earlier, open_model, share)
                 answered = each_shard(engine, ask, tasks, ("extractions", parts, len(parts)))
                 return [made for made, _ in answered], sum((usage for _, usage in answered), Usage())
@@ -227,7 +227,7 @@ def _ask(
         async with open_model() as model:
             for number, task in enumerate(tasks):
                 with progress.part(number, len(parts), len(parts)):
-                    one = await extract_shard(step, earlier, model, conversations, task)
+                    one = await extract_shard(step, earlier, model, llm.conversations, task)
                 made += [one] if one else []
         return Waiting(frozenset(model.awaited)) if model.awaited else (made, model.usage)
 

@@ -12,7 +12,8 @@ from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.tables import SourceTables
 
 _PLACE = ["source", "doc_id", "path"]
-_PARSED = ["chunk_id", "extraction_key", "status", "responses"]
+PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
+"""What of an extraction decides its mentions."""
 
 
 def earlier_versions(tables: SourceTables, table: str, source: str) -> list[str]:
@@ -124,9 +125,9 @@ def keep_mentions(extractions: pa.Table, earlier: pa.Table, mentions: Sequence[p
     from lightrag_dagster.storage.memory import in_memory
 
     with in_memory() as connection:
-        connection.register("now", extractions.select(_PARSED))
-        connection.register("earlier", earlier.select(_PARSED))
-        same = connection.sql(f"SELECT chunk_id FROM now SEMI JOIN earlier USING ({', '.join(_PARSED)})")
+        connection.register("now", extractions.select(PARSED_COLUMNS))
+        connection.register("earlier", earlier.select(PARSED_COLUMNS))
+        same = connection.sql(f"SELECT chunk_id FROM now SEMI JOIN earlier USING ({', '.join(PARSED_COLUMNS)})")
         chunks = same.to_arrow_table()["chunk_id"].combine_chunks()
     unchanged = [rows.filter(pc.is_in(rows["chunk_id"], value_set=chunks)) for rows in mentions]
     return [*unchanged, extractions.filter(pc.invert(pc.is_in(extractions["chunk_id"], value_set=chunks)))]

@@ -11,7 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.reuse import MENTIONS, Parsed, conform, keep_chunks, keep_extractions, keep_mentions
+from lightrag_dagster.build.reuse import (
+    MENTIONS,
+    PARSED_COLUMNS,
+    Parsed,
+    conform,
+    keep_chunks,
+    keep_extractions,
+    keep_mentions,
+)
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatModel, Usage
 from lightrag_dagster.core.tokens import load_tokenizer
@@ -26,8 +34,6 @@ from lightrag_dagster.storage.tables import SourceTables, StoredShard
 
 REASONS = 3
 """Failures that are told of a table."""
-
-_PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
 
 
 class ExtractionModel(ChatModel, Protocol):
@@ -141,7 +147,7 @@ def parse_shard(step: Step, extractions: str, parsed: Parsed | None, shard: Shar
     kept = [SOURCE_TABLES[name].empty_table() for name in MENTIONS]
     left = rows
     if parsed:
-        earlier = tables.read_shard("extractions", source, parsed.extractions, shard, _PARSED_COLUMNS)
+        earlier = tables.read_shard("extractions", source, parsed.extractions, shard, PARSED_COLUMNS)
         before = [tables.read_shard(name, source, one, shard) for name, one in parsed.mentions.items()]
         *kept, left = keep_mentions(rows, earlier, before)
     made = parse_extractions(left)

@@ -28,7 +28,7 @@ _SHARDS_A_WORKER = 4
 
 
 @contextmanager
-def open_scratch(tables: SourceTables, source: str) -> Iterator[Path]:
+def ingestion(tables: SourceTables, source: str) -> Iterator[Path]:
     """Hold the lock of a source and give an empty folder; what a killed ingestion left in it is removed."""
     with ingesting(tables.home, source, LOCK_SECONDS):
         folder = tables.home.ingestion_folder(source)

@@ -1,0 +1,77 @@
+"""Workers of an engine ask the model under the limits of one process, and a killed one buys nothing twice."""
+
+import os
+import signal
+import threading
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stages.documents.sources import find_source
+from lightrag_dagster.storage import shards
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import SourceTables
+from tests.loopback import Loopback, Received, Reply
+from tests.models.models import offline_answer
+from tests.query.published import ingest
+from tests.support import write_source
+
+CHUNKS, KILLED_AT = 40, 25
+
+
+@pytest.fixture
+def tables(tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> SourceTables:
+    """Tables of a home whose source has two shards of chunks."""
+    monkeypatch.setattr(shards, "ROWS", CHUNKS // 2)
+    loopback.chat, loopback.delay = offline_answer, 0.03
+    return SourceTables(Home(tmp_path / "home"))
+
+
+def extract(tables: SourceTables, in_flight: int) -> None:
+    home = tables.home.root
+    settings = load_settings(
+        home=home,
+        sources=home.with_name("sources"),
+        engine="processes",
+        extraction={"gleaning": 0},
+        llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0, "max_concurrency": in_flight},
+    )
+    write_source(settings, "notes", {f"{number}.txt": f"Ulla Berg saw gauge {number}." for number in range(CHUNKS)})
+    assert ingest(find_source(settings, "notes"), tables, Recipes.of(settings)).accepted
+    assert tables.require("extractions", "notes").counts["status"] == {"ok": CHUNKS}
+
+
+def workers() -> list[int]:
+    children = psutil.Process().children(recursive=True)
+    return [one.pid for one in children if "spawn_main" in " ".join(one.cmdline())]
+
+
+def test_all_workers_together_have_the_requests_in_flight_of_one_process(
+    tables: SourceTables, loopback: Loopback
+) -> None:
+    extract(tables, in_flight=8)
+    assert len(loopback.requests) == CHUNKS
+    assert 1 < loopback.peak <= 8
+
+
+def test_a_killed_worker_buys_nothing_twice(tables: SourceTables, loopback: Loopback) -> None:
+    lock, killed = threading.Lock(), list[int]()
+
+    def kill(_: Received) -> Reply | None:
+        with lock:
+            if len(loopback.requests) == KILLED_AT and not killed:
+                killed.append(workers()[0])
+                os.kill(killed[0], signal.SIGKILL)
+        return None
+
+    loopback.fault = kill
+    extract(tables, in_flight=2)
+    assert len(killed) == 1
+    asked = Counter(str(one.body["messages"]) for one in loopback.requests)
+    assert len(asked) == CHUNKS
+    # The pool of a killed worker ends whole: what was not answered yet, one question a worker, is asked again.
+    assert asked.total() - CHUNKS <= 2
