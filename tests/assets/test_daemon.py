@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -75,6 +76,7 @@ def _variables(settings: Settings) -> dict[str, str]:
         "DAGSTER_HOME": str(Home(settings.home).dagster),
         "LIGHTRAG_HOME": str(settings.home),
         "LIGHTRAG_SOURCES": str(settings.sources),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
     }
 
