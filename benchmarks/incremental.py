@@ -4,7 +4,7 @@
 
 Builds the passages of two sources, then changes a share of them, evenly spread, and runs again, share after share; no
 new passage was there before. Printed are the seconds of each run and of its longest steps, calls of the language model,
-texts embedded, and megabytes that the process wrote, to whatever file.
+texts embedded, and megabytes that the process wrote to all files.
 """
 
 import argparse

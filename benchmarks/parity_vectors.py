@@ -16,7 +16,7 @@ def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     """Return one row a text; longer words count for more.
 
     All values are eighths, of which half precision loses nothing. Hardly two words weigh the same in all places, so
-    that hardly two texts are equally near to a third: LightRAG's order of such is whatever its sort leaves.
+    that hardly two texts are equally near to a third: LightRAG leaves the order of such to its sort.
     """
     vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
     for row, text in zip(vectors, texts, strict=True):

@@ -14,7 +14,7 @@ LightRAGError                    catch this one; the command line turns it into 
 ├── StoreError                   a file or store in the home that is missing, locked or unreadable
 │   ├── OlderFormatError         a home that the next builder brings forward
 │   └── BuilderLockedError       another process is building in this home
-├── EngineError                  workers that were killed time and again
+├── EngineError                  workers that were killed repeatedly
 ├── IntegrityError               a generation whose stores disagree, so that it must not be published
 └── QueryError                   a question that cannot be asked
     └── NoSnapshotError          nothing has been published in this home yet
@@ -83,7 +83,7 @@ class BuilderLockedError(StoreError):
 
 
 class EngineError(LightRAGError):
-    """The workers of an engine were killed time and again."""
+    """The workers of an engine were killed repeatedly."""
 
 
 class IntegrityError(LightRAGError):

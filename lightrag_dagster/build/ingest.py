@@ -1,7 +1,7 @@
 """Ingesting a source: read its documents, cut them, ask the model about each chunk, parse, and accept.
 
 Each function makes one table of one source, a shard at a time, under the lock of that source, and reports what it did.
-Given tables opened with `candidate`, it is a step of a backfill: only rows of today's recipe are kept, and what it
+Given tables opened with `candidate`, it is a step of a backfill: only rows of the current recipe are kept, and what it
 writes takes the place of the current tables when the whole source is accepted.
 """
 

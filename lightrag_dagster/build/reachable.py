@@ -24,7 +24,7 @@ Gone = dict[str, set[str]]
 
 
 def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: ResponseStore) -> set[str]:
-    """Return the keys of the responses that extraction and summaries of today's recipe take from the store.
+    """Return the keys of the responses that extraction and summaries of the current recipe take from the store.
 
     Asked are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.

@@ -29,7 +29,7 @@ def run_backfill(
     states = pending(settings)
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
     if not names and not sources and not states.outdated:
-        console.print("Everything was made with the prompts, models and settings of today.")
+        console.print("Everything was made with the current prompts, models and settings.")
         return 0
     if knowledge_base and not everything and not names:
         sources = []

@@ -31,7 +31,7 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
         for one in (one.snapshot_id for one in list_snapshots(home) if one.snapshot_id != snapshot.snapshot_id):
             named = ", ".join(name for name, snapshot_id in snapshot_names(home).items() if snapshot_id == one)
             console.print(f"{verb}: {one}{f' (named {named})' if named else ''}")
-        console.print(f"{verb}: what {snapshot.snapshot_id} and the tables of today do not use, and Dagster's history")
+        console.print(f"{verb}: what {snapshot.snapshot_id} and the current tables do not use, and Dagster's history")
         if not yes:
             console.print("Nothing was removed. Add --yes to remove all that for good.")
             return

@@ -23,7 +23,7 @@ def open_engine(name: EngineName) -> Iterator[Engine]:
 
 
 def shares_disk(name: EngineName) -> bool:
-    """Say whether all workers of an engine see the disk of this process, whatever the cluster."""
+    """Say whether all workers of an engine see the disk of this process, on every cluster."""
     return name != "ray"
 
 

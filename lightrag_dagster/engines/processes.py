@@ -36,7 +36,7 @@ class ProcessEngine:
         """See `Engine.map`. One item alone is worked on in this process; what a killed worker held is done again.
 
         Raises:
-            EngineError: workers were killed time and again.
+            EngineError: workers were killed repeatedly.
         """
         todo = list(items)
         if len(todo) < 2:

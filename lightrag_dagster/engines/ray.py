@@ -39,7 +39,7 @@ class RayEngine:
         """See `Engine.map`. One item alone is worked on in this process; what a killed worker held is done again.
 
         Raises:
-            EngineError: a worker was killed time and again, or Ray cannot be reached.
+            EngineError: a worker was killed repeatedly, or Ray cannot be reached.
         """
         todo = list(items)
         if len(todo) < 2:
@@ -73,7 +73,7 @@ class RayEngine:
             ) from error
         if not ray.is_initialized():
             try:
-                # Without an address Ray would join whatever cluster it finds on this machine.
+                # Without an address Ray would join any cluster that it finds on this machine.
                 address = os.environ.get("RAY_ADDRESS") or "local"
                 ray.init(address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
             except (ConnectionError, RuntimeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Vector tables written anew, so that no file has a row that was deleted.
+"""Rewrites vector tables, so that no file has a row that was deleted.
 
 LanceDB marks rows as deleted and keeps them in their files, also for the versions that are left.
 """

@@ -173,7 +173,7 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
 
 
 def settings_of(embedder: manifest.Embedder, now: EmbeddingSettings) -> EmbeddingSettings:
-    """Return settings that open the embedder of a snapshot; and its new place, if the settings of today name one."""
+    """Return settings that open the embedder of a snapshot; and its new place, if the current settings name one."""
     pinned = embedder.settings(now)
     with suppress(SettingsError):  # of a model that is nowhere
         if now.provider == embedder.provider == "local" and embedder_identity(now) == embedder.identity:

@@ -112,10 +112,10 @@ class Settings(BaseSettings):
     )
     engine: EngineName = Field(
         default="local",
-        description="Where documents are cut, responses parsed, mentions merged and texts embedded offline: in "
-        "this process (`local`), in as many as there are processors (`processes`), or on Ray (`ray`, the extra of "
-        "that name; RAY_ADDRESS names a cluster). A local embedding model runs in this process, or on Ray on each GPU. "
-        "The result is the same.",
+        description="Where documents are read and cut, the model is asked, responses are parsed, mentions merged and "
+        "texts embedded offline: in this process (`local`), in as many as there are processors (`processes`), or on "
+        "Ray (`ray`, the extra of that name; RAY_ADDRESS names a cluster). A local embedding model runs in this "
+        "process, or on Ray on each GPU. The result is the same.",
     )
     dagster: DagsterSettings = DagsterSettings()
     language: str = Field(default="English", description="Language of descriptions, keywords and summaries.")

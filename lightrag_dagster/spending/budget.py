@@ -62,7 +62,7 @@ class Budget:
     """The limits that hold for the calls of one model, in any event loop. US dollars.
 
     Before a call its worst case is set aside: its input at the uncached price, and as much output as it may have. A
-    call that does not fit waits until the calls in flight, of whatever process, have settled at their real cost, and is
+    call that does not fit waits until the calls in flight, of all processes, have settled at their real cost, and is
     refused if it still does not fit. So no limit is ever exceeded, and what it leaves is less than one worst case.
     """
 

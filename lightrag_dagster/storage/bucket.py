@@ -1,7 +1,7 @@
 """A home in a bucket: its files move between the bucket and the cache folder of this process.
 
 Every function here does nothing for a home on disk, but that `refresh` checks its format. Writers need `writing`, which
-the locks of a home contain; readers `refresh` the records, and whatever reads a data file calls `fetch` first.
+the locks of a home contain; readers `refresh` the records, and code that reads a data file calls `fetch` first.
 `storage.mirror` says how files are kept.
 """
 

@@ -60,7 +60,7 @@ def begin(home: Home, migrations: Migrations = MIGRATIONS) -> None:
 
 
 def bring_forward(home: Home, migrations: Migrations = MIGRATIONS) -> bool:
-    """Make a home one of today's format, and say whether that changed it. Call it while holding the builder's lock.
+    """Migrate a home to the current format, and say whether that changed it. Call it while holding the builder's lock.
 
     Raises:
         StoreError: it is newer, a `restore` of it was not finished, the record is damaged, or the disk refuses.

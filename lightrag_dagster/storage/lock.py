@@ -44,7 +44,7 @@ def building(home: Home, timeout: float, migrations: Migrations = MIGRATIONS) ->
 
 @contextmanager
 def builder_lock(home: Home, timeout: float) -> Iterator[Lock]:
-    """Hold the builder's lock alone, whatever the home holds; raises as `building`."""
+    """Hold only the builder's lock, in a home of any state; raises as `building`."""
     with _held(home, home.lock, timeout, f"is building in {home.name}", any_thread=True) as lock:
         yield lock
 

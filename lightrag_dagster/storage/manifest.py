@@ -82,7 +82,7 @@ class GenerationInputs(Record):
     def code_version(self) -> str:
         """A hash of code, settings and embedder: the inputs without the sources."""
         rules = self.merging.model_dump(mode="json")
-        # Of the embedder its identity counts, since not every provider heeds every setting.
+        # Of the embedder its identity counts, since not every provider uses every setting.
         return digest(self.code, rules, self.encoding, self.embedder.identity)
 
     @model_validator(mode="before")

@@ -87,7 +87,7 @@ class Mirror:
     def push(self, lock: Lock | None) -> None:
         """Upload what this process wrote: first the data, then the records, CURRENT last."""
         with ExitStack() as opened:
-            # What the records say now is uploaded below, whatever another thread writes meanwhile.
+            # What the records say now is uploaded below, even if another thread writes meanwhile.
             paths = [path for path in self.records() if not is_held(path)]
             written = {self.name(path): opened.enter_context(path.open("rb")) for path in paths}
             contents = {name: file.read() for name, file in written.items()}

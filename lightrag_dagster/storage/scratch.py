@@ -27,11 +27,11 @@ class Scratch(Protocol):
         ...
 
     def inputs(self, paths: Iterable[Path]) -> list[Path]:
-        """Return where this process reads files of the home that the process which began the work names so."""
+        """Return where this process reads files of the home, given their paths in the process that began the work."""
         ...
 
     def files(self, name: str) -> list[Path]:
-        """Return the files in a sub-folder, whichever process wrote them; they may have to be fetched by a step."""
+        """Return the files in a sub-folder, of all processes; a step may have to fetch them first."""
         ...
 
     def step(self, reads: Sequence[Path]) -> AbstractContextManager[None]:
@@ -108,7 +108,7 @@ class BucketScratch:
         for path in missing:
             if not path.exists():
                 gone = f"{here.name}/{path.relative_to(here.root)}"
-                raise StoreError(f"{gone} is gone, as if another builder had begun meanwhile; run again")
+                raise StoreError(f"{gone} is gone; another builder may have started meanwhile; run again")
         yield
         written = [path for path in folder.rglob("*") if path.is_file() and not is_held(path)]
         bucket.upload(here, written)

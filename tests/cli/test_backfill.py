@@ -15,7 +15,7 @@ def test_a_backfill_from_edit_to_published(
     (notes / "flood.txt").write_text(FLOOD)
     build(load_settings())
     code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
-    assert (code, output) == (0, "Everything was made with the prompts, models and settings of today.\n")
+    assert (code, output) == (0, "Everything was made with the current prompts, models and settings.\n")
 
     monkeypatch.setenv("LIGHTRAG_EXTRACTION__ANSWER_FORMAT", "json_object")
 
@@ -55,7 +55,7 @@ def test_a_backfill_of_the_knowledge_base(capfd: pytest.CaptureFixture[str], mon
         (["backfill"], "These are outdated: vectors; add --all, --source or --knowledge-base."),
         (["backfill", "--source", "notes"], "Nothing changed; gen-"),
         (["backfill", "--knowledge-base"], "Published gen-"),
-        (["backfill"], "Everything was made with the prompts, models and settings of today."),
+        (["backfill"], "Everything was made with the current prompts, models and settings."),
     ):
         code, output, _ = command(capfd, monkeypatch, *words)
         assert (code, expected in " ".join(output.split())) == (0, True), output

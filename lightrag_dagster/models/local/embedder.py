@@ -29,7 +29,7 @@ class LocalEmbedder:
         Raises:
             SettingsError: the model cannot be loaded.
             EmbeddingError: its vectors have another length than is configured, or it is another model.
-            EngineError: its workers were killed time and again.
+            EngineError: its workers were killed repeatedly.
         """
         return await self._embed("document", texts)
 

@@ -68,5 +68,5 @@ def encode(model: LoadedModel, work: tuple[Kind, list[str]]) -> Encoded:
 
 
 def processors() -> int:
-    """Return how many threads to use: OMP_NUM_THREADS, which torch heeds as well, or all processors."""
+    """Return how many threads to use: OMP_NUM_THREADS, which torch reads as well, or all processors."""
     return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)

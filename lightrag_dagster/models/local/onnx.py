@@ -1,7 +1,7 @@
 """Runs a sentence-transformers model from its ONNX file by onnxruntime, without torch.
 
 Texts of equal length run together, so that nothing is padded, and on a CPU each batch has one thread: there the vector
-of a text is the same to the last bit whatever it runs beside.
+of a text is the same to the last bit, independent of the texts it runs with.
 """
 
 from collections.abc import Callable, Iterator, Sequence
