@@ -10,7 +10,6 @@ from dataclasses import dataclass
 FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t\r]*$", re.DOTALL | re.MULTILINE)
 """The YAML between two rules at the start of a text."""
 
-_FRONT_MATTER_TITLE = re.compile(r"^title:[ \t]*(\S[^\n]*)$", re.MULTILINE)
 _MARKED_LINE = re.compile(
     r"^ {0,3}(?:(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)"
     r"|(?P<marks>\#{1,6})(?P<text>[ \t][^\n]*)?\r?$"
@@ -63,13 +62,8 @@ def heading_paths(text: str) -> list[tuple[int, str]]:
 
 
 def find_title(text: str) -> str | None:
-    """Return the first level-1 heading, else the title of a YAML front matter, else None."""
-    for heading in find_headings(text):
-        if heading.level == 1 and heading.text:
-            return heading.text
-    front_matter = FRONT_MATTER.match(text)
-    title = _FRONT_MATTER_TITLE.search(front_matter[1]) if front_matter else None
-    return title[1].strip().strip("\"'") if title else None
+    """Return the first level-1 heading that has text, or None."""
+    return next((heading.text for heading in find_headings(text) if heading.level == 1 and heading.text), None)
 
 
 def _setext_start(text: str, underline: int) -> int | None:

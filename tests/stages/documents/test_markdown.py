@@ -57,9 +57,7 @@ def test_a_setext_heading_is_in_force_from_its_title_line() -> None:
     ("text", "title"),
     [
         ("## Sub\n# First\n# Second", "First"),
-        ("---\ntitle: 'Front: matter'\ntags: [a]\n---\n## Sub", "Front: matter"),
-        ("---\ntitle: Front\n---\n# Heading", "Heading"),
-        ("---\ntitle:\n---\ntext", None),
+        ("# \n# Second", "Second"),
         ("no heading\n\n---\ntitle: not front matter\n---", None),
     ],
 )
