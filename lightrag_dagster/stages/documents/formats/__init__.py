@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import PurePosixPath
 
 from lightrag_dagster.stages.documents.formats.content import NO_PROPERTIES, Content, Properties, UnreadableError
 from lightrag_dagster.stages.documents.markdown import find_title
@@ -128,7 +127,8 @@ FORMATS = {
 
 def format_of(path: str) -> Format | None:
     """Return the format of a file by its suffix, or None if it cannot be read."""
-    return FORMATS.get(PurePosixPath(path).suffix.lower())
+    name = path.rpartition("/")[2]
+    return FORMATS.get(name[name.rfind(".") :].lower())
 
 
 def media_type(path: str) -> str:
@@ -150,12 +150,14 @@ def extract_text(data: bytes, path: str) -> ExtractedText:
     Raises:
         ValueError: the bytes cannot be read as the format of the suffix; the message is a reason without any path.
     """
-    found = FORMATS[PurePosixPath(path).suffix.lower()]
+    found = format_of(path)
+    if found is None:
+        raise UnreadableError(f"{media_type(path)} cannot be read")
     content = found.read(data)
     text, pages = (sanitise(content.text), ()) if isinstance(content.text, str) else _joined(content.text)
     title = content.properties.title or (find_title(text) if found.has_headings else None)
     return ExtractedText(
-        " ".join(sanitise(title or "").split()) or PurePosixPath(path).name,
+        " ".join(sanitise(title or "").split()) or path.rpartition("/")[2],
         text,
         found.media_type,
         pages,

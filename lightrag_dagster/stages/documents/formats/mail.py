@@ -54,7 +54,7 @@ def _text(message: EmailMessage) -> str:
         charset = part.get_content_charset()
         text = html.read(_as_utf8(payload, charset)).text if kind == "html" else _decode(payload, charset)
         if isinstance(text, str) and text.strip():
-            return text.strip()
+            return text.strip().replace("\r\n", "\n")
     return ""
 
 
