@@ -11,6 +11,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.listing import Listing, files_of, list_files, listing_signature
+from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.home import Home
@@ -167,7 +168,7 @@ def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path
 
 def test_an_empty_source_has_an_empty_listing(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
-    listing = Listing(Source("notes", tmp_path / "notes", "**/*"), tmp_path / "files.parquet")
+    listing = Listing(Source("notes", Folder(tmp_path / "notes")), tmp_path / "files.parquet")
     assert (listing.size, listing.count, listing.signature) == (0, 0, "0" * 32)
 
 

@@ -1,6 +1,5 @@
-"""Sources: the sub-folders of one folder, and folders named in `lightrag.yaml`."""
+"""Sources: the sub-folders of one folder, and places named in `lightrag.yaml`."""
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,11 +9,9 @@ from urllib.request import url2pathname
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import Settings
-
-EVERY_FILE = "**/*"
-
-UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
+from lightrag_dagster.stages.documents.origins.folder import Folder
+from lightrag_dagster.stages.documents.origins.origin import UNFIT_CHARACTERS, Origin
+from lightrag_dagster.stages.documents.origins.patterns import Patterns
 
 # A source name is a Dagster partition key, where "..." is a range, and a percent-encoded file name.
 _RANGE = "..."
@@ -23,11 +20,10 @@ _MAX_ENCODED_NAME = 200
 
 @dataclass(frozen=True)
 class Source:
-    """A folder and which of its files count: `glob` is matched against paths relative to it."""
+    """A named collection of documents, and where they are."""
 
     name: str
-    folder: Path
-    glob: str
+    origin: Origin
 
 
 def find_sources(settings: Settings) -> dict[str, Source]:
@@ -37,11 +33,11 @@ def find_sources(settings: Settings) -> dict[str, Source]:
         SourceError: the folder of sources is missing or cannot be listed, a name is used twice or cannot be a
             partition key, or a URI is not a folder's.
     """
-    found = {folder.name: Source(folder.name, folder, EVERY_FILE) for folder in _sub_folders(settings)}
+    found = {folder.name: Source(folder.name, Folder(folder)) for folder in _sub_folders(settings)}
     for name, named in settings.named_sources.items():
         if name in found:
             raise SourceError(f"source {name!r} is both a folder in {settings.sources} and a named source; rename one")
-        found[name] = Source(name, _folder(name, named.uri), named.glob)
+        found[name] = Source(name, Folder(_folder(name, named.uri), Patterns((named.glob,))))
     for source in found.values():
         _check_name(source)
     return {name: found[name] for name in sorted(found)}
@@ -99,4 +95,4 @@ def _check_name(source: Source) -> None:
         reason = f"may not be longer than {_MAX_ENCODED_NAME} bytes when percent-encoded"
     else:
         return
-    raise SourceError(f"source name {name!r} {reason}; rename the folder or source {str(source.folder)!r}")
+    raise SourceError(f"source name {name!r} {reason}; rename the folder or source {source.origin.name!r}")

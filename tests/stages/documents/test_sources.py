@@ -4,6 +4,8 @@ import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import Settings, SourceSettings
+from lightrag_dagster.stages.documents.origins.folder import Folder
+from lightrag_dagster.stages.documents.origins.patterns import Patterns
 from lightrag_dagster.stages.documents.sources import Source, find_sources
 
 
@@ -26,10 +28,10 @@ def test_sub_folders_and_named_sources_in_order_of_name(tmp_path: Path) -> None:
     }
     found = find_sources(settings(tmp_path / "sources", **named))
     assert list(found.items()) == [
-        ("archive", Source("archive", tmp_path / "sources" / "archive", "**/*")),
-        ("manuals", Source("manuals", tmp_path / "m", "*.md")),
-        ("news", Source("news", tmp_path / "sources" / "news", "**/*")),
-        ("web", Source("web", tmp_path / "a b", "**/*")),
+        ("archive", Source("archive", Folder(tmp_path / "sources" / "archive"))),
+        ("manuals", Source("manuals", Folder(tmp_path / "m", Patterns(("*.md",))))),
+        ("news", Source("news", Folder(tmp_path / "sources" / "news"))),
+        ("web", Source("web", Folder(tmp_path / "a b"))),
     ]
 
 
