@@ -6,13 +6,13 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.core.globs import matches
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.stages.documents.formats import FORMATS, format_of
 from lightrag_dagster.stages.documents.sources import UNFIT_CHARACTERS, Source
@@ -63,7 +63,7 @@ def list_files(source: Source) -> Iterator[ListedFile]:
     try:
         root = source.folder.resolve(strict=True)
         for entry, path in _walk(root):
-            if _matches(path, source.glob) and (listed := _listed(entry, path, root)):
+            if matches(path, source.glob) and (listed := _listed(entry, path, root)):
                 yield listed
     except (OSError, RuntimeError) as error:  # RuntimeError: the folder is a loop of links, before Python 3.13
         reason = getattr(error, "strerror", None) or "too many levels of symbolic links"
@@ -127,20 +127,6 @@ def _walk(root: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
                     folders.append((entry.path, f"{prefix}{entry.name}/"))
                 else:
                     yield entry, prefix + entry.name
-
-
-def _matches(path: str, glob: str) -> bool:
-    """Match a path against a glob in which `**` is any number of folders; the same in every Python version."""
-
-    def match(parts: list[str], patterns: list[str]) -> bool:
-        if not patterns:
-            return not parts
-        if patterns[0] == "**":
-            rest = patterns[1:]
-            return not rest or any(match(parts[skipped:], rest) for skipped in range(len(parts)))
-        return bool(parts) and fnmatchcase(parts[0], patterns[0]) and match(parts[1:], patterns[1:])
-
-    return match(path.split("/"), glob.split("/"))
 
 
 def _listed(entry: os.DirEntry[str], path: str, root: Path) -> ListedFile | None:
