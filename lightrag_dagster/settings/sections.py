@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 MOST_OUTPUT_TOKENS = 32_768
 """No answer is asked for with a higher limit because an earlier one was cut off."""
@@ -46,20 +46,6 @@ class DocumentSettings(Section):
         le=1,
         description="A source with a larger share of failed documents or chunks keeps its last accepted version.",
     )
-
-
-class ChunkingSettings(Section):
-    """Token windows."""
-
-    size: int = Field(default=1200, gt=0, description="Window length. Tokens.")
-    overlap: int = Field(default=100, ge=0, description="What a window shares with the one before. Tokens.")
-    encoding: str = Field(default="o200k_base", description="tiktoken encoding; o200k_base is in the package.")
-
-    @model_validator(mode="after")
-    def _overlap_fits(self) -> "ChunkingSettings":
-        if self.overlap >= self.size:
-            raise ValueError(f"overlap {self.overlap} must be smaller than size {self.size}")
-        return self
 
 
 class PriceSettings(Section):
