@@ -31,13 +31,19 @@ def contents(given: Document | str, **settings: Any) -> list[str]:
 
 _PIECES = [
     *("word ", "Two sentences. And one more! ", "Donaudampfschiff", "e.g. this ", " ", "\t", "\r\n", "\n", "\n\n"),
-    *("# Heading\n", "## Lower\n\n", "Underlined\n====\n\n", "- item\n", "  - nested item\n", "1. first\n", "> quote\n"),
+    *(
+        "# Heading\n",
+        "## Lower\n\n",
+        "Underlined\n====\n\n",
+        "- item\n",
+        "  - nested item\n",
+        "1. first\n",
+        "> quote\n",
+    ),
     *("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |\n", "```\ncode()\n\nmore code\n```\n", "```\n", "<div>\n"),
     *("漢字。かな、！", "한국어 ", "👩‍👩‍👧", "𒀭", "é", "\u2028", "\u00a0", "\x0b", "\x85", "<|endoftext|>", "---\n"),
 ]
-TEXTS = st.lists(st.sampled_from(_PIECES) | st.text(st.characters(codec="utf-8"), max_size=5), max_size=80).map(
-    "".join
-)
+TEXTS = st.lists(st.sampled_from(_PIECES) | st.text(st.characters(codec="utf-8"), max_size=5), max_size=80).map("".join)
 
 
 def prose(paragraphs: int, seed: int = 1) -> list[str]:
