@@ -8,7 +8,8 @@ from lightrag_dagster.stages.chunking.dividing import Boundaries
 
 # After a full stop only before a word that does not begin in lower case, nor after an initial or a short abbreviation.
 _SENTENCE = re.compile(r"(?:(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？｡]+[」』”’）]{0,4})\s*|\n\s*\n\s*")
-_ABBREVIATED = re.compile(r"(?:\b(?:[^\W\d_]|e\.g|i\.e|z\.B|cf|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|vs|Fig|bzw|ca|approx))\.\Z")
+_ABBREVIATED = re.compile(r"(?:\b(?:[^\W\d_]|e\.g|i\.e|z\.B|cf|Dr|Mr|Mrs|Ms|Prof|St|vs|bzw|ca|approx))\.\Z")
+_NUMBERED = re.compile(r"\b(?:No|Nr|Fig|Art|Vol|Abb|pp)\.\Z")
 _LONGEST_ABBREVIATION = 10
 _WORD = re.compile(r"\s+")
 
@@ -73,4 +74,5 @@ def _goes_on(text: str, stop: int, following: int) -> bool:
         return False
     if text[following].islower():
         return True
-    return _ABBREVIATED.search(text, max(0, stop + 1 - _LONGEST_ABBREVIATION), stop + 1) is not None
+    before = text[max(0, stop + 1 - _LONGEST_ABBREVIATION) : stop + 1]
+    return bool(_ABBREVIATED.search(before) or (text[following].isdigit() and _NUMBERED.search(before)))

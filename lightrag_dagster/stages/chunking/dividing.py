@@ -57,18 +57,21 @@ class Divider:
         return spans
 
     def _runs(self, edges: Sequence[int]) -> list[tuple[int, int, bool]]:
-        """Join neighbouring pieces that fit into runs; a tiny run joins the piece after it that does not fit."""
-        lengths = np.diff(self._measured.positions(edges)).tolist()
+        """Join neighbouring pieces that fit into runs; a tiny one joins a neighbour that does not fit, if it can."""
+        lengths, tiny = np.diff(self._measured.positions(edges)).tolist(), self._size * _TINY_SHARE
         runs: list[tuple[int, int, bool]] = []
         run_tokens = 0
         for (left, right), tokens in zip(pairwise(edges), lengths, strict=True):
             fits = tokens <= self._size
-            if runs and runs[-1][2] and (fits or run_tokens <= self._size * _TINY_SHARE):
+            if runs and runs[-1][2] and (fits or run_tokens <= tiny):
                 left = runs.pop()[0]
                 run_tokens += tokens
             else:
                 run_tokens = tokens
             runs.append((left, right, fits))
+        if len(runs) > 1 and runs[-1][2] and run_tokens <= tiny:
+            _, right, _ = runs.pop()
+            runs[-1] = (runs[-1][0], right, False)
         return runs
 
     def _pack(self, start: int, end: int, inner: Sequence[int]) -> list[tuple[int, int]]:
