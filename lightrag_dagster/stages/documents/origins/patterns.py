@@ -16,6 +16,8 @@ class Patterns:
 
     def match(self, path: str) -> bool:
         """Say whether a path counts."""
+        if self == EVERY_FILE:
+            return True
         parts = path.split("/")
         return _any(parts, self.include) and not _any(parts, self.exclude)
 
