@@ -169,8 +169,9 @@ def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path
 
 
 def test_a_name_that_is_not_utf_8_is_listed(tmp_path: Path) -> None:
-    (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("")
-    listing = Listing(Source("notes", Folder(tmp_path)), tmp_path / "files.parquet")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / os.fsdecode(b"caf\xe9.txt")).write_text("")
+    listing = Listing(Source("notes", Folder(tmp_path / "notes")), tmp_path / "files.parquet")
     assert pq.read_table(listing.path)["path"].to_pylist() == ["caf\\udce9.txt"]
 
 

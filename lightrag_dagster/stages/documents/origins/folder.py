@@ -1,5 +1,6 @@
 """Documents in a folder of this machine."""
 
+import errno
 import os
 import stat
 import time
@@ -35,7 +36,7 @@ class Folder:
         try:
             root = self.root.resolve(strict=True)
         except RuntimeError as error:  # a loop of links, before Python 3.13
-            raise OSError(0, "too many levels of symbolic links") from error
+            raise OSError(errno.ELOOP, "too many levels of symbolic links") from error
         if root.is_file():
             yield _found(root.name, str(root), root.stat(), None)
             return
@@ -47,6 +48,16 @@ class Folder:
         """See `Origin.read`."""
         with open(listed.place, "rb") as file:  # noqa: PTH123  # a Path takes as long to make as a file to open
             return file.read(most)
+
+
+@dataclass(frozen=True)
+class LinkOut(Folder):
+    """A folder among the sources that is a link to somewhere else: nobody may have meant to hand that out."""
+
+    def files(self) -> Iterator[ListedFile]:
+        """Raise OSError."""
+        reason = "it is a link out of the folder of sources; if it is meant, name its target in named_sources"
+        raise OSError(errno.EPERM, reason)
 
 
 def _walk(root: Path) -> Iterator[tuple[os.DirEntry[str], str]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-WILDCARDS = frozenset("*?[")
+_WILDCARDS = frozenset("*?[")
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,15 @@ class Patterns:
 EVERY_FILE = Patterns(("**/*",))
 
 
+def has_wildcard(path: str) -> bool:
+    """Say whether a path is a glob."""
+    return bool(_WILDCARDS & set(path))
+
+
 def divide(path: str) -> tuple[str, str]:
     """Return the folder before the first part of a path that has a wildcard, and the rest; "" without wildcards."""
     parts = path.split("/")
-    wild = next((number for number, part in enumerate(parts) if WILDCARDS & set(part)), len(parts))
+    wild = next((number for number, part in enumerate(parts) if has_wildcard(part)), len(parts))
     folder = "/".join(parts[:wild])
     return folder or "/" * path.startswith("/"), "/".join(parts[wild:])
 
