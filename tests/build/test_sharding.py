@@ -1,8 +1,10 @@
 """A source in many shards has the rows, ids and versions that it has in one."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.build.dealing import deal_listing, open_sql
@@ -164,6 +166,13 @@ def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path
     assert sum(map(len, dealt)) == len(FILES)
     assert sorted(file.path for files in dealt for file in files) == sorted(FILES)
     assert {file for files in dealt for file in files} == set(list_files(source))
+
+
+def test_a_name_that_is_not_utf_8_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / os.fsdecode(b"caf\xe9.txt")).write_text("")
+    listing = Listing(Source("notes", Folder(tmp_path / "notes")), tmp_path / "files.parquet")
+    assert pq.read_table(listing.path)["path"].to_pylist() == ["caf\\udce9.txt"]
 
 
 def test_an_empty_source_has_an_empty_listing(tmp_path: Path) -> None:

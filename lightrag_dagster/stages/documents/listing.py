@@ -1,5 +1,6 @@
 """The documents of a source at one time, and a hash by which a change of them shows."""
 
+import hashlib
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
@@ -55,7 +56,8 @@ def listing_signature(files: Iterable[ListedFile]) -> str:
     """
     total = 0
     for listed in files:
-        total += int(identity.digest(listed.path, listed.size, listed.stamp, listed.refused), 16)
+        facts = f"{listed.path}\0{listed.size}\0{listed.stamp}\0{listed.refused}"
+        total += int.from_bytes(hashlib.blake2b(facts.encode(), digest_size=16).digest(), "big")
     return f"{total % _SIGNATURES:032x}"
 
 
@@ -79,8 +81,10 @@ class Listing:
 
 def rows_of(source: Source, files: Iterable[ListedFile]) -> pa.RecordBatch:
     """Return documents as rows of LISTED."""
-    rows = [vars(one) | {"doc_id": identity.document_id(source.name, one.path)} for one in files]
-    return pa.RecordBatch.from_pylist(rows, LISTED)
+    found = list(files)
+    ids = [identity.document_id(source.name, one.path) for one in found]
+    columns = [pa.array([getattr(one, field.name) for one in found], field.type) for field in LISTED.remove(0)]
+    return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *columns], schema=LISTED)
 
 
 def files_of(listed: pa.Table) -> list[ListedFile]:

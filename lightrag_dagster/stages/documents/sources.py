@@ -1,17 +1,15 @@
 """Sources: the sub-folders of one folder, and places named in `lightrag.yaml`."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlsplit
-from urllib.request import url2pathname
+from urllib.parse import quote
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.origins.folder import Folder
+from lightrag_dagster.stages.documents.origins.choice import choose_origin
+from lightrag_dagster.stages.documents.origins.folder import Folder, LinkOut
 from lightrag_dagster.stages.documents.origins.origin import UNFIT_CHARACTERS, Origin
-from lightrag_dagster.stages.documents.origins.patterns import Patterns
 
 # A source name is a Dagster partition key, where "..." is a range, and a percent-encoded file name.
 _RANGE = "..."
@@ -31,13 +29,13 @@ def find_sources(settings: Settings) -> dict[str, Source]:
 
     Raises:
         SourceError: the folder of sources is missing or cannot be listed, a name is used twice or cannot be a
-            partition key, or a URI is not a folder's.
+            partition key, or a URI cannot be used.
     """
-    found = {folder.name: Source(folder.name, Folder(folder)) for folder in _sub_folders(settings)}
+    found = {folder.name: Source(folder.name, _inside(folder, settings.sources)) for folder in _sub_folders(settings)}
     for name, named in settings.named_sources.items():
-        if name in found:
+        if name in found and not isinstance(found[name].origin, LinkOut):
             raise SourceError(f"source {name!r} is both a folder in {settings.sources} and a named source; rename one")
-        found[name] = Source(name, Folder(_folder(name, named.uri), Patterns((named.glob,))))
+        found[name] = Source(name, choose_origin(name, named))
     for source in found.values():
         _check_name(source)
     return {name: found[name] for name in sorted(found)}
@@ -75,14 +73,11 @@ def _sub_folders(settings: Settings) -> list[Path]:
         ) from error
 
 
-def _folder(name: str, uri: str) -> Path:
-    with suppress(ValueError, RuntimeError):  # a bracket that is never closed, a home folder without a user
-        parts = urlsplit(uri)
-        if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-            return Path(url2pathname(parts.path))
-        if "://" not in uri:
-            return Path(uri).expanduser()
-    raise SourceError(f"source {name!r}: {uri} is not a folder; give a path or a file:/// URI")
+def _inside(folder: Path, sources: Path) -> Origin:
+    """Return the folder, or what refuses it because it is a link that leads out of the folder of sources."""
+    if folder.is_symlink() and not folder.resolve().is_relative_to(sources.resolve()):
+        return LinkOut(folder)
+    return Folder(folder)
 
 
 def _check_name(source: Source) -> None:

@@ -145,8 +145,9 @@ def _new_row(
 
 
 def _keep_times(rows: list[dict[str, Any]], previous: pa.Table | None) -> None:
-    if previous is None:
+    if previous is None or not rows:
         return
+    previous = previous.filter(pc.is_in(previous["path"], pa.array([row["path"] for row in rows])))
     columns = ["path", "title", "content_hash", "media_type", "error"]
     known = zip(*(previous[name].to_pylist() for name in (*columns, "modified_at")), strict=True)
     times = {tuple(said): modified_at for *said, modified_at in known}

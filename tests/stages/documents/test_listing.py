@@ -115,6 +115,13 @@ def test_a_sibling_folder_with_the_same_prefix_is_outside(tmp_path: Path) -> Non
     assert refusals(tmp_path / "source")["link.md"] == "symbolic link that leads out of the source"
 
 
+def test_what_is_excluded_does_not_count(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "a.txt", "drafts/a.md", "d/b.md")
+    patterns = Patterns(("**/*.md", "a.txt"), ("drafts/**", "**/b.*"))
+    found = [listed.path for listed in Folder(tmp_path, patterns).files()]
+    assert sorted(found) == ["a.md", "a.txt"]
+
+
 def test_the_source_folder_may_itself_be_a_link(tmp_path: Path) -> None:
     write(tmp_path, "real/a.md")
     (tmp_path / "link").symlink_to(tmp_path / "real")

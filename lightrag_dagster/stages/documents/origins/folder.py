@@ -1,10 +1,12 @@
 """Documents in a folder of this machine."""
 
+import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
 
@@ -34,9 +36,9 @@ class Folder:
         try:
             root = self.root.resolve(strict=True)
         except RuntimeError as error:  # a loop of links, before Python 3.13
-            raise OSError(0, "too many levels of symbolic links") from error
+            raise OSError(errno.ELOOP, "too many levels of symbolic links") from error
         if root.is_file():
-            yield _found(root.name, root, root.stat(), None)
+            yield _found(root.name, str(root), root.stat(), None)
             return
         for entry, path in _walk(root):
             if self.patterns.match(path) and (listed := _listed(entry, path, root)):
@@ -46,6 +48,16 @@ class Folder:
         """See `Origin.read`."""
         with open(listed.place, "rb") as file:  # noqa: PTH123  # a Path takes as long to make as a file to open
             return file.read(most)
+
+
+@dataclass(frozen=True)
+class LinkOut(Folder):
+    """A folder among the sources that is a link to somewhere else: nobody may have meant to hand that out."""
+
+    def files(self) -> Iterator[ListedFile]:
+        """Raise OSError."""
+        reason = "it is a link out of the folder of sources; if it is meant, name its target in named_sources"
+        raise OSError(errno.EPERM, reason)
 
 
 def _walk(root: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
@@ -69,31 +81,30 @@ def _listed(entry: os.DirEntry[str], path: str, root: Path) -> ListedFile | None
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         return None
-    file, refused = Path(entry.path), None
+    file, refused = entry.path, None
     if stat.S_ISLNK(status.st_mode):
         try:
-            status, file = file.stat(), file.resolve()
+            status, file = entry.stat(), str(Path(entry.path).resolve())
         except OSError as error:
             refused = f"symbolic link that leads nowhere: {error.strerror}"
-        if refused is None and not file.is_relative_to(root):
+        if refused is None and not Path(file).is_relative_to(root):
             refused = "symbolic link that leads out of the source"
         elif stat.S_ISDIR(status.st_mode):
             return None
     return _found(path, file, status, refused)
 
 
-def _found(path: str, file: Path, status: os.stat_result, refused: str | None) -> ListedFile:
+def _found(path: str, file: str, status: os.stat_result, refused: str | None) -> ListedFile:
     if refused is None:
         refused = unusable(path)
     if refused is None and not stat.S_ISREG(status.st_mode):
         refused = "not a regular file"
-    changed = EPOCH + timedelta(microseconds=max(status.st_mtime_ns, status.st_ctime_ns) // 1000)
     return ListedFile(
         path=shown(path),
-        place=str(file),
+        place="" if refused else file,
         size=status.st_size,
         modified_at=EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000),
         stamp=f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}-{status.st_ino}",
-        settled=changed < datetime.now(EPOCH.tzinfo) - SETTLED,
+        settled=max(status.st_mtime, status.st_ctime) < time.time() - SETTLED,
         refused=refused,
     )

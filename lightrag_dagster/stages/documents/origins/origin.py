@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from pathlib import PurePosixPath
+from datetime import UTC, datetime
+from functools import cache
+from posixpath import splitext
 from typing import ClassVar, Protocol
 
 from lightrag_dagster.stages.documents.formats import FORMATS, format_of
@@ -14,16 +15,17 @@ UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-SETTLED = timedelta(seconds=5)
+SETTLED = 5.0
 """How long ago a file must have changed for a later change to show in its stamp: file systems count time in ticks, of
-two seconds at the most, and another machine's clock may be a little behind."""
+two seconds at the most, and another machine's clock may be a little behind. Seconds."""
 
 
 @dataclass(frozen=True)
 class ListedFile:
     """A document of a source, as it is listed.
 
-    `path` is relative to the source, with forward slashes; `place` is where its origin finds it; `size` is in bytes.
+    `path` is relative to the source, with forward slashes; `place` is where its origin finds it, unless
+    it is refused; `size` is in bytes.
     `stamp` changes when the document is touched; it is `settled` when a change from now on would change it as well.
     `refused` says why the document must not be read.
     """
@@ -68,7 +70,11 @@ def unusable(path: str) -> str | None:
     """Return why a file with this path is not read; None when it is."""
     if UNFIT_CHARACTERS.search(path):
         return "path holds control characters or is not UTF-8; rename it"
-    if format_of(path) is None:
-        suffix = PurePosixPath(path).suffix.lower() or "without suffix"
-        return f"unsupported file type ({suffix}); supported are {', '.join(FORMATS)}"
+    return _unsupported(splitext(path)[1].lower())
+
+
+@cache
+def _unsupported(suffix: str) -> str | None:
+    if format_of(f"document{suffix}") is None:
+        return f"unsupported file type ({suffix or 'without suffix'}); supported are {', '.join(FORMATS)}"
     return None
