@@ -18,7 +18,8 @@ class Patterns:
         """Say whether a path counts."""
         if self == EVERY_FILE:
             return True
-        return any(matches(path, glob) for glob in self.include) and not any(matches(path, glob) for glob in self.exclude)
+        included, excluded = (any(matches(path, glob) for glob in globs) for globs in (self.include, self.exclude))
+        return included and not excluded
 
 
 EVERY_FILE = Patterns(("**/*",))
