@@ -14,7 +14,7 @@ def _field(name: str, kind: pa.DataType, description: str, *, nullable: bool = F
 _TEXTS = pa.list_(pa.string())
 
 _SOURCE = _field("source", pa.string(), "The source (Dagster partition) the row belongs to.")
-_CHUNK = _field("chunk_id", pa.string(), "chunk- and a hash of the text and heading that reach the prompt.")
+_CHUNK = _field("chunk_id", pa.string(), "chunk- and a hash of the text, heading and context that reach the prompt.")
 _KEY = _field("extraction_key", pa.string(), "Hash of chunk, prompts, model and parameters.")
 _MENTION = _field("mention_index", pa.int32(), "Position of the record in the chunk's parsed responses.")
 
@@ -53,6 +53,12 @@ CHUNKS = pa.schema(
         _field("char_start", pa.int64(), "First character in the document."),
         _field("char_end", pa.int64(), "One past the last character."),
         _field("heading", pa.string(), "Heading path in force where the chunk starts.", nullable=True),
+        _field(
+            "context",
+            pa.string(),
+            "What else of the document it needs: headings above it, header of its table. Part of prompt and vector.",
+            nullable=True,
+        ),
         _field("page", pa.int32(), "Page the chunk starts on, where pages exist.", nullable=True),
         _field("text_hash", pa.string(), "Hash of the document's text and media type, from which the chunk was cut."),
         _field("recipe", pa.string(), "Recipe of the chunker that cut it: its settings and revision."),
@@ -257,6 +263,16 @@ SOURCE_TABLES: dict[str, pa.Schema] = {
 }
 """Tables with one immutable version a source."""
 
+STAMPS = pa.schema(
+    [
+        _field("doc_id", pa.string(), "A document that was read."),
+        _field("stamp", pa.string(), "Its stamp then; empty if a later change may have the same."),
+        _field("digest", pa.string(), "Hash of what was read."),
+    ]
+)
+"""How documents were found when they were read. It goes with a version of RAW_DOCUMENTS and says nothing of its rows:
+copies of a source have other stamps and the same documents."""
+
 MERGED_TABLES: dict[str, pa.Schema] = {
     "entities": ENTITIES,
     "relations": RELATIONS,
@@ -267,6 +283,7 @@ MERGED_TABLES: dict[str, pa.Schema] = {
 
 SORT_KEYS: dict[str, tuple[str, ...]] = {
     "raw_documents": ("doc_id",),
+    "stamps": ("doc_id",),
     "chunks": ("doc_id", "chunk_index"),
     "extractions": ("chunk_id",),
     "entity_mentions": ("chunk_id", "extraction_key", "mention_index"),

@@ -1,32 +1,36 @@
 """The steps of an ingestion for one shard of a source: from stored tables to a stored file, in any process."""
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from anyio.from_thread import start_blocking_portal
 
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.reuse import (
     MENTIONS,
     PARSED_COLUMNS,
     Parsed,
-    conform,
     keep_chunks,
     keep_extractions,
     keep_mentions,
 )
 from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.core.protocols import ChatModel, Usage
+from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
 from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.indexes.embedding_batches import Embedding
+from lightrag_dagster.schemas import RAW_DOCUMENTS, SOURCE_TABLES, STAMPS
+from lightrag_dagster.settings import EmbeddingSettings
+from lightrag_dagster.stages.chunking.chunker import EmbedTexts
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.documents.listing import files_of
-from lightrag_dagster.stages.documents.table import mark_duplicates, read_documents
+from lightrag_dagster.stages.documents.reading import Before, read_listed
+from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.stages.documents.table import mark_duplicates
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.shards import Shard
@@ -47,6 +51,7 @@ class ExtractionModel(ChatModel, Protocol):
         ...
 
 
+OpenEmbedder = Callable[[], AbstractAsyncContextManager[Embedder]]
 OpenModel = Callable[[], AbstractAsyncContextManager[ExtractionModel]]
 
 
@@ -69,10 +74,17 @@ class Earlier(NamedTuple):
         """Return the rows of a shard in each version, with those that were `dealt` to it from others."""
         found = []
         for position, version in enumerate(self.versions):
-            rows = conform(step.tables.read_shard(self.table, step.source, version, shard), SOURCE_TABLES[self.table])
+            rows = step.tables.read_shard(self.table, step.source, version, shard)
             rows = pa.concat_tables([rows, *dealt[position : position + 1]])
             found.append(rows.filter(pc.equal(rows["recipe"], self.recipe)) if self.recipe else rows)
         return found
+
+
+class Known(NamedTuple):
+    """Versions of a source's documents, and of the stamps with which today's code read them; None if there is none."""
+
+    documents: str | None
+    stamps: str | None
 
 
 @dataclass(frozen=True)
@@ -84,12 +96,20 @@ class Made:
     reasons: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_shard(step: Step, known: str | None, task: tuple[Shard, pa.Table]) -> Made:
-    """Read the listed documents of a shard; `known` is the version before."""
+def read_shard(step: Step, source: Source, known: Known, task: tuple[Shard, pa.Table]) -> Made:
+    """Read the listed documents of a shard that changed since what is `known` was read."""
     shard, listed = task
-    previous = step.tables.read_shard("raw_documents", step.source, known, shard) if known else None
-    rows = read_documents(step.source, files_of(listed), previous, step.recipes.settings.documents)
-    return Made((step.tables.store("raw_documents", step.source, rows),), reasons=_reasons(rows, "path"))
+    tables, name = step.tables, step.source
+    documents, stamps = (
+        tables.read_shard(table, name, version, shard) if version else empty
+        for table, version, empty in (
+            ("raw_documents", known.documents, RAW_DOCUMENTS.empty_table()),
+            ("stamps", known.stamps, STAMPS.empty_table()),
+        )
+    )
+    rows, read = read_listed(source, listed, Before(documents, stamps), step.recipes.settings.documents)
+    stored = tables.store("raw_documents", name, rows), tables.store("stamps", name, read)
+    return Made(stored, reasons=_reasons(rows, "path"))
 
 
 def mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:
@@ -99,13 +119,23 @@ def mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:
     return step.tables.store("raw_documents", step.source, mark_duplicates(documents, originals))
 
 
-def chunk_shard(step: Step, documents: str, earlier: Earlier, task: tuple[Shard, Sequence[pa.Table]]) -> Made:
+def chunk_shard(
+    step: Step,
+    documents: str,
+    earlier: Earlier,
+    open_embedder: OpenEmbedder | None,
+    task: tuple[Shard, Sequence[pa.Table]],
+) -> Made:
     """Cut the documents of a shard, given chunks that were dealt to it from other shards of each earlier version."""
     shard, dealt = task
     rows = step.tables.read_shard("raw_documents", step.source, documents, shard)
-    kept, left = keep_chunks(rows, earlier.rows(step, shard, dealt))
-    recipes = step.recipes
-    cut = chunk_documents(left, recipes.settings.chunking, recipes.chunks)
+    recipes, chunking = step.recipes, step.recipes.settings.chunking
+    kept, left = keep_chunks(rows, earlier.rows(step, shard, dealt), chunking)
+    if recipes.compares_meaning and open_embedder and left.num_rows:
+        with embedding(open_embedder, recipes.settings.embedding) as embed:
+            cut = chunk_documents(left, chunking, recipes.chunks, embed)
+    else:
+        cut = chunk_documents(left, chunking, recipes.chunks)
     stored = step.tables.store("chunks", step.source, pa.concat_tables([kept, cut]))
     return Made((stored,), (kept.num_rows,))
 
@@ -156,6 +186,14 @@ def parse_shard(step: Step, extractions: str, parsed: Parsed | None, shard: Shar
         for name, same, new in zip(MENTIONS, kept, made, strict=True)
     ]
     return Made(tuple(stored), tuple(same.num_rows for same in kept))
+
+
+@contextmanager
+def embedding(open_embedder: OpenEmbedder, settings: EmbeddingSettings) -> Iterator[EmbedTexts]:
+    """Open an embedder for functions that are not asynchronous, in any thread."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(open_embedder()) as embedder:
+        vectors_of = Embedding(embedder, settings).vectors_of
+        yield lambda texts: portal.call(vectors_of, texts, lambda _: None)
 
 
 def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int) -> Extractor:
