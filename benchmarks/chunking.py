@@ -24,12 +24,13 @@ import pyarrow as pa
 from benchmarks.passages import generate
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.schemas import RAW_DOCUMENTS
+from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.documents.listing import list_files
-from lightrag_dagster.stages.documents.sources import EVERY_FILE, Source
-from lightrag_dagster.stages.documents.table import read_documents
+from lightrag_dagster.stages.documents.listing import list_files, rows_of
+from lightrag_dagster.stages.documents.origins.folder import Folder
+from lightrag_dagster.stages.documents.reading import Before, read_listed
+from lightrag_dagster.stages.documents.sources import Source
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "token": {},
@@ -78,8 +79,11 @@ def _read(folder: Path, megabytes: int) -> tuple[pa.Table, float]:
         if written >= megabytes * 1_000_000:
             break
     started = time.perf_counter()
-    listed = sorted(list_files(Source("made-up", folder, EVERY_FILE)), key=lambda one: one.path)
-    return read_documents("made-up", listed, None, DocumentSettings()), time.perf_counter() - started
+    source = Source("made-up", Folder(folder))
+    listed = pa.Table.from_batches([rows_of(source, list_files(source))])
+    nothing = Before(RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
+    documents, _ = read_listed(source, listed, nothing, DocumentSettings())
+    return documents, time.perf_counter() - started
 
 
 def _markdown(paragraphs: list[str]) -> str:

@@ -259,6 +259,16 @@ SOURCE_TABLES: dict[str, pa.Schema] = {
 }
 """Tables with one immutable version a source."""
 
+STAMPS = pa.schema(
+    [
+        _field("doc_id", pa.string(), "A document that was read."),
+        _field("stamp", pa.string(), "Its stamp then; empty if a later change may have the same."),
+        _field("digest", pa.string(), "Hash of what was read."),
+    ]
+)
+"""How documents were found when they were read. It goes with a version of RAW_DOCUMENTS and says nothing of its rows:
+copies of a source have other stamps and the same documents."""
+
 MERGED_TABLES: dict[str, pa.Schema] = {
     "entities": ENTITIES,
     "relations": RELATIONS,
@@ -269,6 +279,7 @@ MERGED_TABLES: dict[str, pa.Schema] = {
 
 SORT_KEYS: dict[str, tuple[str, ...]] = {
     "raw_documents": ("doc_id",),
+    "stamps": ("doc_id",),
     "chunks": ("doc_id", "chunk_index"),
     "extractions": ("chunk_id",),
     "entity_mentions": ("chunk_id", "extraction_key", "mention_index"),

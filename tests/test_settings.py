@@ -47,10 +47,28 @@ def test_another_file_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_sources_can_be_named() -> None:
-    write("named_sources:\n  wiki:\n    uri: file:///srv/wiki\n    glob: '*.md'\n  notes: {uri: ../notes}\n")
+    write("named_sources:\n  wiki:\n    uri: file:///srv/wiki\n    include: ['*.md']\n  notes: {uri: ../notes}\n")
     named = load_settings().named_sources
-    assert (named["wiki"].uri, named["wiki"].glob) == ("file:///srv/wiki", "*.md")
-    assert named["notes"].glob == "**/*"
+    assert (named["wiki"].uri, named["wiki"].include) == ("file:///srv/wiki", ("*.md",))
+    assert named["notes"].include == ("**/*",)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("{uri: x, glob: '*.md'}", "glob is called include now"),
+        ("{uri: 'sftp://someone:hush-word@host/x'}", "there is a password in the URI"),
+        ("{uri: 'zip://x::ftp://someone:hush-word@host/a.zip'}", "there is a password in the URI"),
+        ("{uri: 's3://key:hush-word@bucket/x'}", "there is a password in the URI"),
+        ("{uri: 'https://hush-word@host/x'}", "there is a password in the URI"),
+        ("{uri: 'https://host/a.pdf?token=hush-word'}", "there is a query in the URI"),
+    ],
+)
+def test_a_source_with_a_secret_or_an_old_key_is_refused(source: str, reason: str) -> None:
+    write(f"named_sources:\n  wiki: {source}\n")
+    with pytest.raises(SettingsError, match=rf"setting named_sources\.wiki.*{reason}") as refused:
+        load_settings()
+    assert "hush-word" not in str(refused.value)
 
 
 def test_settings_do_not_change() -> None:

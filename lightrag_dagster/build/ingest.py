@@ -20,6 +20,7 @@ from lightrag_dagster.build.reuse import MENTIONS, earlier_versions, parsed_befo
 from lightrag_dagster.build.shard_steps import (
     REASONS,
     Earlier,
+    Known,
     Made,
     OpenEmbedder,
     OpenModel,
@@ -78,7 +79,7 @@ class Waiting:
 
 
 def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> StageReport:
-    """Read every document of a source into `raw_documents`.
+    """Read the documents of a source that changed into `raw_documents`, in a backfill all of them.
 
     Raises:
         SourceError: the source cannot be listed, or lost too many documents at once; its tables stay as they are.
@@ -88,28 +89,33 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         listing = Listing(source, scratch / "files.parquet")
         parts = shards(listing.count, listing.size)
-        known = next(iter(earlier_versions(tables, "raw_documents", name)), None)
+        known = _known(tables, name, recipes)
         with dealing.open_sql(scratch, len(parts)) as connection:
             listed_in = dealing.deal_listing(connection, listing, scratch / "files").of
             tasks = ((shard, listed_in(shard)) for shard in parts)
-            made = each_shard(engine, partial(read_shard, step, known), tasks, ("documents", parts, listing.count))
+            read = partial(read_shard, step, source, known)
+            made = each_shard(engine, read, tasks, ("documents", parts, listing.count))
             stored = [one.files[0] for one in made]
-            before = tables.paths("raw_documents", name, known) if known else []
+            before = tables.paths("raw_documents", name, known.documents) if known.documents else []
             now = tables.stored_paths("raw_documents", name, stored)
             bucket.fetch(tables.home, [*before, *now])
             dealing.refuse_losses(name, connection, (before, now), recipes.settings.documents)
             if len(parts) > 1:
                 stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
-        # With a document that could not be read just now, the next run reads all again.
+        # With a document that could not be read just now, the next run reads again.
         unread = any(one.counts["status"].get("stale") for one in stored)
+        code = recipes.code["raw_documents"]
         version = tables.record(
             "raw_documents",
             name,
             stored,
             inputs={"files": "unread" if unread else listing.signature},
-            fingerprint=recipes.code["raw_documents"],
+            fingerprint=code,
             reasons=_first_reasons(made),
         )
+        stamps = [one.files[1] for one in made]
+        inputs = {"raw_documents": version.version}
+        SourceTables(tables.home).record("stamps", name, stamps, inputs=inputs, fingerprint=code)
     return _report(tables, version)
 
 
@@ -200,6 +206,15 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         share = recipes.settings.documents.max_failed_share
         acceptance = accept(tables.home, source, share, candidate=tables.candidate)
     return reports, acceptance
+
+
+def _known(tables: SourceTables, source: str, recipes: Recipes) -> Known:
+    documents = next(iter(earlier_versions(tables, "raw_documents", source)), None)
+    stamps = None if tables.candidate else tables.current("stamps", source)
+    code = recipes.code["raw_documents"]
+    if not stamps or (stamps.inputs, stamps.fingerprint) != ({"raw_documents": documents}, code):
+        return Known(documents, None)
+    return Known(documents, stamps.version if tables.has("stamps", source, stamps.version) else None)
 
 
 def _step(source: str, tables: SourceTables, recipes: Recipes) -> Step:

@@ -60,13 +60,13 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
             gone[source] = set()
         elif not path:
             raise SourceError(
-                f"{source} is still a source; remove {sources[source].folder}, or its entry in lightrag.yaml, and run "
-                "`lightrag-dagster run` first"
+                f"{source} is still a source; remove {sources[source].origin.name}, or its entry in lightrag.yaml, and "
+                "run `lightrag-dagster run` first"
             )
         elif any(file.path == path for file in list_files(sources[source])):
             raise SourceError(
-                f"{name} is still in its source; delete {sources[source].folder / path} and run `lightrag-dagster run` "
-                "first"
+                f"{name} is still in its source; delete {sources[source].origin.name}/{path} and run "
+                "`lightrag-dagster run` first"
             )
         else:
             gone.setdefault(source, set()).add(path)
@@ -199,11 +199,13 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
             pin(home, name, None)
     generations.set_newest(home, Generation(home, snapshot.snapshot_id))
     for source, paths in gone.items():
-        for folder in (home.source_table(table, source) for table in SOURCE_TABLES):
+        for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, "stamps")):
             if not paths:
                 bucket.remove_folder(home, folder)
             for path in [folder / "candidate.json", *folder.glob(".*")]:
                 path.unlink(missing_ok=True)
+        # They may be of an earlier reading, if the last one was killed before it wrote its own.
+        (home.source_table("stamps", source) / "current.json").unlink(missing_ok=True)
         shutil.rmtree(home.ingestion_folder(source), ignore_errors=True)
         if not paths:
             home.accepted(source).unlink(missing_ok=True)

@@ -24,12 +24,13 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.indexes.embedding_batches import Embedding
-from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.schemas import RAW_DOCUMENTS, SOURCE_TABLES, STAMPS
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.stages.chunking.chunker import EmbedTexts
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.documents.listing import files_of
-from lightrag_dagster.stages.documents.table import mark_duplicates, read_documents
+from lightrag_dagster.stages.documents.reading import Before, read_listed
+from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.stages.documents.table import mark_duplicates
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.shards import Shard
@@ -79,6 +80,13 @@ class Earlier(NamedTuple):
         return found
 
 
+class Known(NamedTuple):
+    """Versions of a source's documents, and of the stamps with which today's code read them; None if there is none."""
+
+    documents: str | None
+    stamps: str | None
+
+
 @dataclass(frozen=True)
 class Made:
     """What a step made of a shard: a file of each table, the rows kept of each, and the first failures: key, reason."""
@@ -88,12 +96,20 @@ class Made:
     reasons: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_shard(step: Step, known: str | None, task: tuple[Shard, pa.Table]) -> Made:
-    """Read the listed documents of a shard; `known` is the version before."""
+def read_shard(step: Step, source: Source, known: Known, task: tuple[Shard, pa.Table]) -> Made:
+    """Read the listed documents of a shard that changed since what is `known` was read."""
     shard, listed = task
-    previous = step.tables.read_shard("raw_documents", step.source, known, shard) if known else None
-    rows = read_documents(step.source, files_of(listed), previous, step.recipes.settings.documents)
-    return Made((step.tables.store("raw_documents", step.source, rows),), reasons=_reasons(rows, "path"))
+    tables, name = step.tables, step.source
+    documents, stamps = (
+        tables.read_shard(table, name, version, shard) if version else empty
+        for table, version, empty in (
+            ("raw_documents", known.documents, RAW_DOCUMENTS.empty_table()),
+            ("stamps", known.stamps, STAMPS.empty_table()),
+        )
+    )
+    rows, read = read_listed(source, listed, Before(documents, stamps), step.recipes.settings.documents)
+    stored = tables.store("raw_documents", name, rows), tables.store("stamps", name, read)
+    return Made(stored, reasons=_reasons(rows, "path"))
 
 
 def mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:

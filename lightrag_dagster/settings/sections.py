@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 MOST_OUTPUT_TOKENS = 32_768
 """No answer is asked for with a higher limit because an earlier one was cut off."""
@@ -23,10 +23,35 @@ class Section(BaseModel):
 
 
 class SourceSettings(Section):
-    """One source named in `lightrag.yaml`."""
+    """One source named in `lightrag.yaml`; [sources](sources.md) has examples."""
 
-    uri: str = Field(description="A folder: a path or a file:// URI.")
-    glob: str = Field(default="**/*", description="Which files below the folder belong to the source.")
+    uri: str = Field(
+        description="A folder, a file or a glob on this machine, or a URI: `s3://`, `gs://`, `az://` or `https://` "
+        "with the extra `cloud`, or another that fsspec knows, such as `zip::` or `sftp://`. A password is never in it."
+    )
+    include: tuple[str, ...] = Field(
+        default=("**/*",), description="Globs of the paths, below the folder, that belong to the source."
+    )
+    exclude: tuple[str, ...] = Field(default=(), description="Globs of paths that do not, although they are included.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_glob(cls, values: object) -> object:
+        if isinstance(values, dict) and "glob" in values:
+            raise ValueError("glob is called include now, and is a list of patterns")
+        return values
+
+    @field_validator("uri")
+    @classmethod
+    def _has_no_secret(cls, uri: str) -> str:
+        for part in uri.split("::"):
+            scheme, _, rest = part.rpartition("://")
+            who = rest.split("/")[0].rpartition("@")[0]
+            if ":" in who or (who and scheme in ("http", "https")):
+                raise ValueError("there is a password in the URI; leave it out, and give it in the environment")
+            if "?" in rest and scheme in ("http", "https"):
+                raise ValueError("there is a query in the URI, which may be a secret; leave it out")
+        return uri
 
 
 class DocumentSettings(Section):

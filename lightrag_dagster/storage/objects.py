@@ -1,4 +1,4 @@
-"""Objects of a bucket: the one module that knows obstore, which speaks to S3, Google Cloud Storage and Azure.
+"""Objects of a bucket: the one module that knows obstore, which speaks to S3, Google Cloud Storage, Azure and HTTP.
 
 Credentials, region and endpoint come from the environment, under the names that the provider's own tools read
 (AWS_…, GOOGLE_…, AZURE_…); LanceDB reads the same.
@@ -45,7 +45,7 @@ class Objects:
 
     @classmethod
     def open(cls, uri: str) -> Self:
-        """Open s3://bucket/prefix, gs://… or az://…; nothing is asked yet.
+        """Open s3://bucket/prefix, gs://…, az://… or a folder of a web server; nothing is asked yet.
 
         Raises:
             SettingsError: the extra `cloud` is not installed, or the URI or the environment cannot be used.
@@ -65,16 +65,30 @@ class Objects:
         try:
             return cls(uri, open_url(uri, client_options=options, retry_config=retries))
         except (BaseError, ValueError) as error:
-            raise SettingsError(f"setting home: {uri} cannot be used: {_first_line(error)}") from error
+            raise SettingsError(f"{uri} cannot be used: {_first_line(error)}") from error
 
     def list(self, folder: str) -> dict[str, Stored]:
         """Return key → object of everything below a folder."""
+        return dict(self.walk(folder))
+
+    def walk(self, folder: str = "") -> Iterator[tuple[str, Stored]]:
+        """Yield key and object of everything below a folder, a page at a time."""
         import obstore
 
         with self._explained(f"{folder}/"):
-            blocks = obstore.list(self._store, folder, chunk_size=1000)
-            metas = [meta for block in blocks for meta in block]
-        return {meta["path"]: Stored(meta["size"], meta["last_modified"], meta["e_tag"]) for meta in metas}
+            for block in obstore.list(self._store, folder, chunk_size=1000):
+                for meta in block:
+                    yield meta["path"], _stored(meta)
+
+    def head(self, key: str) -> Stored | None:
+        """Return what a listing would show of an object, or None when there is none."""
+        import obstore
+
+        try:
+            with self._explained(key):
+                return _stored(obstore.head(self._store, key))
+        except FileNotFoundError:
+            return None
 
     def get(self, key: str) -> tuple[bytes, Tag] | None:
         """Return an object, or None when there is none."""
@@ -86,6 +100,21 @@ class Objects:
                 return bytes(found.bytes()), _tag(found.meta)
         except FileNotFoundError:
             return None
+
+    def first(self, key: str, size: int) -> bytes | None:
+        """Return the first bytes of an object, all of a smaller one, or None when there is none."""
+        import obstore
+
+        found = bytearray()
+        try:
+            with self._explained(key):
+                for block in obstore.get(self._store, key).stream():
+                    found += block
+                    if len(found) >= size:
+                        break
+        except FileNotFoundError:
+            return None
+        return bytes(found[:size])
 
     def tail(self, key: str, size: int) -> bytes | None:
         """Return the last bytes of an object, all of a smaller one, or None when there is none."""
@@ -121,7 +150,7 @@ class Objects:
         large = isinstance(content, Path) and content.stat().st_size > _MULTIPART_BYTES
         try:
             with self._explained(key):
-                if create and large and self._exists(key):
+                if create and large and self.head(key):
                     return
                 obstore.put(self._store, key, content, mode="create" if create and not large else "overwrite")
         except AlreadyExistsError:
@@ -156,15 +185,6 @@ class Objects:
         except FileNotFoundError:
             return
 
-    def _exists(self, key: str) -> bool:
-        import obstore
-
-        try:
-            obstore.head(self._store, key)
-        except FileNotFoundError:
-            return False
-        return True
-
     @contextmanager
     def _explained(self, key: str) -> Iterator[None]:
         """Turn errors into a StoreError, but for those that say how things are."""
@@ -179,6 +199,10 @@ class Objects:
                 f"{self.name}/{key} cannot be used: {_first_line(error)}; check the bucket, its credentials and the "
                 "network, and run again"
             ) from error
+
+
+def _stored(meta: Any) -> Stored:
+    return Stored(meta["size"], meta["last_modified"], meta["e_tag"])
 
 
 def _tag(meta: Any) -> Tag:

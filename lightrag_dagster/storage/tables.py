@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
+from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, STAMPS, UNPARTITIONED_TABLES
 from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.shards import Shard, leaf_versions, version_of
@@ -25,7 +25,7 @@ from lightrag_dagster.storage.shards import Shard, leaf_versions, version_of
 ALL_SOURCES = "all"
 """Where a table that is not partitioned by source keeps its versions."""
 
-_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES
+_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | {"stamps": STAMPS}
 _COUNTED = ("status", "error_kind", "recipe")
 
 
@@ -276,9 +276,9 @@ def _of_worker(home: Home, candidate: bool) -> SourceTables:
 
 
 def _leaves(table: str, rows: pa.Table) -> dict[str, str]:
-    if table in SOURCE_TABLES:
-        return leaf_versions(rows, SORT_KEYS[table][0])
-    return {"": identity.table_version(rows)}
+    if table in UNPARTITIONED_TABLES:
+        return {"": identity.table_version(rows)}
+    return leaf_versions(rows, SORT_KEYS[table][0])
 
 
 def count_values(column: pa.ChunkedArray) -> dict[str, int]:

@@ -1,8 +1,10 @@
 """A source in many shards has the rows, ids and versions that it has in one."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.build.dealing import deal_listing, open_sql
@@ -11,6 +13,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.listing import Listing, files_of, list_files, listing_signature
+from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.home import Home
@@ -165,9 +168,16 @@ def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path
     assert {file for files in dealt for file in files} == set(list_files(source))
 
 
+def test_a_name_that_is_not_utf_8_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / os.fsdecode(b"caf\xe9.txt")).write_text("")
+    listing = Listing(Source("notes", Folder(tmp_path / "notes")), tmp_path / "files.parquet")
+    assert pq.read_table(listing.path)["path"].to_pylist() == ["caf\\udce9.txt"]
+
+
 def test_an_empty_source_has_an_empty_listing(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
-    listing = Listing(Source("notes", tmp_path / "notes", "**/*"), tmp_path / "files.parquet")
+    listing = Listing(Source("notes", Folder(tmp_path / "notes")), tmp_path / "files.parquet")
     assert (listing.size, listing.count, listing.signature) == (0, 0, "0" * 32)
 
 

@@ -103,5 +103,5 @@ def test_503_is_retried_and_a_bucket_that_is_not_there_is_one_line(buckets: S3Se
 
 
 def test_an_uri_that_cannot_be_used_is_one_line() -> None:
-    with pytest.raises(SettingsError, match=r"^setting home: az://container/home cannot be used: "):
+    with pytest.raises(SettingsError, match=r"^az://container/home cannot be used: "):
         Objects.open("az://container/home")

@@ -1,20 +1,15 @@
-"""Sources: the sub-folders of one folder, and folders named in `lightrag.yaml`."""
+"""Sources: the sub-folders of one folder, and places named in `lightrag.yaml`."""
 
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlsplit
-from urllib.request import url2pathname
+from urllib.parse import quote
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import Settings
-
-EVERY_FILE = "**/*"
-
-UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
+from lightrag_dagster.stages.documents.origins.choice import choose_origin
+from lightrag_dagster.stages.documents.origins.folder import Folder, LinkOut
+from lightrag_dagster.stages.documents.origins.origin import UNFIT_CHARACTERS, Origin
 
 # A source name is a Dagster partition key, where "..." is a range, and a percent-encoded file name.
 _RANGE = "..."
@@ -23,11 +18,10 @@ _MAX_ENCODED_NAME = 200
 
 @dataclass(frozen=True)
 class Source:
-    """A folder and which of its files count: `glob` is matched against paths relative to it."""
+    """A named collection of documents, and where they are."""
 
     name: str
-    folder: Path
-    glob: str
+    origin: Origin
 
 
 def find_sources(settings: Settings) -> dict[str, Source]:
@@ -35,13 +29,13 @@ def find_sources(settings: Settings) -> dict[str, Source]:
 
     Raises:
         SourceError: the folder of sources is missing or cannot be listed, a name is used twice or cannot be a
-            partition key, or a URI is not a folder's.
+            partition key, or a URI cannot be used.
     """
-    found = {folder.name: Source(folder.name, folder, EVERY_FILE) for folder in _sub_folders(settings)}
+    found = {folder.name: Source(folder.name, _inside(folder, settings.sources)) for folder in _sub_folders(settings)}
     for name, named in settings.named_sources.items():
-        if name in found:
+        if name in found and not isinstance(found[name].origin, LinkOut):
             raise SourceError(f"source {name!r} is both a folder in {settings.sources} and a named source; rename one")
-        found[name] = Source(name, _folder(name, named.uri), named.glob)
+        found[name] = Source(name, choose_origin(name, named))
     for source in found.values():
         _check_name(source)
     return {name: found[name] for name in sorted(found)}
@@ -79,14 +73,11 @@ def _sub_folders(settings: Settings) -> list[Path]:
         ) from error
 
 
-def _folder(name: str, uri: str) -> Path:
-    with suppress(ValueError, RuntimeError):  # a bracket that is never closed, a home folder without a user
-        parts = urlsplit(uri)
-        if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-            return Path(url2pathname(parts.path))
-        if "://" not in uri:
-            return Path(uri).expanduser()
-    raise SourceError(f"source {name!r}: {uri} is not a folder; give a path or a file:/// URI")
+def _inside(folder: Path, sources: Path) -> Origin:
+    """Return the folder, or what refuses it because it is a link that leads out of the folder of sources."""
+    if folder.is_symlink() and not folder.resolve().is_relative_to(sources.resolve()):
+        return LinkOut(folder)
+    return Folder(folder)
 
 
 def _check_name(source: Source) -> None:
@@ -99,4 +90,4 @@ def _check_name(source: Source) -> None:
         reason = f"may not be longer than {_MAX_ENCODED_NAME} bytes when percent-encoded"
     else:
         return
-    raise SourceError(f"source name {name!r} {reason}; rename the folder or source {str(source.folder)!r}")
+    raise SourceError(f"source name {name!r} {reason}; rename the folder or source {source.origin.name!r}")

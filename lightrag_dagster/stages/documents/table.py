@@ -1,16 +1,16 @@
 """The `raw_documents` table of one source."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.core import identity, progress
+from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.formats import UNSUPPORTED, ExtractedText, extract_text, media_type
-from lightrag_dagster.stages.documents.listing import ListedFile
+from lightrag_dagster.stages.documents.origins.origin import ListedFile
 
 KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
@@ -19,22 +19,47 @@ _SUMMARY_LENGTH = 250
 
 
 def read_documents(
-    source: str, files: Sequence[ListedFile], previous: pa.Table | None, settings: DocumentSettings
+    source: str,
+    files: Iterable[tuple[ListedFile, bytes | OSError]],
+    previous: pa.Table | None,
+    settings: DocumentSettings,
 ) -> pa.Table:
-    """Read every listed file into one row of RAW_DOCUMENTS, in the order listed (by path).
+    """Return a row of RAW_DOCUMENTS for every listed file, in their order; none is a duplicate yet.
 
-    A file that cannot be opened or read keeps its row of `previous`, if that had text, as `stale`. Any other fault of
-    a file is a `failed` row; one of a type that cannot be read is `skipped`. Among rows with the same text the one with
-    the smallest path is the original. A row of `previous` that says the same of its file keeps its `modified_at`, so
-    that a copy of a source, with new times, is the same table.
+    Each comes with its first bytes, one more than may be read if there are so many, or with why it cannot be read: then
+    it keeps its row of `previous`, if that had text, as `stale`. Any other fault of a file is a `failed` row; one of a
+    type that cannot be read is `skipped`. A row of `previous` that says the same of its file keeps its `modified_at`,
+    so that a copy of a source, with new times, is the same table.
     """
-    rows = []
-    for position, listed in enumerate(files, start=1):
-        rows.append(_row(source, listed, previous, settings))
-        progress.report("documents", position, len(files))
+    rows = [_row(source, listed, data, previous, settings) for listed, data in files]
     _keep_times(rows, previous)
-    _mark_duplicates(rows)
     return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS)
+
+
+def mark_repeats(documents: pa.Table) -> pa.Table:
+    """Name the original of every document that repeats the text of one with a smaller path; a stale one stays `stale`.
+
+    `sql/duplicates.sql` says the same of several shards.
+    """
+    texts = with_text(documents).select(["path", "doc_id", "content_hash"]).sort_by("path")
+    originals: dict[str, str] = {}
+    found = [
+        {"doc_id": row["doc_id"], "original": original}
+        for row in texts.to_pylist()
+        if (original := originals.setdefault(row["content_hash"], row["doc_id"])) != row["doc_id"]
+    ]
+    names = pa.schema([("doc_id", pa.string()), ("original", pa.string())])
+    return mark_duplicates(documents, pa.Table.from_pylist(found, names))
+
+
+def without_marks(documents: pa.Table) -> pa.Table:
+    """Return documents as if each were an original."""
+    status = documents["status"]
+    return _with_columns(
+        documents,
+        status=pc.if_else(pc.equal(status, "duplicate"), "processed", status),
+        duplicate_of=pa.nulls(documents.num_rows, pa.string()),
+    )
 
 
 def with_text(documents: pa.Table) -> pa.Table:
@@ -53,25 +78,28 @@ def mark_duplicates(documents: pa.Table, originals: pa.Table) -> pa.Table:
     found = pc.index_in(documents["doc_id"], originals["doc_id"].combine_chunks())
     original = pc.take(originals["original"].combine_chunks(), found.combine_chunks())
     fresh = pc.and_(pc.is_valid(original), pc.not_equal(documents["status"], "stale"))
-    columns = {
-        "status": pc.if_else(fresh, "duplicate", documents["status"]),
-        "duplicate_of": pc.coalesce(original, documents["duplicate_of"]),
-    }
+    return _with_columns(
+        documents,
+        status=pc.if_else(fresh, "duplicate", documents["status"]),
+        duplicate_of=pc.coalesce(original, documents["duplicate_of"]),
+    )
+
+
+def _with_columns(documents: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
     for name, column in columns.items():
         place = documents.schema.get_field_index(name)
         documents = documents.set_column(place, documents.schema.field(place), column)
     return documents
 
 
-def _row(source: str, listed: ListedFile, previous: pa.Table | None, settings: DocumentSettings) -> dict[str, Any]:
+def _row(
+    source: str, listed: ListedFile, data: bytes | OSError, previous: pa.Table | None, settings: DocumentSettings
+) -> dict[str, Any]:
     if listed.refused is not None:
         status = "skipped" if media_type(listed.path) == UNSUPPORTED else "failed"
         return _failed(source, listed, listed.refused, status)
-    try:
-        with listed.file.open("rb") as file:
-            data = file.read(settings.max_bytes + 1)
-    except OSError as error:
-        reason = f"cannot be read: {error.strerror or type(error).__name__}"
+    if isinstance(data, OSError):
+        reason = f"cannot be read: {data.strerror or type(data).__name__}"
         return _stale(listed, previous, reason) or _failed(source, listed, reason)
     if len(data) > settings.max_bytes:
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
@@ -117,25 +145,11 @@ def _new_row(
 
 
 def _keep_times(rows: list[dict[str, Any]], previous: pa.Table | None) -> None:
-    if previous is None:
+    if previous is None or not rows:
         return
+    previous = previous.filter(pc.is_in(previous["path"], pa.array([row["path"] for row in rows])))
     columns = ["path", "title", "content_hash", "media_type", "error"]
     known = zip(*(previous[name].to_pylist() for name in (*columns, "modified_at")), strict=True)
     times = {tuple(said): modified_at for *said, modified_at in known}
     for row in rows:
         row["modified_at"] = times.get(tuple(row[name] for name in columns), row["modified_at"])
-
-
-def _mark_duplicates(rows: list[dict[str, Any]]) -> None:
-    """Name the original of every row that repeats the text of one before it; a stale row stays `stale`.
-
-    `sql/duplicates.sql` says the same of several shards.
-    """
-    originals: dict[str, str] = {}
-    for row in rows:
-        if row["status"] not in KEPT:
-            continue
-        original = originals.setdefault(row["content_hash"], row["doc_id"])
-        if original != row["doc_id"]:
-            row["duplicate_of"] = original
-            row["status"] = "stale" if row["status"] == "stale" else "duplicate"

@@ -6,7 +6,10 @@ import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.stages.documents.formats import FORMATS
-from lightrag_dagster.stages.documents.listing import ListedFile, list_files, listing_signature
+from lightrag_dagster.stages.documents.listing import list_files, listing_signature
+from lightrag_dagster.stages.documents.origins.folder import Folder
+from lightrag_dagster.stages.documents.origins.origin import ListedFile
+from lightrag_dagster.stages.documents.origins.patterns import Patterns
 from lightrag_dagster.stages.documents.sources import Source
 
 
@@ -17,7 +20,7 @@ def write(folder: Path, *paths: str) -> None:
 
 
 def listing(folder: Path, glob: str = "**/*") -> list[ListedFile]:
-    return sorted(list_files(Source("s", folder, glob)), key=lambda one: one.path)
+    return sorted(list_files(Source("s", Folder(folder, Patterns((glob,))))), key=lambda one: one.path)
 
 
 def refusals(folder: Path) -> dict[str, str | None]:
@@ -32,7 +35,7 @@ def test_hidden_files_are_left_out(tmp_path: Path) -> None:
     assert [listed.path for listed in found] == ["Z.MD", "a.html", "a/z.txt", "b.md"]
     assert {listed.refused for listed in found} == {None}
     assert found[3].size == 4
-    assert found[3].file.read_text() == "b.md"
+    assert Folder(tmp_path).read(found[3], 3) == b"b.m"
     assert found[3].modified_at == datetime(2023, 11, 14, 22, 13, 20, 123456, tzinfo=UTC)
 
 
@@ -112,16 +115,27 @@ def test_a_sibling_folder_with_the_same_prefix_is_outside(tmp_path: Path) -> Non
     assert refusals(tmp_path / "source")["link.md"] == "symbolic link that leads out of the source"
 
 
+def test_what_is_excluded_does_not_count(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "a.txt", "drafts/a.md", "d/b.md")
+    patterns = Patterns(("**/*.md", "a.txt"), ("drafts/**", "**/b.*"))
+    found = [listed.path for listed in Folder(tmp_path, patterns).files()]
+    assert sorted(found) == ["a.md", "a.txt"]
+
+
 def test_the_source_folder_may_itself_be_a_link(tmp_path: Path) -> None:
     write(tmp_path, "real/a.md")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert refusals(tmp_path / "link") == {"a.md": None}
 
 
+def test_one_file_may_be_a_source(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.md")
+    assert refusals(tmp_path / "a.md") == {"a.md": None}
+
+
 def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path, "file")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for name, reason in {"missing": "No such file", "file": "Not a directory", "loop": "[Tt]oo many levels"}.items():
+    for name, reason in {"missing": "No such file", "loop": "[Tt]oo many levels"}.items():
         with pytest.raises(SourceError, match=f"source 's': .*{name} cannot be listed: {reason}"):
             listing(tmp_path / name)
 

@@ -4,6 +4,9 @@ import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import Settings, SourceSettings
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.origins.folder import Folder
+from lightrag_dagster.stages.documents.origins.patterns import Patterns
 from lightrag_dagster.stages.documents.sources import Source, find_sources
 
 
@@ -21,15 +24,15 @@ def test_sub_folders_and_named_sources_in_order_of_name(tmp_path: Path) -> None:
         (tmp_path / "sources" / name).mkdir(parents=True)
     (tmp_path / "sources" / "stray.txt").write_text("not a source")
     named = {
-        "manuals": SourceSettings(uri=str(tmp_path / "m"), glob="*.md"),
+        "manuals": SourceSettings(uri=str(tmp_path / "m"), include=("*.md",)),
         "web": SourceSettings(uri=(tmp_path / "a b").as_uri()),
     }
     found = find_sources(settings(tmp_path / "sources", **named))
     assert list(found.items()) == [
-        ("archive", Source("archive", tmp_path / "sources" / "archive", "**/*")),
-        ("manuals", Source("manuals", tmp_path / "m", "*.md")),
-        ("news", Source("news", tmp_path / "sources" / "news", "**/*")),
-        ("web", Source("web", tmp_path / "a b", "**/*")),
+        ("archive", Source("archive", Folder(tmp_path / "sources" / "archive"))),
+        ("manuals", Source("manuals", Folder(tmp_path / "m", Patterns(("*.md",))))),
+        ("news", Source("news", Folder(tmp_path / "sources" / "news"))),
+        ("web", Source("web", Folder(tmp_path / "a b"))),
     ]
 
 
@@ -79,10 +82,16 @@ def test_other_names_are_fine(tmp_path: Path, name: str) -> None:
     assert list(find_sources(settings(tmp_path / "sources"))) == [name]
 
 
-@pytest.mark.parametrize(
-    "uri", ["s3://bucket/docs", "https://example.org/docs", "file://host/docs", "//[a", "~no-such-user/docs"]
-)
-def test_a_uri_that_is_no_folder_is_refused(tmp_path: Path, uri: str) -> None:
-    (tmp_path / "sources").mkdir()
-    with pytest.raises(SourceError, match="is not a folder"):
-        find_sources(settings(tmp_path / "sources", a=SourceSettings(uri=uri)))
+def test_a_linked_folder_is_refused_unless_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "a.md").write_text("Of nobody's concern.")
+    (tmp_path / "sources" / "real").mkdir(parents=True)
+    (tmp_path / "sources" / "linked").symlink_to(tmp_path / "private")
+    (tmp_path / "sources" / "twin").symlink_to(tmp_path / "sources" / "real")
+    found = find_sources(settings(tmp_path / "sources"))
+    assert list(found) == ["linked", "real", "twin"]
+    with pytest.raises(SourceError, match=r"source 'linked': .*: it is a link out of the folder of sources; .* named"):
+        list(list_files(found["linked"]))
+    assert list(list_files(found["twin"])) == []
+    named = find_sources(settings(tmp_path / "sources", linked=SourceSettings(uri=str(tmp_path / "private"))))
+    assert [listed.path for listed in list_files(named["linked"])] == ["a.md"]

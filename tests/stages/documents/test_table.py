@@ -7,21 +7,25 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.core import identity, progress
-from lightrag_dagster.schemas import RAW_DOCUMENTS
+from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.formats import FORMATS
-from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.listing import list_files, rows_of
+from lightrag_dagster.stages.documents.origins.folder import Folder
+from lightrag_dagster.stages.documents.reading import Before, read_listed
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import read_documents, text_hash
+from lightrag_dagster.stages.documents.table import text_hash
 
 SETTINGS = DocumentSettings(max_bytes=1000)
 
 
 def read(folder: Path, previous: pa.Table | None = None, between: Callable[[], object] = lambda: None) -> pa.Table:
     """List the folder, do what happens in between, then read what was listed."""
-    files = sorted(list_files(Source("s", folder, "**/*")), key=lambda one: one.path)
+    source = Source("s", Folder(folder))
+    listed = pa.table(rows_of(source, list_files(source)))
     between()
-    return read_documents("s", files, previous, SETTINGS)
+    before = Before(previous or RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
+    return read_listed(source, listed, before, SETTINGS)[0].sort_by("path")
 
 
 def rows(table: pa.Table) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,64 @@
+"""Which kind of place the settings of a source name."""
+
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.settings import SourceSettings
+from lightrag_dagster.stages.documents.formats import format_of
+from lightrag_dagster.stages.documents.origins.bucket import BUCKETS, WEB, Bucket
+from lightrag_dagster.stages.documents.origins.filesystem import FileSystem
+from lightrag_dagster.stages.documents.origins.folder import Folder
+from lightrag_dagster.stages.documents.origins.origin import Origin
+from lightrag_dagster.stages.documents.origins.patterns import Patterns, divide, has_wildcard
+
+
+def choose_origin(name: str, settings: SourceSettings) -> Origin:
+    """Return the place of a named source; nothing is asked of it yet.
+
+    Raises:
+        SourceError: the URI cannot be used, or does not fit the patterns.
+    """
+    uri, patterns, scheme = settings.uri, Patterns(settings.include, settings.exclude), _scheme(settings.uri)
+    if scheme in WEB:
+        return _on_the_web(name, uri, patterns)
+    folder, glob = (uri, "") if scheme == "" and Path(uri).exists() else divide(uri)
+    if glob and "include" in settings.model_fields_set:
+        raise SourceError(f"source {name!r} has patterns in its uri and in include; give them in one of the two")
+    if glob:
+        patterns = Patterns((glob,), settings.exclude)
+    if scheme in ("", "file"):
+        return Folder(_local(name, folder), patterns)
+    if scheme in BUCKETS:
+        above, _, last = uri.rpartition("/")
+        return Bucket(above, names=(last,)) if not glob and format_of(last) else Bucket(folder, patterns)
+    return FileSystem(folder, patterns)
+
+
+def _scheme(uri: str) -> str:
+    """Return the scheme of a URI; "" of a path, and all of a URI that leads through several file systems."""
+    before, found, _ = uri.partition("://")
+    return uri if "::" in uri else before.lower() if found else ""
+
+
+def _local(name: str, uri: str) -> Path:
+    with suppress(ValueError, RuntimeError):  # a bracket that is never closed, a home folder without a user
+        parts = urlsplit(uri)
+        if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+            return Path(url2pathname(parts.path))
+        if "://" not in uri:
+            return Path(uri).expanduser()
+    raise SourceError(f"source {name!r}: {uri} is not on this machine; give a path or a file:/// URI")
+
+
+def _on_the_web(name: str, uri: str, patterns: Patterns) -> Bucket:
+    above, _, last = uri.rpartition("/")
+    if format_of(last) and not has_wildcard(last):
+        return Bucket(above, names=(last,))
+    if has_wildcard(uri) or any(map(has_wildcard, patterns.include)):
+        raise SourceError(
+            f"source {name!r}: a web server cannot be listed; name the files below {uri} in include, without wildcards"
+        )
+    return Bucket(uri.rstrip("/"), Patterns(patterns.include, patterns.exclude), names=patterns.include)

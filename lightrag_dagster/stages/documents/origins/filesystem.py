@@ -1,0 +1,118 @@
+"""Documents in any file system that fsspec knows: an archive, another machine, a repository."""
+
+import errno
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.errors import one_line
+from lightrag_dagster.stages.documents.origins.origin import EPOCH, SETTLED, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.origins.patterns import EVERY_FILE, Patterns
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+_TIMES = ("mtime", "modified", "last_modified", "LastModified", "created", "date_time")
+_CHECKSUMS = ("CRC", "sha", "md5", "ETag", "e_tag", "etag")
+_OF_READING = ("time", "atime", "accessed")
+"""Facts that reading a file changes."""
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """The files below a URI of fsspec, such as zip::… or sftp://host/folder, or one file.
+
+    Hidden files are left out. What the file system needs is in the environment, under fsspec's names:
+    FSSPEC_SFTP_PASSWORD, say.
+    """
+
+    uri: str
+    patterns: Patterns = EVERY_FILE
+    at_once: ClassVar[int] = 1
+
+    @property
+    def name(self) -> str:
+        """See `Origin.name`."""
+        return self.uri
+
+    def files(self) -> Iterator[ListedFile]:
+        """See `Origin.files`."""
+        with _as_os_errors():
+            self.__dict__.pop("_opened", None)  # what was opened for another listing may remember that one
+            system, root = self._opened
+            if system.isfile(root):
+                yield _listed(root.rpartition("/")[2], system.info(root))
+                return
+            if not system.exists(root):
+                raise FileNotFoundError(errno.ENOENT, "it is not there")
+            for folder, folders, files in system.walk(root, detail=True, on_error="raise"):
+                for hidden in [name for name in folders if name.startswith(".")]:
+                    del folders[hidden]
+                below = folder[len(root) :].strip("/")
+                for name, facts in files.items():
+                    path = f"{below}/{name}" if below else name
+                    if not name.startswith(".") and self.patterns.match(path):
+                        yield _listed(path, facts)
+
+    def read(self, listed: ListedFile, most: int) -> bytes:
+        """See `Origin.read`."""
+        with _as_os_errors():
+            system, _ = self._opened
+            with system.open(listed.place, "rb") as file:
+                data: bytes = file.read(most)
+                return data
+
+    def __reduce__(self) -> tuple[type["FileSystem"], tuple[str, Patterns]]:
+        """Leave the connection behind."""
+        return FileSystem, (self.uri, self.patterns)
+
+    @cached_property
+    def _opened(self) -> tuple["AbstractFileSystem", str]:
+        from fsspec.core import url_to_fs
+
+        system, root = url_to_fs(self.uri, skip_instance_cache=True)
+        return system, root
+
+
+@contextmanager
+def _as_os_errors() -> Iterator[None]:
+    """Raise what the libraries of file systems raise, each in its own way, as OSError."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror:
+            raise
+        raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
+    except Exception as error:
+        raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
+
+
+def _listed(path: str, facts: dict[str, Any]) -> ListedFile:
+    sums = {key: str(found) for key in _CHECKSUMS if (found := facts.get(key))}
+    lasting = sums or {key: str(value) for key, value in facts.items() if key not in _OF_READING}
+    modified = next((found for key in _TIMES if (found := _time(facts.get(key)))), EPOCH)
+    return ListedFile(
+        path=shown(path),
+        place=str(facts["name"]),
+        size=int(facts.get("size") or 0),
+        modified_at=modified,
+        stamp=digest(facts.get("size"), lasting),
+        settled=bool(sums) or EPOCH.timestamp() < modified.timestamp() < time.time() - SETTLED,
+        refused=unusable(path),
+    )
+
+
+def _time(value: object) -> datetime | None:
+    """Return a time as one of the file systems gives it; without a time zone it is UTC."""
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC)
+    if isinstance(value, tuple) and len(value) == 6:
+        return datetime(*value, tzinfo=UTC)
+    return None

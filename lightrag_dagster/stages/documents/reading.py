@@ -1,0 +1,113 @@
+"""Reading the documents of a source, but those that did not change since they were read before."""
+
+import hashlib
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core import identity, progress
+from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
+from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.listing import files_of
+from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
+from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.stages.documents.table import mark_repeats, read_documents, without_marks
+
+READ = ("processed", "duplicate", "empty")
+"""Statuses of documents that are not read again while they do not change; what failed may succeed another time."""
+
+
+class Before(NamedTuple):
+    """RAW_DOCUMENTS of an earlier reading, and the STAMPS of those that today's code would read the same."""
+
+    documents: pa.Table
+    stamps: pa.Table
+
+
+def read_listed(
+    source: Source, listed: pa.Table, before: Before, settings: DocumentSettings
+) -> tuple[pa.Table, pa.Table]:
+    """Return RAW_DOCUMENTS and STAMPS of listed documents.
+
+    A document is not opened if it has the stamp of an earlier reading, and not parsed if its bytes are the same. Among
+    documents with the same text the one with the smallest path is the original.
+
+    Args:
+        source: Where the documents are.
+        listed: Rows of LISTED.
+        before: What was read before, of these documents and of others; may be empty.
+        settings: How much may be read.
+    """
+    known = _known(listed, before)
+    same = known.filter(known["same"])["doc_id"]
+    files = files_of(listed.filter(pc.invert(pc.is_in(listed["doc_id"], same.combine_chunks()))))
+    earlier = dict(zip(known["doc_id"].to_pylist(), known["digest"].to_pylist(), strict=True))
+    digests = {doc_id: earlier[doc_id] for doc_id in same.to_pylist()}
+    changed = _changed(source, files, settings.max_bytes + 1, earlier, digests)
+    made = read_documents(source.name, changed, before.documents, settings)
+    kept = [doc_id for doc_id, digest in digests.items() if earlier.get(doc_id) == digest]
+    if kept:
+        rows = before.documents.filter(pc.is_in(before.documents["doc_id"], pa.array(kept)))
+        made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
+    documents = mark_repeats(made)
+    return documents, _stamps(listed, documents, digests)
+
+
+def _known(listed: pa.Table, before: Before) -> pa.Table:
+    """Return doc_id and digest of the listed documents that were read before, and whether the stamp is the `same`."""
+    place = pc.index_in(listed["doc_id"], before.stamps["doc_id"].combine_chunks()).combine_chunks()
+    stamps = before.stamps.select(["stamp", "digest"]).take(place)
+    same = pc.and_(pc.equal(stamps["stamp"], listed["stamp"]), pc.is_null(listed["refused"]))
+    known = pa.table({"doc_id": listed["doc_id"], "digest": stamps["digest"], "same": same})
+    return known.filter(
+        pc.and_(pc.is_valid(place), pc.is_in(known["doc_id"], before.documents["doc_id"].combine_chunks()))
+    )
+
+
+def _changed(
+    source: Source, files: Sequence[ListedFile], most: int, earlier: Mapping[str, str], digests: dict[str, str]
+) -> Iterator[tuple[ListedFile, bytes | OSError]]:
+    """Read files and yield those whose bytes are not as `earlier`; add a hash of what was read to `digests`."""
+    done = len(digests)
+    for position, (listed, data) in enumerate(_contents(source.origin, files, most), start=1):
+        progress.report("documents", done + position, done + len(files))
+        if listed.refused is None and isinstance(data, bytes):
+            doc_id = identity.document_id(source.name, listed.path)
+            digests[doc_id] = hashlib.sha256(data).hexdigest()
+            if earlier.get(doc_id) == digests[doc_id]:
+                continue
+        yield listed, data
+
+
+def _contents(origin: Origin, files: Sequence[ListedFile], most: int) -> Iterator[tuple[ListedFile, bytes | OSError]]:
+    """Read files, some at a time, in their order."""
+    if origin.at_once == 1:
+        yield from ((listed, _read(origin, listed, most)) for listed in files)
+        return
+    waiting: deque[tuple[ListedFile, Future[bytes | OSError]]] = deque()
+    with ThreadPoolExecutor(origin.at_once, thread_name_prefix="lightrag-reading") as threads:
+        for listed in files:
+            waiting.append((listed, threads.submit(_read, origin, listed, most)))
+            if len(waiting) > origin.at_once:
+                first, data = waiting.popleft()
+                yield first, data.result()
+        yield from ((listed, data.result()) for listed, data in waiting)
+
+
+def _read(origin: Origin, listed: ListedFile, most: int) -> bytes | OSError:
+    try:
+        return origin.read(listed, most) if listed.refused is None else b""
+    except OSError as error:
+        return error
+
+
+def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -> pa.Table:
+    read = documents.filter(pc.is_in(documents["status"], pa.array(READ)))["doc_id"]
+    rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
+    stamp = pc.if_else(rows["settled"], rows["stamp"], "")
+    digest = pa.array([digests[doc_id] for doc_id in rows["doc_id"].to_pylist()], pa.string())
+    return pa.table([rows["doc_id"], stamp, digest], STAMPS)

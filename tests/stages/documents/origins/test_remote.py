@@ -1,0 +1,239 @@
+"""Documents in a bucket (moto's server), on a web server and in an archive."""
+
+import os
+import pickle
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import obstore
+import pytest
+
+from lightrag_dagster.build.ingest import read_source
+from lightrag_dagster.build.pending import why_ingest
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.origins.bucket import Bucket
+from lightrag_dagster.stages.documents.origins.filesystem import FileSystem
+from lightrag_dagster.stages.documents.origins.origin import Origin
+from lightrag_dagster.stages.documents.origins.patterns import Patterns
+from lightrag_dagster.stages.documents.sources import Source, find_source
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import SourceTables
+from tests.buckets import S3Server
+from tests.support import FLOOD, OFFICE, RIVER
+
+
+def found(origin: Origin) -> dict[str, bytes]:
+    """Return path → content of all documents that are not refused."""
+    return {one.path: origin.read(one, 1_000_000) for one in origin.files() if one.refused is None}
+
+
+@pytest.fixture
+def bucket(buckets: S3Server) -> str:
+    """A prefix in a bucket, with documents."""
+    uri = buckets.new_bucket()
+    store = buckets.store(uri)
+    for key, text in {"river.md": RIVER, "a b/flood.txt": FLOOD, ".hidden/x.md": "x", "x.bin": "x"}.items():
+        obstore.put(store, key, text.encode())
+    return uri
+
+
+def test_a_bucket_is_a_source(bucket: str) -> None:
+    listed = {one.path: one for one in Bucket(bucket).files()}
+    assert sorted(listed) == ["a b/flood.txt", "river.md", "x.bin"]
+    assert str(listed["x.bin"].refused).startswith("unsupported file type (.bin)")
+    assert (listed["river.md"].size, listed["river.md"].settled) == (len(RIVER), True)
+    assert found(Bucket(bucket)) == {"river.md": RIVER.encode(), "a b/flood.txt": FLOOD.encode()}
+    assert list(found(Bucket(bucket, Patterns(("*.md",))))) == ["river.md"]
+    assert list(found(Bucket(bucket, names=("river.md", "gone.md")))) == ["river.md"]
+    assert Bucket(bucket).read(listed["river.md"], 5) == RIVER.encode()[:5]
+    assert pickle.loads(pickle.dumps(Bucket(bucket))) == Bucket(bucket)
+
+
+def test_a_request_that_fails_once_is_repeated(bucket: str, buckets: S3Server) -> None:
+    (river,) = Bucket(bucket, names=("river.md",)).files()
+    failures = iter([True])
+    buckets.failing = lambda environ: next(failures, False)
+    assert Bucket(bucket).read(river, 3) == RIVER.encode()[:3]
+
+
+def test_a_bucket_that_is_not_there_cannot_be_listed(buckets: S3Server) -> None:
+    with pytest.raises(SourceError, match=r"source 's': s3://nothing-there cannot be listed: .*NoSuchBucket"):
+        list(list_files(Source("s", Bucket("s3://nothing-there"))))
+
+
+def test_only_changed_objects_are_fetched(bucket: str, buckets: S3Server, tmp_path: Path) -> None:
+    settings = load_settings(
+        home=tmp_path / "home", named_sources={"docs": {"uri": bucket}}, documents={"accept_deletes": True}
+    )
+    tables, recipes, store = SourceTables(Home(settings.home)), Recipes.of(settings), buckets.store(bucket)
+    source = find_source(_named_only(settings, tmp_path), "docs")
+
+    def read() -> dict[str, tuple[str, str]]:
+        read_source(source, tables, recipes)
+        rows = tables.read("raw_documents", "docs", columns=["path", "status", "content"]).to_pylist()
+        return {row["path"]: (row["status"], row["content"]) for row in rows}
+
+    assert read() == {"river.md": ("processed", RIVER), "a b/flood.txt": ("processed", FLOOD), "x.bin": ("skipped", "")}
+    buckets.requests.clear()
+    assert "chunks, never made" in str(why_ingest(source, tables, recipes))
+    obstore.put(store, "new.md", OFFICE.encode())
+    obstore.delete(store, "river.md")
+    assert "input changed" in str(why_ingest(source, tables, recipes))
+    fetched: list[str] = []
+
+    def watch(environ: dict[str, str]) -> bool:
+        if environ["REQUEST_METHOD"] == "GET" and "list-type" not in environ["QUERY_STRING"]:
+            fetched.append(environ["PATH_INFO"])
+        return False
+
+    buckets.failing = watch
+    assert sorted(read()) == ["a b/flood.txt", "new.md", "x.bin"]
+    assert [path.rpartition("/")[2] for path in fetched] == ["new.md"]
+
+
+def test_an_object_that_is_gone_when_it_is_read_keeps_its_row(bucket: str, buckets: S3Server, tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home", named_sources={"docs": {"uri": bucket}})
+    tables, recipes, store = SourceTables(Home(settings.home)), Recipes.of(settings), buckets.store(bucket)
+    source = find_source(_named_only(settings, tmp_path), "docs")
+    read_source(source, tables, recipes)
+    obstore.put(store, "river.md", OFFICE.encode())
+
+    def vanish(environ: dict[str, str]) -> bool:
+        if environ["PATH_INFO"].endswith("river.md") and environ["REQUEST_METHOD"] == "GET":
+            obstore.delete(store, "river.md")
+        return False
+
+    buckets.failing = vanish
+    version = read_source(source, tables, recipes).version
+    assert version.counts["status"] == {"processed": 1, "skipped": 1, "stale": 1}
+    rows = {row["path"]: row for row in tables.read("raw_documents", "docs").to_pylist()}
+    assert rows["river.md"]["content"] == RIVER
+    assert rows["river.md"]["error"] == "cannot be read: it is not there any more"
+    buckets.failing = lambda environ: False
+    obstore.put(store, "river.md", OFFICE.encode())
+    assert "input changed" in str(why_ingest(source, tables, recipes))
+    assert read_source(source, tables, recipes).version.counts["status"] == {"processed": 2, "skipped": 1}
+
+
+def _named_only(settings: Settings, folder: Path) -> Settings:
+    (folder / "sources").mkdir(exist_ok=True)
+    return settings.changed(sources=folder / "sources")
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def served(tmp_path: Path, buckets: S3Server) -> Iterator[tuple[str, Path]]:
+    """A folder, and the URL of a web server of it."""
+    folder = tmp_path / "web"
+    (folder / "docs").mkdir(parents=True)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/docs", folder / "docs"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_files_of_a_web_server_are_named(served: tuple[str, Path]) -> None:
+    url, folder = served
+    (folder / "a.md").write_text(RIVER)
+    os.utime(folder / "a.md", (1_600_000_000, 1_600_000_000))
+    origin = Bucket(url, names=("a.md", "missing.md"))
+    (listed,) = origin.files()
+    assert (listed.modified_at.timestamp(), listed.settled) == (1_600_000_000, True)
+    assert found(origin) == {"a.md": RIVER.encode()}
+    (folder / "a.md").write_text(OFFICE)
+    (again,) = origin.files()
+    assert (again.settled, again.stamp == listed.stamp) == (False, False)
+
+
+def test_a_web_server_that_does_not_answer_costs_its_documents_only(buckets: S3Server) -> None:
+    (listed,) = Bucket("http://127.0.0.1:9/docs", names=("a.md",)).files()
+    assert (listed.path, listed.settled, listed.refused) == ("a.md", False, None)
+    with pytest.raises(OSError, match="the request failed"):
+        Bucket("http://127.0.0.1:9/docs").read(listed, 1)
+
+
+def write_zip(path: Path, files: dict[str, str]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+
+
+@pytest.mark.parametrize(
+    ("inside", "patterns", "expected"),
+    [
+        ("", (("**/*",), ()), ["a.md", "b/c.txt", "b/d/e.md"]),
+        ("b", (("**/*",), ()), ["c.txt", "d/e.md"]),
+        ("", (("**/*.md",), ("a*",)), ["b/d/e.md"]),
+        ("b/c.txt", (("**/*",), ()), ["c.txt"]),
+    ],
+)
+def test_an_archive_is_a_source(
+    tmp_path: Path, inside: str, patterns: tuple[tuple[str, ...], tuple[str, ...]], expected: list[str]
+) -> None:
+    files = {"a.md": RIVER, "b/c.txt": FLOOD, "b/d/e.md": OFFICE, ".x/y.md": "x", "b/.z.md": "z"}
+    write_zip(tmp_path / "a.zip", files)
+    origin = FileSystem(f"zip://{inside}::{tmp_path}/a.zip", Patterns(*patterns))
+    read = found(origin)
+    assert sorted(read) == expected
+    assert set(read.values()) <= {text.encode() for text in files.values()}
+    assert all(one.settled for one in origin.files())
+    assert found(pickle.loads(pickle.dumps(origin))) == read
+
+
+def test_a_changed_archive_is_noticed(tmp_path: Path) -> None:
+    write_zip(tmp_path / "a.zip", {"a.md": RIVER, "b.md": OFFICE})
+    origin = FileSystem(f"zip::{tmp_path}/a.zip")
+    before = {one.path: one.stamp for one in origin.files()}
+    write_zip(tmp_path / "a.zip", {"new.md": FLOOD, "a.md": "other", "b.md": OFFICE})
+    after = {one.path: one.stamp for one in origin.files()}
+    assert sorted(after) == ["a.md", "b.md", "new.md"]
+    assert (after["a.md"] == before["a.md"], after["b.md"] == before["b.md"]) == (False, True)
+    assert found(origin)["new.md"] == FLOOD.encode()
+
+
+def _broken(path: Path) -> str:
+    path.write_bytes(b"no archive")
+    return f"zip::{path}"
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        (lambda folder: f"zip::{folder}/missing.zip", "No such file"),
+        (lambda folder: _broken(folder / "a.zip"), "File is not a zip file"),
+        (lambda folder: "memory://nothing/there", "it is not there"),
+        (lambda folder: "sftp://host/docs", '"paramiko" to be installed'),
+        (lambda folder: "nosuch://host/docs", "Protocol not known"),
+    ],
+)
+def test_a_file_system_that_cannot_be_opened_is_one_line(
+    tmp_path: Path, uri: Callable[[Path], str], reason: str
+) -> None:
+    with pytest.raises(SourceError, match=f"source 's': .* cannot be listed: .*{reason}"):
+        list(list_files(Source("s", FileSystem(uri(tmp_path)))))
+
+
+def test_times_of_a_file_system_count_as_those_of_a_folder() -> None:
+    from fsspec import filesystem
+
+    filesystem("memory").pipe("/docs/a.md", b"text")
+    (fresh,) = FileSystem("memory://docs").files()
+    assert not fresh.settled
+    assert abs(fresh.modified_at.timestamp() - time.time()) < 60
