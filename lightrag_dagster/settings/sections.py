@@ -100,6 +100,16 @@ class DocumentSettings(Section):
     """Reading sources."""
 
     max_bytes: int = Field(default=20_000_000, gt=0, description="A larger file becomes a failed row. Bytes.")
+    max_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="A file whose parser takes longer becomes a failed row; plain text has no parser. Seconds.",
+    )
+    max_memory_mb: int = Field(
+        default=2048,
+        ge=512,
+        description="A file whose parser needs more memory becomes a failed row; on Linux. Megabytes.",
+    )
     max_deleted_share: float = Field(
         default=0.2,
         ge=0,
