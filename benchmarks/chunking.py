@@ -13,7 +13,7 @@ import argparse
 import itertools
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -95,33 +95,33 @@ def _markdown(paragraphs: list[str]) -> str:
 
 def _kept(chunking: ChunkingSettings, edits: int) -> Iterator[float]:
     """Yield the share of chunk ids that each edit keeps."""
-    count = PAGES * PARAGRAPHS_A_PAGE
-    paragraphs = list(generate(count + 1, seed=2))
-    new = paragraphs.pop()
+    count, length = PAGES * PARAGRAPHS_A_PAGE, PARAGRAPHS_A_PAGE * PAGES_A_SECTION
+    *paragraphs, new = generate(count + 1, seed=2)
     before = _ids(_markdown(paragraphs), chunking)
-    length = PARAGRAPHS_A_PAGE * PAGES_A_SECTION
     for place in np.linspace(1, count - 2, edits).astype(int).tolist():
-        place += place % length == 0  # the first paragraph of a section is its heading as well
-        for kind in ("changed", "removed", "inserted"):
-            edited = list(paragraphs)
-            if kind == "inserted":
-                # In place of its neighbour's end, so that no section gains a paragraph and no heading moves.
-                edited[place] = f"{new}\n\n{edited[place]}"
-            elif kind == "removed":
-                edited[place - 1] += "\n\n"
-                edited[place] = ""
-            else:
-                edited[place] = f"This was added later. {edited[place]}"
-            after = _ids(_markdown(edited), chunking)
+        place += place % length == 0  # the first paragraph of a section gives it its heading
+        for edited in (f"This was added later. {paragraphs[place]}", "", f"{new}\n\n{paragraphs[place]}"):
+            after = _ids(_markdown([*paragraphs[:place], edited, *paragraphs[place + 1 :]]), chunking)
             yield len(before & after) / len(before)
 
 
 def _ids(text: str, chunking: ChunkingSettings) -> set[str]:
-    row = {name: "" for name, kind in zip(RAW_DOCUMENTS.names, RAW_DOCUMENTS.types, strict=True) if kind == pa.string()}
-    row |= {"path": "report.md", "content": text, "content_hash": text_digest(text), "media_type": "text/markdown"}
-    times = {"content_length": len(text), "status": "processed", "modified_at": datetime(2026, 1, 1, tzinfo=UTC)}
-    documents = pa.Table.from_pylist([row | times], schema=RAW_DOCUMENTS)
-    return set(chunk_documents(documents, chunking)["chunk_id"].to_pylist())
+    return set(chunk_documents(document_rows({"report.md": text}), chunking)["chunk_id"].to_pylist())
+
+
+def document_rows(texts: Mapping[str, str]) -> pa.Table:
+    """Return RAW_DOCUMENTS of Markdown texts, by path."""
+    empty = {
+        name: "" for name, kind in zip(RAW_DOCUMENTS.names, RAW_DOCUMENTS.types, strict=True) if kind == pa.string()
+    }
+    rows = [
+        empty
+        | {"source": "made-up", "doc_id": f"doc-{text_digest(path)}", "path": path, "content": text}
+        | {"content_hash": text_digest(text), "content_length": len(text), "media_type": "text/markdown"}
+        | {"status": "processed", "modified_at": datetime(2026, 1, 1, tzinfo=UTC)}
+        for path, text in texts.items()
+    ]
+    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS)
 
 
 if __name__ == "__main__":

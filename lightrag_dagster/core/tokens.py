@@ -146,12 +146,16 @@ class Measured:
     def __init__(self, starts: npt.NDArray[np.int64]) -> None:
         self.starts = starts
 
+    def counts(self, spans: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the number of tokens that each `text[start:end]` touches; none may be empty."""
+        starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+        within = self.starts[np.searchsorted(self.starts, starts, "right") - 1]
+        counts: list[int] = (np.searchsorted(self.starts, ends) - np.searchsorted(self.starts, within)).tolist()
+        return counts
+
     def count(self, start: int, end: int) -> int:
         """Return the number of tokens that `text[start:end]` touches; 0 where it is empty."""
-        if start >= end:
-            return 0
-        within = int(self.starts[int(np.searchsorted(self.starts, start, "right")) - 1])
-        return int(np.searchsorted(self.starts, end) - np.searchsorted(self.starts, within))
+        return self.counts([(start, end)])[0] if start < end else 0
 
     def positions(self, offsets: Sequence[int]) -> npt.NDArray[np.int64]:
         """Return for each character how many tokens start before it."""

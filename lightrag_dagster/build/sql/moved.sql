@@ -12,5 +12,6 @@ WITH here AS (
 ), wanted AS (
     SELECT DISTINCT original.doc_id, shard_of(new.doc_id) AS shard
     FROM new JOIN original ON new.text_hash = original.text_hash AND coalesce(new.number, -1) = original.number
+    WHERE shard_of(original.doc_id) <> shard_of(new.doc_id)
 )
 SELECT earlier.*, shard FROM earlier JOIN wanted USING (doc_id)

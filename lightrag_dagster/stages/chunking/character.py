@@ -12,14 +12,14 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
     With `separator_only`, LightRAG's `split_by_character_only`, a long part stays whole. (There it is an error, which
     would cost the document.)
     """
+    text, tokenizer = document.text, tools.tokenizer
+    parts = list(_parts(text, settings.separator))
     cuts: list[Cut] = []
-    for start, end in _parts(document.text, settings.separator):
-        part = document.text[start:end]
-        tokens = tools.tokenizer.count(part)
+    for (start, end), tokens in zip(parts, tokenizer.measure(text).counts(parts), strict=True):
         if tokens <= settings.size or settings.separator_only:
             cuts.append(Cut(start, end, tokens))
         else:
-            windows = tools.tokenizer.windows(part, settings.size, settings.overlap)
+            windows = tokenizer.windows(text[start:end], settings.size, settings.overlap)
             cuts += [Cut(start + left, start + right, length) for left, right, length in windows]
     return cuts
 

@@ -145,8 +145,9 @@ def _filled(positions: Positions, left: int, right: int, size: int) -> list[int]
 
 def cuts_of(text: str, measured: Measured, spans: Sequence[tuple[int, int]]) -> list[Cut]:
     """Return spans as chunks without the white space at their ends; blank ones are left out."""
-    found = (trimmed(text, start, end) for start, end in spans)
-    return [Cut(start, end, measured.count(start, end)) for start, end in found if start < end]
+    trimmed_spans = [trimmed(text, start, end) for start, end in spans]
+    found = [(start, end) for start, end in trimmed_spans if start < end]
+    return [Cut(start, end, tokens) for (start, end), tokens in zip(found, measured.counts(found), strict=True)]
 
 
 def overlapping(cuts: Sequence[Cut], measured: Measured, overlap: int, starts: Boundaries) -> list[Cut]:

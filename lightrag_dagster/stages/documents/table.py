@@ -99,7 +99,7 @@ def _row(
     source: str, listed: ListedFile, data: bytes | OSError, previous: pa.Table | None, settings: DocumentSettings
 ) -> dict[str, Any]:
     if listed.refused is not None:
-        status = "skipped" if media_type(listed.path) == UNSUPPORTED else "failed"
+        status = "skipped" if media_type(listed.file_name) == UNSUPPORTED else "failed"
         return _failed(source, listed, listed.refused, status)
     if isinstance(data, OSError):
         reason = f"cannot be read: {data.strerror or type(data).__name__}"
@@ -107,7 +107,7 @@ def _row(
     if len(data) > settings.max_bytes:
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
     try:
-        extracted = _extract(data, listed.path, settings)
+        extracted = _extract(data, listed.file_name, settings)
     except ValueError as error:
         return _failed(source, listed, str(error))
     if extracted.properties.switched_off:
@@ -131,7 +131,7 @@ def _extract(data: bytes, path: str, settings: DocumentSettings) -> ExtractedTex
 
 def _failed(source: str, listed: ListedFile, reason: str, status: str = "failed") -> dict[str, Any]:
     name = listed.path.rpartition("/")[2]
-    return _new_row(source, listed, ExtractedText(name, "", media_type(listed.path)), status=status, error=reason)
+    return _new_row(source, listed, ExtractedText(name, "", media_type(listed.file_name)), status=status, error=reason)
 
 
 def _stale(listed: ListedFile, previous: pa.Table | None, reason: str) -> dict[str, Any] | None:
@@ -149,7 +149,7 @@ def _new_row(
         "source": source,
         "doc_id": identity.document_id(source, listed.path),
         "path": listed.path,
-        "title": extracted.title,
+        "title": extracted.title.removesuffix(listed.kind),
         "content": text,
         "content_hash": identity.text_digest(text) if text else "",
         "content_length": len(text),

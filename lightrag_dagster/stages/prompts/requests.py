@@ -52,14 +52,14 @@ def extraction_request(
 ) -> ChatRequest:
     """Ask for the entities and relations of one chunk, found under `heading` (`Part > Section`).
 
-    `context`, where there is one, is given instead: it has the headings, and the header of a table.
+    `context`, where there is one, is given instead: it has the headings, and the header of the chunk's table.
     """
     system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"))
     if answer_format != "rows":
         system = f"{system}\n\n{prompts.render('extraction_json')}"
     parts = [prompts.render("extraction_user")]
     if context:
-        parts.append(f"Section, with the header of the table where the passage is a part of one:\n\n{fence(context)}")
+        parts.append(f"Section, with the header of the table that the passage is a part of:\n\n{_quoted(context)}")
     elif heading:
         parts.append(f"Section: {short_path(heading)}")
     parts.append(fence(content))
@@ -122,6 +122,11 @@ def judge_request(prompts: Prompts, question: str, context: str, answer: str) ->
     parts = {"Question": question, "Context": context, "Answer": answer}
     user = "\n\n".join(f"{title}:\n\n{fence(part)}" for title, part in parts.items())
     return ChatRequest("judge", (Message("system", prompts.render("judge_system")), Message("user", user)))
+
+
+def _quoted(text: str) -> str:
+    """Mark every line, so that none of them can begin a fence."""
+    return "\n".join(f"> {line}" for line in text.splitlines())
 
 
 def _one_line(text: str) -> str:

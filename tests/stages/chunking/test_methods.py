@@ -7,7 +7,6 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.chunking.methods import METHODS
 from tests.stages.chunking.documents import TEXTS, TOKENIZER, cut, document, handbook, prose
 
@@ -115,9 +114,3 @@ def test_an_edit_near_the_start_leaves_nearly_all_chunks(variant: dict[str, Any]
         kept.append(len(before & after) / len(before))
     assert len(before) > 100
     assert min(kept) > 0.9
-
-
-def test_settings_of_a_rule_are_checked() -> None:
-    rules = [{"path": "**", "size": 10}]
-    with pytest.raises(ValueError, match=r"overlap 100 must be smaller than size 10 \(rule '\*\*'\)"):
-        ChunkingSettings.model_validate({"rules": rules})
