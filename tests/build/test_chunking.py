@@ -14,8 +14,11 @@ from lightrag_dagster.build.ingest import chunk_source, read_source
 from lightrag_dagster.build.pending import pending
 from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.core.identity import chunk_id, embedding_fingerprint
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import open_embedder
+from lightrag_dagster.query.context import passage
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -104,12 +107,18 @@ def test_the_first_rule_that_matches_counts_wherever_a_document_goes(
 def test_the_context_reaches_prompt_id_vector_and_answer(settings: Settings, loopback: Loopback) -> None:
     write_source(settings, "notes", {"tables/levels.md": TABLE, "flood.txt": FLOOD})
     build(settings)
-    publish_accepted(settings)
+    published = publish_accepted(settings)
     table = SourceTables(Home(settings.home)).read("chunks", "notes")
     carried = [row for row in table.to_pylist() if row["context"]]
     assert len(carried) > 1
     assert {row["context"] for row in carried} == {f"Levels > Stations\n\n{HEADER}"}
     assert all(HEADER not in row["content"] for row in carried)
+    vectors = open_vectors(Home(settings.home), published.vectors.tables["chunk_vectors"]).rows()
+    embedded = dict(zip(vectors["id"].to_pylist(), vectors["embedding_fingerprint"].to_pylist(), strict=True))
+    for row in table.to_pylist():
+        text = passage(row["content"], row["context"])
+        assert embedded[row["chunk_id"]] == embedding_fingerprint(published.vectors.identity, text)
+        assert row["chunk_id"] == chunk_id(row["content"], row["heading"], row["context"])
     asked, quoted = prompts(loopback), HEADER.replace("\n", "\n> ")
     assert sum(f"> Levels > Stations\n> \n> {quoted}\n\n```text\n| Station" in one for one in asked) == len(carried)
     with KnowledgeBase.open(settings=settings) as knowledge:
@@ -187,6 +196,8 @@ def test_sentences_are_embedded_once_and_on_the_runs_account(settings: Settings,
         loopback.requests.clear()
         return report.version.version, calls
 
+    (planned,) = make_plan(semantic).sources
+    assert (planned.chunks_new, planned.problem, loopback.requests) == (2, None, [])
     first, calls = chunk()
     assert calls >= 3
     assert Ledger(home.ledger).by_purpose()["embed"].calls == calls
