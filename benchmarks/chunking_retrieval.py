@@ -86,7 +86,7 @@ def read(folder: Path) -> Corpus:
 
 
 def _cut(corpus: Corpus, embedder: LexicalEmbedder, size: int, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    chosen = {"size": size, "overlap": size // 12} | settings
+    chosen = {"size": size, "overlap": size // 12, **settings}
     if "tolerance" in settings:
         chosen["tolerance"] = int(settings["tolerance"] * size)
     chunking = ChunkingSettings.model_validate(chosen)

@@ -32,6 +32,8 @@ def build_definitions(settings: Settings) -> dg.Definitions:
 
     def complete(spec: dg.AssetSpec) -> dg.AssetSpec:
         name = spec.key.to_user_string()
+        if name == "raw_documents":
+            spec = spec.replace_attributes(deps=_upstream(settings))
         return spec.replace_attributes(
             group_name=namespace.named(spec.group_name or "default"),
             partitions_def=namespace.sources if spec.partitions_def else None,
@@ -52,6 +54,13 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         resources=build_resources(settings),
         executor=_executor(settings.dagster.executor),
     )
+
+
+def _upstream(settings: Settings) -> list[dg.AssetDep]:
+    """Return the assets that make what named sources read. All of each is read, however it is partitioned."""
+    keys = {named.asset for named in settings.named_sources.values() if named.asset}
+    mapping = dg.AllPartitionMapping()
+    return [dg.AssetDep(dg.AssetKey.from_user_string(key), partition_mapping=mapping) for key in sorted(keys)]
 
 
 def _executor(name: ExecutorName) -> dg.ExecutorDefinition:

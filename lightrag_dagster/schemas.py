@@ -30,9 +30,13 @@ RAW_DOCUMENTS = pa.schema(
         _field("summary", pa.string(), "The first 250 characters."),
         _field("media_type", pa.string(), "Of the file's format; application/octet-stream if it has none of ours."),
         _field("pages", pa.list_(pa.int64()), "First character of each page, where pages exist.", nullable=True),
-        _field("status", pa.string(), "processed, duplicate, failed, skipped, empty or stale."),
+        _field("author", pa.string(), "Who wrote it, as the document says.", nullable=True),
+        _field("date", pa.date32(), "When it was written, as the document says.", nullable=True),
+        _field("tags", _TEXTS, "Tags and keywords of the document.", nullable=True),
+        _field("language", pa.string(), "ISO 639 code, as detected, else as the document says.", nullable=True),
+        _field("status", pa.string(), "processed, duplicate, failed, skipped, empty, disabled or stale."),
         _field("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
-        _field("error", pa.string(), "Why the document failed, was skipped or is stale.", nullable=True),
+        _field("error", pa.string(), "Why the document has no text, or is stale.", nullable=True),
         _field("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
     ]
 )

@@ -21,7 +21,7 @@ _LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 4,
+    "raw_documents": 5,
     "chunks": 1,
     "extractions": 2,
     "layout": 3,
@@ -90,7 +90,10 @@ class Recipes:
         """Of each source table, a hash of the code and settings that follow today's at once."""
         layout, mentions = digest(_REVISIONS["layout"]), digest(_REVISIONS["mentions"])
         return {
-            "raw_documents": digest(_REVISIONS["raw_documents"], self.settings.documents.max_bytes),
+            "raw_documents": digest(
+                _REVISIONS["raw_documents"],
+                self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
+            ),
             "chunks": layout,
             "extractions": layout,
             "entity_mentions": mentions,

@@ -42,6 +42,7 @@ from lightrag_dagster.settings.sections import (
     RetentionSettings,
     Role,
     RoleSettings,
+    RowsSettings,
     Section,
     SourceSettings,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "RetentionSettings",
     "Role",
     "RoleSettings",
+    "RowsSettings",
     "Section",
     "Settings",
     "SourceSettings",

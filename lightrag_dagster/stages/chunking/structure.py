@@ -29,7 +29,7 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
     text, measured = document.text, tools.tokenizer.measure(document.text)
     if measured.count(0, len(text)) <= settings.size:
         return cuts_of(text, measured, [(0, len(text))])
-    headings = find_headings(text) if document.is_markdown else []
+    headings = list(find_headings(text)) if document.is_markdown else []
     blocks = find_blocks(text) if document.is_markdown else Blocks()
     spans = Divider(text, measured, settings.size, _levels(document, headings, blocks)).divide(0, len(text))
     context = _Context(document, headings, blocks.tables, measured, settings.size)

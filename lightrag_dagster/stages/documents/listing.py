@@ -1,7 +1,6 @@
 """The documents of a source at one time, and a hash by which a change of them shows."""
 
 import hashlib
-import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +14,7 @@ from lightrag_dagster.stages.documents.origins.origin import ListedFile
 from lightrag_dagster.stages.documents.sources import Source
 
 _FILES_AT_ONCE = 8_192
+_BYTES_AT_ONCE = 16 << 20
 _SIGNATURES = 1 << 128
 LISTED = pa.schema(
     [
@@ -26,6 +26,8 @@ LISTED = pa.schema(
         ("stamp", pa.string()),
         ("settled", pa.bool_()),
         ("refused", pa.string()),
+        ("kind", pa.string()),
+        ("content", pa.binary()),
     ]
 )
 """Columns of a listing: those of ListedFile, and the id of the document."""
@@ -71,7 +73,7 @@ class Listing:
         """List a source into the file `path`; raises SourceError as `list_files`."""
         self.path, self.count, self.size, total, found = path, 0, 0, 0, list_files(source)
         with pq.ParquetWriter(path, LISTED, compression="lz4") as writer:
-            while batch := list(itertools.islice(found, _FILES_AT_ONCE)):
+            for batch in _batches(found):
                 self.count += len(batch)
                 self.size += sum(one.size for one in batch)
                 total += int(listing_signature(batch), 16)
@@ -85,6 +87,20 @@ def rows_of(source: Source, files: Iterable[ListedFile]) -> pa.RecordBatch:
     ids = [identity.document_id(source.name, one.path) for one in found]
     columns = [pa.array([getattr(one, field.name) for one in found], field.type) for field in LISTED.remove(0)]
     return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *columns], schema=LISTED)
+
+
+def _batches(files: Iterable[ListedFile]) -> Iterator[list[ListedFile]]:
+    """Yield documents some at a time, fewer where the listing has what they say."""
+    batch: list[ListedFile] = []
+    size = 0
+    for one in files:
+        batch.append(one)
+        size += len(one.content or b"")
+        if len(batch) == _FILES_AT_ONCE or size > _BYTES_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def files_of(listed: pa.Table) -> list[ListedFile]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity, progress
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.listing import files_of
@@ -17,7 +18,7 @@ from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.stages.documents.table import mark_repeats, read_documents, without_marks
 
-READ = ("processed", "duplicate", "empty")
+READ = ("processed", "duplicate", "empty", "disabled")
 """Statuses of documents that are not read again while they do not change; what failed may succeed another time."""
 
 
@@ -41,7 +42,15 @@ def read_listed(
         listed: Rows of LISTED.
         before: What was read before, of these documents and of others; may be empty.
         settings: How much may be read.
+
+    Raises:
+        SourceError: a path is there twice, as the ids of a table's rows may be.
     """
+    if repeated := _repeated(listed):
+        raise SourceError(
+            f"source {source.name!r}: several rows of {source.origin.name} have the id {repeated!r}; nothing was "
+            "changed. Make ids unique and run again"
+        )
     known = _known(listed, before)
     same = known.filter(known["same"])["doc_id"]
     files = files_of(listed.filter(pc.invert(pc.is_in(listed["doc_id"], same.combine_chunks()))))
@@ -55,6 +64,15 @@ def read_listed(
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
     documents = mark_repeats(made)
     return documents, _stamps(listed, documents, digests)
+
+
+def _repeated(listed: pa.Table) -> str | None:
+    paths = listed["path"]
+    if pc.count_distinct(paths).as_py() == len(paths):
+        return None
+    counts = paths.value_counts()
+    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    return str(pc.min(twice).as_py())
 
 
 def _known(listed: pa.Table, before: Before) -> pa.Table:

@@ -6,13 +6,17 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.settings import SourceSettings
+from lightrag_dagster.settings import RowsSettings, SourceSettings
 from lightrag_dagster.stages.documents.formats import format_of
 from lightrag_dagster.stages.documents.origins.bucket import BUCKETS, WEB, Bucket
 from lightrag_dagster.stages.documents.origins.filesystem import FileSystem
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.origins.origin import Origin
 from lightrag_dagster.stages.documents.origins.patterns import Patterns, divide, has_wildcard
+from lightrag_dagster.stages.documents.origins.rows import Rows
+from lightrag_dagster.stages.documents.origins.tables import DuckDBQuery, SQLQuery, Table, TableFiles
+
+_DUCKDB = (".duckdb", ".db", ".ddb")
 
 
 def choose_origin(name: str, settings: SourceSettings) -> Origin:
@@ -21,6 +25,8 @@ def choose_origin(name: str, settings: SourceSettings) -> Origin:
     Raises:
         SourceError: the URI cannot be used, or does not fit the patterns.
     """
+    if settings.rows:
+        return Rows(_table(name, settings, settings.rows), settings.rows)
     uri, patterns, scheme = settings.uri, Patterns(settings.include, settings.exclude), _scheme(settings.uri)
     if scheme in WEB:
         return _on_the_web(name, uri, patterns)
@@ -35,6 +41,25 @@ def choose_origin(name: str, settings: SourceSettings) -> Origin:
         above, _, last = uri.rpartition("/")
         return Bucket(above, names=(last,)) if not glob and format_of(last) else Bucket(folder, patterns)
     return FileSystem(folder, patterns)
+
+
+def _table(name: str, settings: SourceSettings, rows: RowsSettings) -> Table:
+    if rows.database_variable:
+        return SQLQuery(rows.database_variable, _query(name, rows))
+    place = choose_origin(name, settings.model_copy(update={"rows": None}))
+    if not isinstance(place, Folder):
+        raise SourceError(f"source {name!r}: rows are read from this machine, not from {place.name}; copy the files")
+    if place.root.suffix in _DUCKDB:
+        return DuckDBQuery(place.root, _query(name, rows))
+    if rows.query:
+        raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
+    return TableFiles(place.root, place.patterns)
+
+
+def _query(name: str, rows: RowsSettings) -> str:
+    if not rows.query:
+        raise SourceError(f"source {name!r} needs rows.query, such as: SELECT id, text FROM pages")
+    return rows.query
 
 
 def _scheme(uri: str) -> str:

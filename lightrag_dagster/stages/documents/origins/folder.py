@@ -40,7 +40,7 @@ class Folder:
         if root.is_file():
             yield _found(root.name, str(root), root.stat(), None)
             return
-        for entry, path in _walk(root):
+        for entry, path in walk(root):
             if self.patterns.match(path) and (listed := _listed(entry, path, root)):
                 yield listed
 
@@ -60,7 +60,7 @@ class LinkOut(Folder):
         raise OSError(errno.EPERM, reason)
 
 
-def _walk(root: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
+def walk(root: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Yield every visible entry below `root` that is not a folder, with its path relative to `root`."""
     folders = [(str(root), "")]
     while folders:

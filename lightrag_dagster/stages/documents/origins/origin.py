@@ -27,7 +27,8 @@ class ListedFile:
     `path` is relative to the source, with forward slashes; `place` is where its origin finds it, unless
     it is refused; `size` is in bytes.
     `stamp` changes when the document is touched; it is `settled` when a change from now on would change it as well.
-    `refused` says why the document must not be read.
+    `refused` says why the document must not be read. `kind` is the suffix of its format where the path has none;
+    `content` is all of it where the listing has that already.
     """
 
     path: str
@@ -37,6 +38,13 @@ class ListedFile:
     stamp: str
     settled: bool
     refused: str | None = None
+    kind: str = ""
+    content: bytes | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The path, with the suffix of the format."""
+        return self.path + self.kind
 
 
 class Origin(Protocol):

@@ -1,0 +1,142 @@
+"""Where rows come from: CSV, JSON Lines and Parquet files, a DuckDB file, any database of SQLAlchemy."""
+
+import errno
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lightrag_dagster.errors import one_line
+from lightrag_dagster.stages.documents.origins.folder import walk
+from lightrag_dagster.stages.documents.origins.patterns import Patterns
+
+if TYPE_CHECKING:
+    import duckdb
+
+_ROWS_AT_ONCE = 1_000
+_READERS = {
+    ".csv": "read_csv(?, all_varchar = true)",
+    ".tsv": "read_csv(?, all_varchar = true)",
+    ".jsonl": "read_json(?, format = 'newline_delimited')",
+    ".ndjson": "read_json(?, format = 'newline_delimited')",
+    ".parquet": "read_parquet(?)",
+}
+
+Row = Mapping[str, Any]
+
+
+class Table(Protocol):
+    """Where rows come from; raises OSError when they cannot be read."""
+
+    @property
+    def name(self) -> str:
+        """The table in words, without secrets."""
+        ...
+
+    def rows(self) -> Iterator[Row]:
+        """Yield column → value of every row."""
+        ...
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """The rows of CSV, JSON Lines or Parquet files: one file, or those below a folder."""
+
+    root: Path
+    patterns: Patterns
+
+    @property
+    def name(self) -> str:
+        """See `Table.name`."""
+        return str(self.root)
+
+    def rows(self) -> Iterator[Row]:
+        """See `Table.rows`."""
+        from lightrag_dagster.storage.memory import in_memory
+
+        if self.root.is_file():
+            paths = [str(self.root)]
+        else:
+            paths = sorted(entry.path for entry, path in walk(self.root) if self.patterns.match(path))
+        with in_memory() as connection:
+            for path in paths:
+                reader = _READERS.get(Path(path).suffix.lower())
+                if reader is None:
+                    raise OSError(errno.EINVAL, f"{path} has no rows; include only {', '.join(_READERS)}")
+                yield from _rows(connection, f"SELECT * FROM {reader}", [path])
+
+
+@dataclass(frozen=True)
+class DuckDBQuery:
+    """The rows of a query of a DuckDB file, which is opened for reading."""
+
+    file: Path
+    query: str
+
+    @property
+    def name(self) -> str:
+        """See `Table.name`."""
+        return str(self.file)
+
+    def rows(self) -> Iterator[Row]:
+        """See `Table.rows`."""
+        import duckdb
+
+        if not self.file.is_file():
+            raise FileNotFoundError(errno.ENOENT, "there is no such file")
+        try:
+            connection = duckdb.connect(str(self.file), read_only=True)
+        except duckdb.Error as error:
+            raise OSError(errno.EIO, one_line(error)) from error
+        with connection:
+            yield from _rows(connection, self.query)
+
+
+@dataclass(frozen=True)
+class SQLQuery:
+    """The rows of a query of a database, whose SQLAlchemy URL is in an environment variable."""
+
+    variable: str
+    query: str
+
+    @property
+    def name(self) -> str:
+        """See `Table.name`."""
+        return f"the database of {self.variable}"
+
+    def rows(self) -> Iterator[Row]:
+        """See `Table.rows`."""
+        import sqlalchemy
+        from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+        url = os.environ.get(self.variable)
+        if not url:
+            raise OSError(errno.EINVAL, f"the environment variable {self.variable} is not set")
+        try:
+            engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
+        except (ArgumentError, ImportError, ValueError) as error:
+            reason = one_line(error) if isinstance(error, ImportError) else "it is no URL of SQLAlchemy"
+            raise OSError(errno.EINVAL, f"{self.variable}: {reason}") from None
+        password = engine.url.password
+        try:
+            with engine.connect().execution_options(yield_per=_ROWS_AT_ONCE) as connection:
+                for row in connection.execute(sqlalchemy.text(self.query)).mappings():
+                    yield dict(row)
+        except SQLAlchemyError as error:
+            reason = one_line(getattr(error, "orig", None) or error)
+            raise OSError(errno.EIO, reason.replace(password, "***") if password else reason) from None
+        finally:
+            engine.dispose()
+
+
+def _rows(connection: "duckdb.DuckDBPyConnection", statement: str, values: Sequence[str] = ()) -> Iterator[Row]:
+    import duckdb
+
+    try:
+        result = connection.execute(statement, values)
+        names = [column[0] for column in result.description or ()]
+        while rows := result.fetchmany(_ROWS_AT_ONCE):
+            yield from (dict(zip(names, row, strict=True)) for row in rows)
+    except duckdb.Error as error:
+        raise OSError(errno.EIO, one_line(error)) from error
