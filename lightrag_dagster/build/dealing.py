@@ -22,6 +22,9 @@ from lightrag_dagster.storage.shards import Shard
 if TYPE_CHECKING:
     import duckdb
 
+_TOLD = 20
+"""Documents that a report names."""
+
 PLACES = pa.schema([CHUNKS.field(name) for name in ("chunk_id", "path", "chunk_index", "content", "heading")])
 """Columns of CHUNKS that extraction reads."""
 
@@ -74,6 +77,22 @@ def refuse_losses(
     for view, paths in zip(("before", "now"), files, strict=True):
         view_files(connection, view, paths, RAW_DOCUMENTS)
     check_deletions(source, connection, settings)
+
+
+class Reading(NamedTuple):
+    """Documents by media type, the largest ones (path, bytes), and the first that failed (path, status, error)."""
+
+    media_types: dict[str, int]
+    largest: pa.Table
+    failures: pa.Table
+
+
+def describe_reading(connection: "duckdb.DuckDBPyConnection") -> Reading:
+    """Describe the documents of the views `now` and `listed`, which `refuse_losses` and `deal_listing` made."""
+    types = connection.sql("SELECT media_type, count(*) FROM now GROUP BY ALL ORDER BY ALL").fetchall()
+    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {_TOLD}"
+    failed = f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {_TOLD}"
+    return Reading(dict(types), connection.sql(largest).to_arrow_table(), connection.sql(failed).to_arrow_table())
 
 
 def equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path]) -> pa.Table:

@@ -31,8 +31,8 @@ class Before(NamedTuple):
 
 def read_listed(
     source: Source, listed: pa.Table, before: Before, settings: DocumentSettings
-) -> tuple[pa.Table, pa.Table]:
-    """Return RAW_DOCUMENTS and STAMPS of listed documents.
+) -> tuple[pa.Table, pa.Table, int]:
+    """Return RAW_DOCUMENTS and STAMPS of listed documents, and how many of these were not opened.
 
     A document is not opened if it has the stamp of an earlier reading, and not parsed if its bytes are the same. Among
     documents with the same text the one with the smallest path is the original.
@@ -63,7 +63,7 @@ def read_listed(
         rows = before.documents.filter(pc.is_in(before.documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
     documents = mark_repeats(made)
-    return documents, _stamps(listed, documents, digests)
+    return documents, _stamps(listed, documents, digests), len(same)
 
 
 def _repeated(listed: pa.Table) -> str | None:
