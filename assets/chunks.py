@@ -1,8 +1,8 @@
-"""`chunks`: token windows of a source's documents."""
+"""`chunks`: the pieces into which a source's documents are cut."""
 
 import dagster as dg
 
-from assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
+from assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
 from assets.partitions import SOURCES
 from lightrag_dagster.build.ingest import chunk_source
 from resources import LightRAG
@@ -18,8 +18,9 @@ from resources import LightRAG
 def chunks(
     context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.MaterializeResult:
-    """Cut the documents into token windows; unchanged text keeps its chunks, except in a backfill."""
+    """Cut the documents as `chunking` says; unchanged text keeps its chunks, except in a backfill."""
+    account = account_of(context, lightrag.settings, context.partition_key)
     tables = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
     with stopwatch() as watch:
-        report = chunk_source(context.partition_key, tables, lightrag.recipes)
+        report = chunk_source(context.partition_key, tables, lightrag.recipes, lightrag.chunking_embedder(account))
     return ingested(report, lightrag.recipes, watch)

@@ -14,7 +14,7 @@ def _field(name: str, kind: pa.DataType, description: str, *, nullable: bool = F
 _TEXTS = pa.list_(pa.string())
 
 _SOURCE = _field("source", pa.string(), "The source (Dagster partition) the row belongs to.")
-_CHUNK = _field("chunk_id", pa.string(), "chunk- and a hash of the text and heading that reach the prompt.")
+_CHUNK = _field("chunk_id", pa.string(), "chunk- and a hash of the text, heading and context that reach the prompt.")
 _KEY = _field("extraction_key", pa.string(), "Hash of chunk, prompts, model and parameters.")
 _MENTION = _field("mention_index", pa.int32(), "Position of the record in the chunk's parsed responses.")
 
@@ -30,9 +30,13 @@ RAW_DOCUMENTS = pa.schema(
         _field("summary", pa.string(), "The first 250 characters."),
         _field("media_type", pa.string(), "Of the file's format; application/octet-stream if it has none of ours."),
         _field("pages", pa.list_(pa.int64()), "First character of each page, where pages exist.", nullable=True),
-        _field("status", pa.string(), "processed, duplicate, failed, skipped, empty or stale."),
+        _field("author", pa.string(), "Who wrote it, as the document says.", nullable=True),
+        _field("date", pa.date32(), "When it was written, as the document says.", nullable=True),
+        _field("tags", _TEXTS, "Tags and keywords of the document.", nullable=True),
+        _field("language", pa.string(), "ISO 639 code, as detected, else as the document says.", nullable=True),
+        _field("status", pa.string(), "processed, duplicate, failed, skipped, empty, disabled or stale."),
         _field("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
-        _field("error", pa.string(), "Why the document failed, was skipped or is stale.", nullable=True),
+        _field("error", pa.string(), "Why the document has no text, or is stale.", nullable=True),
         _field("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
     ]
 )
@@ -49,6 +53,12 @@ CHUNKS = pa.schema(
         _field("char_start", pa.int64(), "First character in the document."),
         _field("char_end", pa.int64(), "One past the last character."),
         _field("heading", pa.string(), "Heading path in force where the chunk starts.", nullable=True),
+        _field(
+            "context",
+            pa.string(),
+            "What else of the document it needs: headings above it, header of its table. Part of prompt and vector.",
+            nullable=True,
+        ),
         _field("page", pa.int32(), "Page the chunk starts on, where pages exist.", nullable=True),
         _field("text_hash", pa.string(), "Hash of the document's text and media type, from which the chunk was cut."),
         _field("recipe", pa.string(), "Recipe of the chunker that cut it: its settings and revision."),

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import cached_property, partial
 
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.shard_steps import OpenModel
+from lightrag_dagster.build.shard_steps import OpenEmbedder, OpenModel
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
@@ -76,6 +76,12 @@ class LightRAG:
     ) -> AbstractAsyncContextManager[StoredEmbedder]:
         """Open an embedder, which need not be the one of the settings, for one block."""
         return open_embedder(settings_of(embedder, self.settings.embedding), self.home, account, engine)
+
+    def chunking_embedder(self, account: Account) -> OpenEmbedder | None:
+        """Return what opens the embedder of the settings where documents are cut by meaning, here or in a worker."""
+        if not self.recipes.compares_meaning:
+            return None
+        return partial(open_embedder, self.settings.embedding, self.home, account)
 
     @contextmanager
     def building(self) -> Iterator[Home]:

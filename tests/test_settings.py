@@ -169,3 +169,42 @@ def test_a_change_is_checked(change: dict[str, object], named: str) -> None:
 def test_a_namespace_is_a_name(name: str) -> None:
     with pytest.raises(SettingsError, match="setting namespace"):
         load_settings(namespace=name)
+
+
+def test_the_first_rule_of_chunking_that_matches_counts() -> None:
+    write("""
+chunking:
+  size: 800
+  rules:
+    - {path: "handbook/**/*.md", method: structure, size: 1200}
+    - {path: "*/logs/*", method: character, separator: "\\n"}
+    - {path: "handbook/**", overlap: 0}
+""")
+    chunking = load_settings().chunking
+
+    def under(path: str) -> tuple[str, int, int]:
+        one = chunking.under(chunking.rule_of(path))
+        return one.method, one.size, one.overlap
+
+    assert under("handbook/a.md") == under("handbook/b/c.md") == ("structure", 1200, 100)
+    assert under("handbook/a.txt") == ("token", 800, 0)
+    assert under("notes/logs/a.log") == ("character", 800, 100)
+    assert under("notes/a.md") == ("token", 800, 100)
+    changed = load_settings().changed(chunking={"size": 900}).chunking
+    assert [changed.under(rule).size for rule in (0, 1, 2)] == [1200, 900, 900]
+
+
+@pytest.mark.parametrize(
+    ("chunking", "mistake"),
+    [
+        ({"method": "custom"}, "method custom needs `function`"),
+        ({"tolerance": 1100}, "tolerance 1100 must be smaller than size - overlap = 1100"),
+        ({"rules": [{"path": "a/*", "overlap": 1200}]}, r"overlap 1200 must be smaller than size 1200 \(rule 'a/\*'\)"),
+        ({"rules": [{"size": 5}]}, r"rules\.0\.path: Field required"),
+        ({"rules": [{"path": "a", "encoding": "x"}]}, r"rules\.0\.encoding: Extra inputs"),
+        ({"separators": []}, "at least 1 item"),
+    ],
+)
+def test_settings_of_chunking_are_checked(chunking: dict[str, object], mistake: str) -> None:
+    with pytest.raises(SettingsError, match=mistake):
+        load_settings(chunking=chunking)

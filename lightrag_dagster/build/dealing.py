@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
-from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.documents.deletions import check_deletions
 from lightrag_dagster.stages.documents.listing import LISTED, Listing
 from lightrag_dagster.storage.files import read_parquet
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _TOLD = 20
 """Documents that a report names."""
 
-PLACES = pa.schema([CHUNKS.field(name) for name in ("chunk_id", "path", "chunk_index", "content", "heading")])
+PLACES = pa.schema(
+    [CHUNKS.field(name) for name in ("chunk_id", "path", "chunk_index", "content", "heading", "context")]
+)
 """Columns of CHUNKS that extraction reads."""
 
 
@@ -105,13 +107,20 @@ def equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Pat
 
 
 def deal_moved(
-    connection: "duckdb.DuckDBPyConnection", documents: Sequence[Path], earlier: Sequence[Path], folder: Path
+    connection: "duckdb.DuckDBPyConnection",
+    files: tuple[Sequence[Path], Sequence[Path]],
+    chunking: ChunkingSettings,
+    folder: Path,
 ) -> Dealt:
-    """Deal chunks of an earlier version to documents of other shards that have their text now."""
-    from lightrag_dagster.storage.memory import view_files
+    """Deal chunks of an earlier version to documents of other shards that have their text now, and the same rule.
 
-    view_files(connection, "now", documents, RAW_DOCUMENTS)
-    view_files(connection, "earlier", earlier, CHUNKS)
+    `files` are those of the documents now and of the earlier chunks.
+    """
+    from lightrag_dagster.storage.memory import view_files, view_source_files
+
+    view_files(connection, "now", files[0], RAW_DOCUMENTS)
+    view_source_files(connection, "earlier", files[1], CHUNKS)
+    _register_rules(connection, chunking)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW document AS {_statement(__package__, 'document_texts')}")
     return _deal(connection, "moved", folder, CHUNKS)
 
@@ -133,12 +142,27 @@ class Known(NamedTuple):
 
 def deal_places(connection: "duckdb.DuckDBPyConnection", chunks: Sequence[Path], known: Known, folder: Path) -> Dealt:
     """Deal the places of chunks (PLACES) to the shards of their extractions; those of known chunks without text."""
-    from lightrag_dagster.storage.memory import view_files
+    from lightrag_dagster.storage.memory import view_files, view_source_files
 
-    view_files(connection, "chunk", chunks, CHUNKS)
+    view_source_files(connection, "chunk", chunks, CHUNKS)
     view_files(connection, "earlier", known.files, EXTRACTIONS)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW known AS SELECT chunk_id FROM earlier WHERE {known.condition}")
     return _deal(connection, "asked", folder, PLACES)
+
+
+def _register_rules(connection: "duckdb.DuckDBPyConnection", chunking: ChunkingSettings) -> None:
+    """Register `rule`: doc_id and number of the rule of each document that has one, now or earlier."""
+    ids: list[str] = []
+    numbers: list[int] = []
+    if chunking.rules:
+        places = "SELECT DISTINCT doc_id, source, path FROM (FROM (SELECT doc_id, source, path FROM now) UNION ALL "
+        places += "SELECT doc_id, source, path FROM earlier)"
+        for doc_id, source, path in connection.execute(places).fetchall():
+            if (number := chunking.rule_of(f"{source}/{path}")) is not None:
+                ids.append(doc_id)
+                numbers.append(number)
+    rows = pa.table({"doc_id": pa.array(ids, pa.string()), "number": pa.array(numbers, pa.int64())})
+    connection.register("rule", rows)
 
 
 def _deal(connection: "duckdb.DuckDBPyConnection", statement: str, folder: Path, schema: pa.Schema) -> Dealt:

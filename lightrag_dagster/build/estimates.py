@@ -101,7 +101,7 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
         # Each round asks the first question again, then shows all answers so far.
         inputs = inputs.plus(Estimate.exactly(1 + follow_up)).plus(outputs)
         outputs = outputs.plus(answer)
-    empty = extraction_request(recipes.prompts, "", None, settings.answer_format)
+    empty = extraction_request(recipes.prompts, "", None, answer_format=settings.answer_format)
     text = max(0.0, 1 - question_tokens(empty, counts) * share)
     embedded = _EMBEDDED.plus(Estimate.exactly(text / outputs.expected))
     calls = Estimate(1 + settings.gleaning, 1, 1 + settings.gleaning)
@@ -151,9 +151,9 @@ def own_ratios(
 def _question_tokens_of(chunk_ids: pa.ChunkedArray, chunks: pa.Table, recipes: Recipes) -> npt.NDArray[np.float64]:
     settings, counts = recipes.settings.extraction, load_tokenizer(recipes.settings.chunking.encoding).counts
     held = chunks.filter(pc.is_in(chunks["chunk_id"], chunk_ids.combine_chunks()))
-    texts = {row["chunk_id"]: row for row in held.select(["chunk_id", "content", "heading"]).to_pylist()}
+    texts = {row["chunk_id"]: row for row in held.select(["chunk_id", "content", "heading", "context"]).to_pylist()}
     requests = (
-        extraction_request(recipes.prompts, text["content"], text["heading"], settings.answer_format)
+        extraction_request(recipes.prompts, text["content"], text["heading"], text["context"], settings.answer_format)
         for text in (texts[one] for one in chunk_ids.to_pylist())
     )
     return np.array([question_tokens(request, counts) for request in requests], dtype=float)

@@ -21,6 +21,7 @@ from lightrag_dagster.build.shard_steps import (
     REASONS,
     Earlier,
     Made,
+    OpenEmbedder,
     OpenModel,
     Step,
     chunk_shard,
@@ -120,8 +121,12 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
     return replace(_report(tables, version, sum(one.kept[0] for one in made)), reading=about)
 
 
-def chunk_source(source: str, tables: SourceTables, recipes: Recipes) -> StageReport:
+def chunk_source(
+    source: str, tables: SourceTables, recipes: Recipes, open_embedder: OpenEmbedder | None = None
+) -> StageReport:
     """Cut the documents of a source into `chunks`; text that was cut before keeps its chunks.
+
+    `open_embedder` is for the method `semantic`, which without it cuts as `recursive`, as where a run is only planned.
 
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
@@ -134,7 +139,7 @@ def chunk_source(source: str, tables: SourceTables, recipes: Recipes) -> StageRe
         moved = moved_chunks(step, documents, earlier, scratch)
         tasks = ((shard, [dealt.of(shard) for dealt in moved]) for shard in parts)
         with open_engine(recipes.settings.engine) as engine:
-            cut = partial(chunk_shard, step, documents.version, earlier)
+            cut = partial(chunk_shard, step, documents.version, earlier, open_embedder)
             made = each_shard(engine, cut, tasks, ("chunks", parts, documents.rows))
         version = tables.record(
             "chunks",

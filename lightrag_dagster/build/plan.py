@@ -36,7 +36,7 @@ from lightrag_dagster.storage.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
 from lightrag_dagster.storage.vectors import VectorStore
 
-_CHUNK = ["chunk_id", "content", "heading"]
+_CHUNK = ["chunk_id", "content", "heading", "context"]
 _CALLS = ["chunk_id", "status", "rounds", "input_tokens", "output_tokens"]
 
 

@@ -56,7 +56,7 @@ def _chunks(home: Home, source: str, paths: set[str]) -> pa.Table:
     tables, record = SourceTables(home), accepted(home, source)
     found = [tables.current("chunks", source), SourceTables(home, candidate=True).current("chunks", source)]
     versions = {one.version for one in found if one} | ({record.tables["chunks"]} if record else set())
-    columns = ["path", "chunk_index", "chunk_id", "content", "heading"]
+    columns = ["path", "chunk_index", "chunk_id", "content", "heading", "context"]
     rows = [
         tables.read("chunks", source, one, columns) for one in sorted(versions) if tables.has("chunks", source, one)
     ]

@@ -10,17 +10,21 @@ from functools import cached_property
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import ChunkingSettings, Settings
+from lightrag_dagster.stages.chunking.custom import function_version
 from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.storage.manifest import Embedder, GenerationInputs
 
 _LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method"}
+# The settings that recipes of chunks always named; others are named where they are not the default, so that a new
+# setting makes no row outdated.
+_FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 4,
+    "raw_documents": 5,
     "chunks": 1,
     "extractions": 2,
-    "layout": 2,
+    "layout": 3,
     "mentions": 2,
     "merge": 4,
     "stores": 3,
@@ -46,8 +50,24 @@ class Recipes:
 
     @cached_property
     def chunks(self) -> str:
-        """Recipe of chunking."""
-        return digest(_REVISIONS["chunks"], self.settings.chunking.model_dump())
+        """Recipe of chunking: all its settings but those that are as they always were; also functions and embedder."""
+        chunking = self.settings.chunking
+        usual = ChunkingSettings().model_dump(mode="json")
+        named = {
+            name: value
+            for name, value in chunking.model_dump(mode="json").items()
+            if value != usual[name] or name in _FIRST_OF_CHUNKING
+        }
+        functions = {one.function for one in chunking.all_in_use if one.method == "custom" and one.function}
+        others = {function: function_version(function) for function in functions}
+        if self.compares_meaning:
+            others["embedder"] = self.embedder
+        return digest(_REVISIONS["chunks"], named, *([others] if others else []))
+
+    @property
+    def compares_meaning(self) -> bool:
+        """Whether an embedder is asked where to cut some documents."""
+        return any(one.method == "semantic" for one in self.settings.chunking.all_in_use)
 
     @cached_property
     def extractions(self) -> str:
@@ -70,7 +90,10 @@ class Recipes:
         """Of each source table, a hash of the code and settings that follow today's at once."""
         layout, mentions = digest(_REVISIONS["layout"]), digest(_REVISIONS["mentions"])
         return {
-            "raw_documents": digest(_REVISIONS["raw_documents"], self.settings.documents.max_bytes),
+            "raw_documents": digest(
+                _REVISIONS["raw_documents"],
+                self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
+            ),
             "chunks": layout,
             "extractions": layout,
             "entity_mentions": mentions,

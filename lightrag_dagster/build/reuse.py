@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
+from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.documents.table import text_hash, with_text
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.tables import SourceTables
@@ -27,32 +28,53 @@ def earlier_versions(tables: SourceTables, table: str, source: str) -> list[str]
     return [version for version in dict.fromkeys(versions) if tables.has(table, source, version)]
 
 
-def keep_chunks(documents: pa.Table, earlier: Sequence[pa.Table]) -> tuple[pa.Table, pa.Table]:
+def keep_chunks(
+    documents: pa.Table, earlier: Sequence[pa.Table], chunking: ChunkingSettings
+) -> tuple[pa.Table, pa.Table]:
     """Give documents whose text was cut before the same chunks again.
 
     Args:
         documents: rows of RAW_DOCUMENTS now.
         earlier: rows of CHUNKS of the same source; the first table that has a text counts.
+        chunking: the rules of today.
 
     Returns:
         Rows of CHUNKS, each at the place of its document now, and the rows of RAW_DOCUMENTS that are still to be cut.
-        A renamed or copied document is one whose text was cut before.
+        A document keeps its own chunks. One that was renamed or copied takes over those of its text, unless another
+        rule matches its new path.
     """
     left = with_text(documents)
     hashes = [text_hash(row) for row in left.select(["content_hash", "media_type", "pages"]).to_pylist()]
-    left = left.append_column("text_hash", pa.array(hashes, pa.string()))
+    left = _with_rules(left.append_column("text_hash", pa.array(hashes, pa.string())), chunking)
     kept = [CHUNKS.empty_table()]
     for chunks in earlier:
-        first = chunks.group_by("text_hash").aggregate([("doc_id", "min")])
-        known = left.select([*_PLACE, "text_hash"]).join(first, "text_hash", join_type="inner")
+        chunks = _with_rules(chunks, chunking)
+        own = left.select([*_PLACE, "text_hash"]).join(
+            chunks.group_by(["doc_id", "text_hash"]).aggregate([]), ["doc_id", "text_hash"], join_type="inner"
+        )
+        own = own.append_column("doc_id_min", own["doc_id"]).drop_columns("text_hash")
+        others = left.filter(pc.invert(pc.is_in(left["doc_id"], value_set=own["doc_id"].combine_chunks())))
+        first = chunks.group_by(["text_hash", "rule"]).aggregate([("doc_id", "min")])
+        taken = others.select([*_PLACE, "text_hash", "rule"]).join(first, ["text_hash", "rule"], join_type="inner")
+        known = pa.concat_tables([own, taken.select(own.column_names)])
         again = (
             chunks.append_column("doc_id_min", chunks["doc_id"])
             .drop_columns(_PLACE)
-            .join(known.drop_columns("text_hash"), "doc_id_min", join_type="inner")
+            .join(known, "doc_id_min", join_type="inner")
         )
         kept.append(again.select(CHUNKS.names).cast(CHUNKS))
         left = left.filter(pc.invert(pc.is_in(left["doc_id"], value_set=known["doc_id"].combine_chunks())))
-    return pa.concat_tables(kept), left.drop_columns("text_hash")
+    return pa.concat_tables(kept), left.drop_columns(["text_hash", "rule"])
+
+
+def _with_rules(rows: pa.Table, chunking: ChunkingSettings) -> pa.Table:
+    """Add the column `rule`: which rule matches the path of each row, -1 where none does."""
+    numbers = pa.array([-1] * rows.num_rows, pa.int64())
+    if chunking.rules:
+        places = zip(rows["source"].to_pylist(), rows["path"].to_pylist(), strict=True)
+        found = (chunking.rule_of(f"{source}/{path}") for source, path in places)
+        numbers = pa.array((-1 if number is None else number for number in found), pa.int64(), size=rows.num_rows)
+    return rows.append_column("rule", numbers)
 
 
 def again_kinds(*, retry_failed: bool) -> list[str]:
@@ -150,11 +172,3 @@ def keep_mentions(extractions: pa.Table, earlier: pa.Table, mentions: Sequence[p
         chunks = same.to_arrow_table()["chunk_id"].combine_chunks()
     unchanged = [rows.filter(pc.is_in(rows["chunk_id"], value_set=chunks)) for rows in mentions]
     return [*unchanged, extractions.filter(pc.invert(pc.is_in(extractions["chunk_id"], value_set=chunks)))]
-
-
-def conform(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return rows with the columns of a schema; those that an older version of this package did not write are empty."""
-    for field in schema:
-        if field.name not in rows.schema.names:
-            rows = rows.append_column(field.name, pa.array([""] * rows.num_rows, field.type))
-    return rows.select(schema.names).cast(schema)

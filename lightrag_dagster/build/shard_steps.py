@@ -1,14 +1,15 @@
 """The steps of an ingestion for one shard of a source: from stored tables to a stored file, in any process."""
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from anyio.from_thread import start_blocking_portal
 
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.reuse import (
@@ -16,15 +17,17 @@ from lightrag_dagster.build.reuse import (
     PARSED_COLUMNS,
     Parsed,
     ReadBefore,
-    conform,
     keep_chunks,
     keep_extractions,
     keep_mentions,
 )
 from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.core.protocols import ChatModel, Usage
+from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
 from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.schemas import RAW_DOCUMENTS, SOURCE_TABLES, STAMPS
+from lightrag_dagster.settings import EmbeddingSettings
+from lightrag_dagster.stages.chunking.chunker import EmbedTexts
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.documents.reading import Before, read_listed
 from lightrag_dagster.stages.documents.sources import Source
@@ -49,6 +52,7 @@ class ExtractionModel(ChatModel, Protocol):
         ...
 
 
+OpenEmbedder = Callable[[], AbstractAsyncContextManager[Embedder]]
 OpenModel = Callable[[], AbstractAsyncContextManager[ExtractionModel]]
 
 
@@ -71,7 +75,7 @@ class Earlier(NamedTuple):
         """Return the rows of a shard in each version, with those that were `dealt` to it from others."""
         found = []
         for position, version in enumerate(self.versions):
-            rows = conform(step.tables.read_shard(self.table, step.source, version, shard), SOURCE_TABLES[self.table])
+            rows = step.tables.read_shard(self.table, step.source, version, shard)
             rows = pa.concat_tables([rows, *dealt[position : position + 1]])
             found.append(rows.filter(pc.equal(rows["recipe"], self.recipe)) if self.recipe else rows)
         return found
@@ -109,13 +113,23 @@ def mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:
     return step.tables.store("raw_documents", step.source, mark_duplicates(documents, originals))
 
 
-def chunk_shard(step: Step, documents: str, earlier: Earlier, task: tuple[Shard, Sequence[pa.Table]]) -> Made:
+def chunk_shard(
+    step: Step,
+    documents: str,
+    earlier: Earlier,
+    open_embedder: OpenEmbedder | None,
+    task: tuple[Shard, Sequence[pa.Table]],
+) -> Made:
     """Cut the documents of a shard, given chunks that were dealt to it from other shards of each earlier version."""
     shard, dealt = task
     rows = step.tables.read_shard("raw_documents", step.source, documents, shard)
-    kept, left = keep_chunks(rows, earlier.rows(step, shard, dealt))
-    recipes = step.recipes
-    cut = chunk_documents(left, recipes.settings.chunking, recipes.chunks)
+    recipes, chunking = step.recipes, step.recipes.settings.chunking
+    kept, left = keep_chunks(rows, earlier.rows(step, shard, dealt), chunking)
+    if recipes.compares_meaning and open_embedder and left.num_rows:
+        with embedding(open_embedder, recipes.settings.embedding) as embed:
+            cut = chunk_documents(left, chunking, recipes.chunks, embed)
+    else:
+        cut = chunk_documents(left, chunking, recipes.chunks)
     stored = step.tables.store("chunks", step.source, pa.concat_tables([kept, cut]))
     return Made((stored,), (kept.num_rows,))
 
@@ -166,6 +180,14 @@ def parse_shard(step: Step, extractions: str, parsed: Parsed | None, shard: Shar
         for name, same, new in zip(MENTIONS, kept, made, strict=True)
     ]
     return Made(tuple(stored), tuple(same.num_rows for same in kept))
+
+
+@contextmanager
+def embedding(open_embedder: OpenEmbedder, settings: EmbeddingSettings) -> Iterator[EmbedTexts]:
+    """Open an embedder for functions that are not asynchronous, in any thread."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(open_embedder()) as embedder:
+        vectors_of = Embedding(embedder, settings).vectors_of
+        yield lambda texts: portal.call(vectors_of, texts, lambda _: None)
 
 
 def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int) -> Extractor:

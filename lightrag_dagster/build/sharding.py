@@ -84,7 +84,8 @@ def moved_chunks(step: Step, documents: TableVersion, earlier: Earlier, scratch:
         for number, version in enumerate(earlier.versions):
             before = tables.paths("chunks", source, version)
             bucket.fetch(tables.home, [*now, *before])
-            moved.append(dealing.deal_moved(connection, now, before, scratch / f"moved-{number}"))
+            chunking = step.recipes.settings.chunking
+            moved.append(dealing.deal_moved(connection, (now, before), chunking, scratch / f"moved-{number}"))
     return moved
 
 

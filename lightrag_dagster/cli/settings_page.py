@@ -51,10 +51,10 @@ def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:
     """Yield the settings of a class and of the sections in it, in order."""
     for name, field in model.model_fields.items():
         sections = [part for part in _types(field.annotation) if issubclass(part, Section)]
-        mapping = isinstance(field.default, dict)
-        if not sections or mapping:
+        mapping, listed = isinstance(field.default, dict), isinstance(field.default, tuple)
+        if not sections or mapping or listed:
             yield Leaf(prefix + name, _default(field), field.description or "")
-        for section in sections:
+        for section in () if listed else sections:
             yield from leaves(section, f"{prefix}{name}.{'<name>.' if mapping else ''}")
 
 

@@ -34,9 +34,9 @@ def document_id(source: str, path: str) -> str:
     return "doc-" + digest(source, path)
 
 
-def chunk_id(content: str, heading: str | None) -> str:
-    """Return the id of a chunk: a hash of its text and heading, which both reach the prompt."""
-    return "chunk-" + digest(content, heading or "")
+def chunk_id(content: str, heading: str | None, context: str | None = None) -> str:
+    """Return the id of a chunk: a hash of its text, heading and context, which all reach the prompt."""
+    return "chunk-" + digest(content, heading or "", *([context] if context else []))
 
 
 def name_key(name: str) -> str:

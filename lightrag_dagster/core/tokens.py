@@ -1,5 +1,6 @@
 """Counting tokens, and cutting text at token boundaries without ever cutting a character."""
 
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ from lightrag_dagster.core.encodings import load_encoding
 _PIECE = 100_000
 
 _BYTES_A_TOKEN = 3
+
+# Odd numbers without a pattern, by which tokens are multiplied to be hashed.
+_ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], np.uint64)
 
 
 class Span(NamedTuple):
@@ -72,16 +76,21 @@ class Tokenizer:
             tokens = self.encode(text)
         return text if len(tokens) <= max_tokens else ""
 
-    def windows(self, text: str, size: int, overlap: int) -> list[Span]:
+    def windows(self, text: str, size: int, overlap: int, tolerance: int = 0) -> list[Span]:
         """Cut a text into windows of `size` tokens, each sharing `overlap` tokens with the one before.
 
         Edges inside a character move to its start, and spans shrink past whitespace at their ends. A window that is
         then empty, or inside one of its neighbours, is left out. (LightRAG makes 1200 tokens into windows of 1200 and
-        100; here it is one.)
+        100; here it is one.) With a `tolerance`, which must be smaller than `size - overlap`, a window may be shorter
+        by so many tokens: it ends where the hash of the tokens around is smallest, so that the same text ends a window
+        wherever the one before began.
         """
         tokens = self.encode(text)
-        first = np.arange(0, len(tokens), size - overlap)
-        last = np.minimum(first + size, len(tokens))
+        if tolerance:
+            first, last = _content_defined(tokens, size, overlap, tolerance)
+        else:
+            first = np.arange(0, len(tokens), size - overlap)
+            last = np.minimum(first + size, len(tokens))
         edges = self._char_offsets(text, tokens, np.concatenate([first, last])).tolist()
         spans: list[Span] = []
         for left, right, count in zip(edges[: len(first)], edges[len(first) :], (last - first).tolist(), strict=True):
@@ -94,6 +103,11 @@ class Tokenizer:
                 spans.pop()
             spans.append(Span(start, end, count))
         return spans
+
+    def measure(self, text: str) -> "Measured":
+        """Return what tells the length of every part of a text."""
+        tokens = self.encode(text)
+        return Measured(self._char_offsets(text, tokens, np.arange(len(tokens))))
 
     @cached_property
     def _byte_lengths(self) -> npt.NDArray[np.uint16]:
@@ -120,6 +134,58 @@ class Tokenizer:
         before = np.cumsum(characters)[: len(distinct)]
         before[: len(inner)] -= ~starts_character[inner]
         return before[where]
+
+
+class Measured:
+    """The tokens of a text, encoded once, so that the length of each of its parts is a look-up.
+
+    A part counts the tokens that it touches; encoded by itself it may have a token or two more or fewer. `starts` is
+    the character at which each token starts, ascending; the tokens of one character start together.
+    """
+
+    def __init__(self, starts: npt.NDArray[np.int64]) -> None:
+        self.starts = starts
+
+    def counts(self, spans: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the number of tokens that each `text[start:end]` touches; none may be empty."""
+        starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+        within = self.starts[np.searchsorted(self.starts, starts, "right") - 1]
+        counts: list[int] = (np.searchsorted(self.starts, ends) - np.searchsorted(self.starts, within)).tolist()
+        return counts
+
+    def count(self, start: int, end: int) -> int:
+        """Return the number of tokens that `text[start:end]` touches; 0 where it is empty."""
+        return self.counts([(start, end)])[0] if start < end else 0
+
+    def positions(self, offsets: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return for each character how many tokens start before it."""
+        return np.searchsorted(self.starts, np.asarray(offsets, np.int64))
+
+    def back(self, end: int, tokens: int) -> int:
+        """Return the first character of a part that ends at `end` and has at most so many tokens."""
+        position = int(np.searchsorted(self.starts, end)) - tokens
+        return int(self.starts[position]) if 0 <= position < len(self.starts) else 0 if position < 0 else end
+
+
+def _content_defined(
+    tokens: npt.NDArray[np.uint32], size: int, overlap: int, tolerance: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the first token of each window and the one after its last."""
+    # Rows of four tokens, hashed by multiplication: an end depends on the two tokens before it and the two after.
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(tokens.astype(np.uint64), 2), 4)
+    mixed = (around * _ODD).sum(axis=1, dtype=np.uint64)
+    hashes = (mixed ^ (mixed >> np.uint64(29))) * _ODD[0]
+    firsts, lasts, first = [], [], 0
+    while len(tokens) - first > size:
+        last = first + size - tolerance
+        last += int(np.argmin(hashes[last : first + size + 1]))
+        firsts.append(first)
+        lasts.append(last)
+        first = last - overlap
+    if len(tokens):
+        firsts.append(first)
+        lasts.append(len(tokens))
+    return np.array(firsts, np.int64), np.array(lasts, np.int64)
 
 
 def _token_byte_lengths(encoding: tiktoken.Encoding) -> npt.NDArray[np.uint16]:

@@ -192,10 +192,10 @@ def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:
     """Write chunks and citations, streaming; return the distinct chunk ids, sorted."""
     import duckdb
 
-    from lightrag_dagster.storage.memory import view_files
+    from lightrag_dagster.storage.memory import view_source_files
 
     with duckdb.connect(config={"temp_directory": str(arrays.parent / "spill")}) as connection:
-        view_files(connection, "chunks", chunks, CHUNKS)
+        view_source_files(connection, "chunks", chunks, CHUNKS)
         _write_batches(arrays, "chunks", connection.sql(_sql("chunk_texts")).to_arrow_reader(_ROWS_PER_BATCH))
         citations = connection.sql(_sql("chunk_citations")).to_arrow_table()
     chunk_ids = _map_table(arrays, "chunks").column("chunk_id").combine_chunks()

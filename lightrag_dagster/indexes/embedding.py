@@ -25,9 +25,10 @@ _EMBEDDED = {"chunk_vectors": "chunks", "entity_vectors": "entities", "relation_
 # Id, embedded text, and the fingerprint of text and embedder of each row, over the views of a generation.
 _ROWS = {
     "chunk_vectors": """
-        SELECT chunk_id AS id, any_value(content) AS text,
-            left(sha256(getvariable('identity') || chr(10) || any_value(content)), 32) AS embedding_fingerprint
-        FROM chunks GROUP BY chunk_id""",
+        SELECT id, text, left(sha256(getvariable('identity') || chr(10) || text), 32) AS embedding_fingerprint
+        FROM (
+            SELECT chunk_id AS id, any_value(chunk_text(context, content)) AS text FROM chunks GROUP BY chunk_id
+        )""",
     "entity_vectors": """
         SELECT entity_id AS id, entity_text(name, description) AS text, embedding_fingerprint FROM entities""",
     "relation_vectors": """
@@ -162,7 +163,8 @@ def save_corpus_state(generation: Generation, embedder: Embedder) -> None:
         return
     with in_memory() as connection:
         create_views(connection, generation, ["chunks"])
-        rows = connection.execute("SELECT any_value(content) FROM chunks GROUP BY chunk_id")
+        run(connection, "embedded_text")
+        rows = connection.execute("SELECT any_value(chunk_text(context, content)) FROM chunks GROUP BY chunk_id")
         state = embedder.corpus_state(text for batch in iter(lambda: rows.fetchmany(1000), []) for (text,) in batch)
     if state is not None:
         with files.replacing(generation.path(generations.CORPUS_STATE)) as temporary, temporary.open("wb") as file:

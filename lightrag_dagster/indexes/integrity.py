@@ -14,6 +14,7 @@ from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, graph_tables, o
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.stages.merging.database import run
 from lightrag_dagster.storage import generations
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.manifest import VECTOR_TABLES, Graph, Vectors
@@ -73,6 +74,7 @@ def _tables(generation: Generation) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         with in_memory() as connection:
             create_views(connection, generation)
+            run(connection, "embedded_text")
             connection.execute(_sql("integrity_macros.sql"))
             yield connection
     except duckdb.Error as error:

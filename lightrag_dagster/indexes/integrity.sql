@@ -26,7 +26,8 @@ CREATE TEMP VIEW endpoints AS
 
 CREATE TEMP VIEW wanted_vectors AS
     SELECT 'chunk_vectors' AS store, chunk_id AS id,
-        left(sha256(getvariable('identity') || chr(10) || any_value(content)), 32) AS embedding_fingerprint
+        left(sha256(getvariable('identity') || chr(10) || any_value(chunk_text(context, content))), 32)
+            AS embedding_fingerprint
     FROM chunks GROUP BY chunk_id
     UNION ALL SELECT 'entity_vectors', entity_id, embedding_fingerprint FROM entities
     UNION ALL SELECT 'relation_vectors', relation_id, embedding_fingerprint FROM relations;
@@ -61,7 +62,7 @@ SELECT 'two documents have one id' AS problem, doc_id AS id
 FROM raw_documents GROUP BY doc_id HAVING count(*) > 1;
 
 SELECT 'two texts have one chunk id' AS problem, chunk_id AS id
-FROM chunks GROUP BY chunk_id HAVING count(DISTINCT content) > 1;
+FROM chunks GROUP BY chunk_id HAVING count(DISTINCT (content, context)) > 1;
 
 SELECT if(missing > 0, 'a row has no vector of its text in ', 'a vector belongs to no row, in ') || store AS problem, id
 FROM differences('wanted_vectors', 'stored_vectors');

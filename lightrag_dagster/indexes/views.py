@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import VIEWS, Generation
+from lightrag_dagster.storage.memory import source_rows
 
 _TABLES = SOURCE_TABLES | MERGED_TABLES
 
@@ -30,11 +30,7 @@ def create_views(
     kind = "TEMP VIEW" if temporary else "VIEW"
     try:
         for table in tables:
-            paths = [str(path) for path in generation.table_files(table)]
-            if paths:
-                rows = f"FROM read_parquet({_literal(paths)}, hive_partitioning = false)"
-            else:
-                rows = _no_rows(connection, _TABLES[table])
+            rows = source_rows(connection, generation.table_files(table), _TABLES[table])
             connection.execute(f'CREATE {kind} "{table}" AS {rows}')
     except duckdb.Error as error:
         raise StoreError(f"the tables of {generation.id} cannot be read: {one_line(error)}; run again") from error
@@ -68,14 +64,3 @@ def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
         except duckdb.Error as error:
             raise QueryError(f"the SQL cannot be run: {one_line(error)}") from error
-
-
-def _no_rows(connection: duckdb.DuckDBPyConnection, schema: pa.Schema) -> str:
-    """Return a query without rows: a table of no source has no file from which its columns could be read."""
-    empty = connection.from_arrow(schema.empty_table())
-    columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True))
-    return f"SELECT {columns} LIMIT 0"
-
-
-def _literal(paths: list[str]) -> str:
-    return "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in paths) + "]"

@@ -25,8 +25,14 @@ def relation_line(relation: Relation) -> str:
 
 
 def chunk_line(chunk: Chunk) -> str:
-    """Return the line of a chunk: reference_id, content."""
-    return _json(reference_id=chunk.reference_id, content=chunk.content)
+    """Return the line of a chunk: reference_id, context where it has one, content."""
+    context = {"context": chunk.context} if chunk.context else {}
+    return _json(reference_id=chunk.reference_id, **context, content=chunk.content)
+
+
+def passage(content: str, context: str | None) -> str:
+    """Return a chunk as it is embedded and reranked: its context, where it has one, and its content."""
+    return f"{context}\n\n{content}" if context else content
 
 
 def with_references(chunks: Sequence[Chunk]) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:

@@ -10,7 +10,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lightrag_dagster.errors import ProviderError
-from lightrag_dagster.query.context import chunk_line, entity_line, relation_line, render, with_references
+from lightrag_dagster.query.context import (
+    chunk_line,
+    entity_line,
+    passage,
+    relation_line,
+    render,
+    with_references,
+)
 from lightrag_dagster.query.modes import MODES, Found, Hits, round_robin
 from lightrag_dagster.query.related import related_chunks
 from lightrag_dagster.query.search import Search
@@ -134,7 +141,8 @@ def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple
     """Return the chunks in the reranker's order, and its scores; if it fails they keep their order."""
     settings, rows = search.settings, list(hits)
     with trace.step("rerank") as notes:
-        texts = [row["content"] for row in search.snapshot.graph.chunks.take(np.array(rows, dtype=np.int32))]
+        found = search.snapshot.graph.chunks.take(np.array(rows, dtype=np.int32))
+        texts = [passage(row["content"], row.get("context")) for row in found]
         try:
             best = rerank(search.query, texts, settings.chunk_top_k)
         except ProviderError as error:

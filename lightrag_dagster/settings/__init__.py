@@ -17,12 +17,12 @@ from pydantic_settings import (
 )
 
 from lightrag_dagster.errors import SettingsError, one_line
+from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
 from lightrag_dagster.settings.sections import (
     MOST_OUTPUT_TOKENS,
     AnswerFormat,
     BatchSettings,
     CacheSettings,
-    ChunkingSettings,
     DagsterSettings,
     DocumentSettings,
     EmbeddingProvider,
@@ -53,6 +53,9 @@ __all__ = [
     "AnswerFormat",
     "BatchSettings",
     "CacheSettings",
+    "ChunkerSettings",
+    "ChunkingMethod",
+    "ChunkingRule",
     "ChunkingSettings",
     "DagsterSettings",
     "DocumentSettings",

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 MOST_OUTPUT_TOKENS = 32_768
 """No answer is asked for with a higher limit because an earlier one was cut off."""
@@ -26,6 +26,16 @@ class DocumentSettings(Section):
     """Reading sources."""
 
     max_bytes: int = Field(default=20_000_000, gt=0, description="A larger file becomes a failed row. Bytes.")
+    max_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="A file whose parser takes longer becomes a failed row; plain text has no parser. Seconds.",
+    )
+    max_memory_mb: int = Field(
+        default=2048,
+        ge=512,
+        description="A file whose parser needs more memory becomes a failed row; on Linux. Megabytes.",
+    )
     max_deleted_share: float = Field(
         default=0.2,
         ge=0,
@@ -39,20 +49,6 @@ class DocumentSettings(Section):
         le=1,
         description="A source with a larger share of failed documents or chunks keeps its last accepted version.",
     )
-
-
-class ChunkingSettings(Section):
-    """Token windows."""
-
-    size: int = Field(default=1200, gt=0, description="Window length. Tokens.")
-    overlap: int = Field(default=100, ge=0, description="What a window shares with the one before. Tokens.")
-    encoding: str = Field(default="o200k_base", description="tiktoken encoding; o200k_base is in the package.")
-
-    @model_validator(mode="after")
-    def _overlap_fits(self) -> "ChunkingSettings":
-        if self.overlap >= self.size:
-            raise ValueError(f"overlap {self.overlap} must be smaller than size {self.size}")
-        return self
 
 
 class PriceSettings(Section):

@@ -96,6 +96,20 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         return pq.read_table(path, columns=columns, partitioning=None)
 
 
+def read_conforming(path: Path, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
+    """Read columns of a schema, all unless given; those that an older version of this package did not write are empty.
+
+    Raises:
+        StoreError: as `read_parquet`.
+    """
+    with _reading(path), pq.ParquetFile(path) as file:
+        wanted, written = columns or schema.names, set(file.schema_arrow.names)
+        rows = file.read([name for name in wanted if name in written])
+    for field in (schema.field(name) for name in wanted if name not in written):
+        rows = rows.append_column(field, pa.array([None if field.nullable else ""] * rows.num_rows, field.type))
+    return rows.select(wanted)
+
+
 def read_first(path: Path, rows: int) -> pa.Table:
     """Read the first rows of a Parquet file; raises as `read_parquet`."""
     with _reading(path), pq.ParquetFile(path) as file:

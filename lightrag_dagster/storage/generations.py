@@ -79,8 +79,8 @@ class Generation:
 
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:
         """Read a table whole, per-source tables one source after the other; raises StoreError."""
-        parts = [files.read_parquet(path, columns) for path in self.table_files(table)]
         schema = (MERGED_TABLES | SOURCE_TABLES)[table]
+        parts = [files.read_conforming(path, schema, columns) for path in self.table_files(table)]
         empty = schema.empty_table().select(columns or schema.names)
         return pa.concat_tables([empty, *parts])
 

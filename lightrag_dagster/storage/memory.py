@@ -1,7 +1,7 @@
 """DuckDB in memory: one database of the process for small work, and one of its own, which spills, for large work."""
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -58,6 +58,28 @@ def view_files(
         connection.register(f"no_{view}", schema.empty_table())
     files = f"read_parquet([{names}], hive_partitioning = false)" if names else f"no_{view}"
     connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {files}")
+
+
+def view_source_files(
+    connection: duckdb.DuckDBPyConnection, view: str, paths: Iterable[Path], schema: pa.Schema
+) -> None:
+    """Make a view over files of a source's table; columns that an older version of this package did not write are null.
+
+    The files may be of several versions, of which a source that failed since has an old one.
+    """
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {source_rows(connection, sorted(paths), schema)}")
+
+
+def source_rows(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], schema: pa.Schema) -> str:
+    """Return a query of the rows of such files, in order of the files, with the columns of a schema."""
+    empty = connection.from_arrow(schema.empty_table())
+    columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True))
+    none = f"SELECT {columns} WHERE false"
+    names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+    if not names:
+        return none
+    rows = f"SELECT * FROM read_parquet([{names}], hive_partitioning = false, union_by_name = true)"
+    return f"{none} UNION ALL BY NAME {rows}"
 
 
 @cache

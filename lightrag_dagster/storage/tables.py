@@ -199,7 +199,9 @@ class SourceTables:
         """
         paths = self.paths(table, source, version or self.require(table, source).version)
         bucket.fetch(self.home, paths)
-        return pa.concat_tables([files.read_parquet(path, columns) for path in paths], promote_options="permissive")
+        return pa.concat_tables(
+            [files.read_conforming(path, _SCHEMAS[table], columns) for path in paths], promote_options="permissive"
+        )
 
     def read_shard(
         self, table: str, source: str, version: str, shard: Shard, columns: list[str] | None = None
@@ -213,14 +215,14 @@ class SourceTables:
         found = [path for low, high, path in self._files(table, source, version) if low <= last and high >= first]
         bucket.fetch(self.home, found)
         empty = _SCHEMAS[table].empty_table().select(columns or _SCHEMAS[table].names)
-        rows = [shard.of(files.read_parquet(path, columns), SORT_KEYS[table][0]) for path in found]
+        rows = [shard.of(files.read_conforming(path, _SCHEMAS[table], columns), SORT_KEYS[table][0]) for path in found]
         return pa.concat_tables(rows, promote_options="permissive") if rows else empty
 
     def read_file(self, table: str, source: str, name: str) -> pa.Table:
         """Read what `store` has stored; raises StoreError."""
         path = self._file(table, source, name)
         bucket.fetch(self.home, [path])
-        return files.read_parquet(path)
+        return files.read_conforming(path, _SCHEMAS[table])
 
     def stored_paths(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
         """Return the files of shards."""

@@ -48,7 +48,10 @@ def test_a_lone_surrogate_has_a_digest() -> None:
     assert identity.digest("\ud800") != identity.digest("\ud801")
 
 
-def test_a_chunk_is_its_text_and_heading() -> None:
+def test_a_chunk_is_its_text_heading_and_context() -> None:
+    assert identity.chunk_id("text", "A", None) == identity.chunk_id("text", "A", "") == identity.chunk_id("text", "A")
+    contexts = [identity.chunk_id("text", "A", context) for context in (None, "| a |", "| b |")]
+    assert len(set(contexts)) == 3
     assert identity.chunk_id("text", None) == identity.chunk_id("text", "")
     assert identity.chunk_id("text", "A") != identity.chunk_id("text", "B") != identity.chunk_id("text", None)
 

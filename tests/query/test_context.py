@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from lightrag_dagster.core.protocols import Message
-from lightrag_dagster.query.context import prompt_of, render, request_of, with_references
+from lightrag_dagster.query.context import passage, prompt_of, render, request_of, with_references
 from lightrag_dagster.query.question import QueryOptions, question_of
 from lightrag_dagster.query.types import Chunk, Entity, Keywords, Reference, Relation, Retrieval
 from lightrag_dagster.settings import QuerySettings
@@ -48,6 +48,15 @@ def test_the_model_sees_these_fields_and_no_others() -> None:
         {"reference_id": "1", "content": "text of a"},
     ]
     assert parts[3].splitlines()[-1] == "[1] books/x.md"
+
+
+def test_a_context_stands_before_the_content() -> None:
+    one = replace(chunk("a", "x.md"), context="A > B", reference_id="1")
+    body = last_fenced(render(retrieval(chunks=(one,))))
+    assert body is not None
+    assert list(json.loads(body).items()) == [("reference_id", "1"), ("context", "A > B"), ("content", "text of a")]
+    assert passage("text", None) == "text"
+    assert passage("text", "A > B") == "A > B\n\ntext"
 
 
 def test_an_empty_part_is_left_out() -> None:

@@ -1,17 +1,17 @@
-"""The `chunks` table: documents cut into token windows, each with its exact place and heading."""
+"""The `chunks` table: documents cut by the method of their rule, each chunk with its exact place and heading."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from lightrag_dagster.core import identity, progress
-from lightrag_dagster.core.tokens import Span, load_tokenizer
+from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.schemas import CHUNKS
-from lightrag_dagster.settings import ChunkingSettings
+from lightrag_dagster.settings import ChunkerSettings, ChunkingSettings
+from lightrag_dagster.stages.chunking.chunker import Cut, Document, EmbedTexts, Tools
 from lightrag_dagster.stages.documents.formats import has_headings
 from lightrag_dagster.stages.documents.markdown import heading_paths
 from lightrag_dagster.stages.documents.table import text_hash, with_text
@@ -22,54 +22,76 @@ _DOCUMENTS_AT_ONCE = 256
 _COLUMNS = ["source", "doc_id", "path", "content", "content_hash", "media_type", "pages"]
 
 
-def chunk_documents(documents: pa.Table, settings: ChunkingSettings, recipe: str = "") -> pa.Table:
+def chunk_documents(
+    documents: pa.Table, settings: ChunkingSettings, recipe: str = "", embed: EmbedTexts | None = None
+) -> pa.Table:
     """Cut every processed, duplicate or stale document into rows of CHUNKS, in the order of the documents.
 
     Args:
         documents: rows of RAW_DOCUMENTS.
-        settings: window size and overlap, and the encoding they are counted in.
+        settings: how to cut, with rules for some paths, and the encoding in which tokens are counted.
         recipe: what the rows name as their recipe.
+        embed: for the method `semantic`, which without it cuts as `recursive`.
 
     Raises:
+        SettingsError: the function of the method `custom` cannot be imported.
+        SourceError: it cannot cut a document.
         TokenizerError: the encoding cannot be loaded.
     """
-    tokenizer = load_tokenizer(settings.encoding)
-    cut = partial(tokenizer.windows, size=settings.size, overlap=settings.overlap)
+    from lightrag_dagster.stages.chunking.methods import METHODS  # markdown-it takes a while to import
+
+    tools = Tools(load_tokenizer(settings.encoding), embed)
+    by_rule = {rule: settings.under(rule) for rule in (None, *range(len(settings.rules)))}
+
+    def cut(document: Document) -> list[Cut]:
+        own: ChunkerSettings = by_rule[settings.rule_of(document.name)]
+        return METHODS[own.method](document, own, tools)
+
     selected = with_text(documents).select(_COLUMNS)
     tables = [CHUNKS.empty_table()]
     done = 0
     with ThreadPoolExecutor(_THREADS) as pool:
         for batch in selected.to_batches(max_chunksize=_DOCUMENTS_AT_ONCE):
             rows = batch.to_pylist()
-            spans = pool.map(cut, batch["content"].to_pylist())
-            chunks = [chunk for row, found in zip(rows, spans, strict=True) for chunk in _chunks(row, found, recipe)]
+            given = [_document(row) for row in rows]
+            found = zip(rows, given, pool.map(cut, given), strict=True)
+            chunks = [chunk for row, document, cuts in found for chunk in _chunks(row, document, cuts, recipe)]
             tables.append(pa.Table.from_pylist(chunks, schema=CHUNKS))
             done += len(rows)
             progress.report("chunks", done, selected.num_rows)
     return pa.concat_tables(tables)
 
 
-def _chunks(document: dict[str, Any], spans: list[Span], recipe: str) -> Iterator[dict[str, Any]]:
-    content = document["content"]
-    cut_from = text_hash(document)
-    headings = heading_paths(content) if has_headings(document["media_type"]) else []
-    offsets = [offset for offset, _ in headings]
-    pages = document["pages"]
-    for index, (start, end, tokens) in enumerate(spans):
+def _document(row: dict[str, Any]) -> Document:
+    text, is_markdown = row["content"], has_headings(row["media_type"])
+    return Document(
+        name=f"{row['source']}/{row['path']}",
+        text=text,
+        headings=heading_paths(text) if is_markdown else (),
+        pages=row["pages"] or (),
+        is_markdown=is_markdown,
+    )
+
+
+def _chunks(row: dict[str, Any], document: Document, cuts: Sequence[Cut], recipe: str) -> Iterator[dict[str, Any]]:
+    content, cut_from = document.text, text_hash(row)
+    offsets = [offset for offset, _ in document.headings]
+    for index, (start, end, tokens, context) in enumerate(cuts):
         position = bisect_right(offsets, start)
-        heading = headings[position - 1][1] or None if position else None
+        heading = document.headings[position - 1][1] or None if position else None
         yield {
-            "source": document["source"],
-            "chunk_id": identity.chunk_id(content[start:end], heading),
-            "doc_id": document["doc_id"],
-            "path": document["path"],
+            "source": row["source"],
+            "chunk_id": identity.chunk_id(content[start:end], heading, context),
+            "doc_id": row["doc_id"],
+            "path": row["path"],
             "chunk_index": index,
             "content": content[start:end],
             "tokens": tokens,
             "char_start": start,
             "char_end": end,
             "heading": heading,
-            "page": bisect_right(pages, start) if pages else None,
+            "context": context,
+            "page": bisect_right(document.pages, start) if document.pages else None,
             "text_hash": cut_from,
             "recipe": recipe,
         }

@@ -5,12 +5,12 @@ against 41): documents are read at 12 MB/s. Headings are part of chunk ids, so t
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t\r]*$", re.DOTALL | re.MULTILINE)
 """The YAML between two rules at the start of a text."""
 
-_FRONT_MATTER_TITLE = re.compile(r"^title:[ \t]*(\S[^\n]*)$", re.MULTILINE)
 _MARKED_LINE = re.compile(
     r"^ {0,3}(?:(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)"
     r"|(?P<marks>\#{1,6})(?P<text>[ \t][^\n]*)?\r?$"
@@ -33,10 +33,9 @@ class Heading:
     text: str
 
 
-def find_headings(text: str) -> list[Heading]:
-    """Return the headings of a Markdown text in order."""
+def find_headings(text: str) -> Iterator[Heading]:
+    """Yield the headings of a Markdown text in order."""
     front_matter = FRONT_MATTER.match(text)
-    headings: list[Heading] = []
     fence = ""
     for line in _MARKED_LINE.finditer(text, front_matter.end() if front_matter else 0):
         if mark := line["fence"]:
@@ -45,11 +44,10 @@ def find_headings(text: str) -> list[Heading]:
             elif fence and mark.startswith(fence) and not line["info"].strip():
                 fence = ""
         elif not fence and line["marks"]:
-            headings.append(Heading(line.start(), len(line["marks"]), _plain(line["text"] or "")))
+            yield Heading(line.start(), len(line["marks"]), _plain(line["text"] or ""))
         elif not fence and (start := _setext_start(text, line.start())) is not None:
             level = 1 if line["underline"][0] == "=" else 2
-            headings.append(Heading(start, level, _plain(text[start : line.start()])))
-    return headings
+            yield Heading(start, level, _plain(text[start : line.start()]))
 
 
 def heading_paths(text: str) -> list[tuple[int, str]]:
@@ -63,13 +61,8 @@ def heading_paths(text: str) -> list[tuple[int, str]]:
 
 
 def find_title(text: str) -> str | None:
-    """Return the first level-1 heading, else the title of a YAML front matter, else None."""
-    for heading in find_headings(text):
-        if heading.level == 1 and heading.text:
-            return heading.text
-    front_matter = FRONT_MATTER.match(text)
-    title = _FRONT_MATTER_TITLE.search(front_matter[1]) if front_matter else None
-    return title[1].strip().strip("\"'") if title else None
+    """Return the first level-1 heading that has text, or None."""
+    return next((heading.text for heading in find_headings(text) if heading.level == 1 and heading.text), None)
 
 
 def _setext_start(text: str, underline: int) -> int | None:

@@ -1,6 +1,7 @@
 """The `raw_documents` table of one source."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +10,9 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.formats import UNSUPPORTED, ExtractedText, extract_text, media_type
+from lightrag_dagster.stages.documents.formats import UNSUPPORTED, ExtractedText, extract_text, format_of, media_type
+from lightrag_dagster.stages.documents.isolation import extract_isolated
+from lightrag_dagster.stages.documents.language import detect_language
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
 
 KEPT = ("processed", "duplicate", "stale")
@@ -104,10 +107,26 @@ def _row(
     if len(data) > settings.max_bytes:
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
     try:
-        extracted = extract_text(data, listed.file_name)
+        extracted = _extract(data, listed.file_name, settings)
     except ValueError as error:
         return _failed(source, listed, str(error))
-    return _new_row(source, listed, extracted, status="processed" if extracted.text else "empty")
+    if extracted.properties.switched_off:
+        extracted = replace(extracted, text="", pages=())
+        reason = f"switched off by its front matter: {extracted.properties.switched_off}"
+        return _new_row(source, listed, extracted, status="disabled", error=reason)
+    if not extracted.text:
+        return _new_row(source, listed, extracted, status="empty", error=extracted.why_empty)
+    return _new_row(source, listed, extracted, status="processed")
+
+
+def _extract(data: bytes, path: str, settings: DocumentSettings) -> ExtractedText:
+    found = format_of(path)
+    if found is None or not found.isolated:
+        return extract_text(data, path)
+    extracted = extract_isolated(data, path, settings)
+    if len(extracted.text) > settings.max_bytes:
+        raise ValueError(f"its text is longer than documents.max_bytes = {settings.max_bytes}; raise it, or divide it")
+    return extracted
 
 
 def _failed(source: str, listed: ListedFile, reason: str, status: str = "failed") -> dict[str, Any]:
@@ -125,7 +144,7 @@ def _stale(listed: ListedFile, previous: pa.Table | None, reason: str) -> dict[s
 def _new_row(
     source: str, listed: ListedFile, extracted: ExtractedText, *, status: str, error: str | None = None
 ) -> dict[str, Any]:
-    text = extracted.text
+    text, said = extracted.text, extracted.properties
     return {
         "source": source,
         "doc_id": identity.document_id(source, listed.path),
@@ -137,6 +156,10 @@ def _new_row(
         "summary": text[:_SUMMARY_LENGTH] + "..." if len(text) > _SUMMARY_LENGTH else text,
         "media_type": extracted.media_type,
         "pages": extracted.pages or None,
+        "author": said.author,
+        "date": said.date,
+        "tags": said.tags or None,
+        "language": detect_language(text) or said.language,
         "status": status,
         "duplicate_of": None,
         "error": error,
@@ -148,8 +171,10 @@ def _keep_times(rows: list[dict[str, Any]], previous: pa.Table | None) -> None:
     if previous is None or not rows:
         return
     previous = previous.filter(pc.is_in(previous["path"], pa.array([row["path"] for row in rows])))
-    columns = ["path", "title", "content_hash", "media_type", "error"]
+    columns = ["path", "title", "content_hash", "media_type", "author", "date", "tags", "language", "error"]
+    columns = [name for name in columns if name in previous.schema.names]  # versions before wrote fewer
     known = zip(*(previous[name].to_pylist() for name in (*columns, "modified_at")), strict=True)
-    times = {tuple(said): modified_at for *said, modified_at in known}
+    times = {str(said): modified_at for *said, modified_at in known}
     for row in rows:
-        row["modified_at"] = times.get(tuple(row[name] for name in columns), row["modified_at"])
+        said = [list(value) if isinstance(value := row[name], tuple) else value for name in columns]
+        row["modified_at"] = times.get(str(said), row["modified_at"])

@@ -65,14 +65,14 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
         StoreError: the response store refuses.
     """
     rows_by_chunk = _distinct(chunks)
-    contents, headings = chunks["content"], chunks["heading"]
+    contents, headings, contexts = chunks["content"], chunks["heading"], chunks["context"]
     rows, total = _Rows(), known + len(rows_by_chunk)
     queue = iter(rows_by_chunk.items())
 
     async def work() -> None:
         for chunk_id, row in queue:
             conversation = _Conversation(extractor)
-            failure = await conversation.run(contents[row].as_py(), headings[row].as_py())
+            failure = await conversation.run(*(column[row].as_py() for column in (contents, headings, contexts)))
             key = extraction_key(chunk_id, extractor.recipe)
             labels = {
                 "source": source,
@@ -109,11 +109,11 @@ class _Conversation:
     bought: list[ChatResponse] = field(default_factory=list)
     answered: bool = False
 
-    async def run(self, content: str, heading: str | None) -> Failure | None:
+    async def run(self, content: str, heading: str | None, context: str | None) -> Failure | None:
         """Go through the rounds; return why they failed, or None."""
         try:
             prompts, settings = self.extractor.prompts, self.extractor.settings
-            request = extraction_request(prompts, content, heading, settings.answer_format)
+            request = extraction_request(prompts, content, heading, context, settings.answer_format)
             await self._ask_all(request)
         except (PermanentProviderError, TransientProviderError) as failure:
             return failure

@@ -33,7 +33,7 @@ from lightrag_dagster.schemas import (
 )
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import Files, MergeInput
-from lightrag_dagster.storage.memory import view_files
+from lightrag_dagster.storage.memory import view_files, view_source_files
 from lightrag_dagster.storage.scratch import Scratch
 
 ROWS_PER_BUCKET = 500_000
@@ -125,8 +125,8 @@ def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
     with space.open() as connection:
         chunks = space.scratch.inputs(path for one in inputs for path in one.chunks)
         extractions = space.scratch.inputs(path for one in inputs for path in one.extractions)
-        view_files(connection, "chunk", chunks, CHUNKS)
-        view_files(connection, "extraction", extractions, EXTRACTIONS)
+        view_source_files(connection, "chunk", chunks, CHUNKS)
+        view_source_files(connection, "extraction", extractions, EXTRACTIONS)
         database.run(connection, "choose")
         for table in ("chosen", "citation"):
             space.write(connection, f"FROM {table}", table)

@@ -36,16 +36,32 @@ _ANSWER_SCHEMA: Mapping[str, object] = {
 """The format that `extraction.json_answers` reads, in the subset of JSON schema that structured outputs allow."""
 
 
+def short_path(heading: str) -> str:
+    """Return a heading path on one line and short: each level cut, then all but the first and the last left out."""
+    levels = [_one_line(level)[:_LEVEL_CHARACTERS] for level in heading.split(" > ")]
+    path = " > ".join(levels)
+    return path if len(path) <= _SECTION_CHARACTERS else f"{levels[0]} > … > {levels[-1]}"
+
+
 def extraction_request(
-    prompts: Prompts, content: str, heading: str | None, answer_format: AnswerFormat = "rows"
+    prompts: Prompts,
+    content: str,
+    heading: str | None,
+    context: str | None = None,
+    answer_format: AnswerFormat = "rows",
 ) -> ChatRequest:
-    """Ask for the entities and relations of one chunk, found under `heading` (`Part > Section`)."""
+    """Ask for the entities and relations of one chunk, found under `heading` (`Part > Section`).
+
+    `context`, where there is one, is given instead: it has the headings, and the header of the chunk's table.
+    """
     system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"))
     if answer_format != "rows":
         system = f"{system}\n\n{prompts.render('extraction_json')}"
     parts = [prompts.render("extraction_user")]
-    if heading:
-        parts.append(f"Section: {_section(heading)}")
+    if context:
+        parts.append(f"Section, with the header of the table that the passage is a part of:\n\n{_quoted(context)}")
+    elif heading:
+        parts.append(f"Section: {short_path(heading)}")
     parts.append(fence(content))
     return ChatRequest(
         "extract",
@@ -108,11 +124,9 @@ def judge_request(prompts: Prompts, question: str, context: str, answer: str) ->
     return ChatRequest("judge", (Message("system", prompts.render("judge_system")), Message("user", user)))
 
 
-def _section(heading: str) -> str:
-    """Keep a heading path on one line and short: each level cut, then all but the first and the last left out."""
-    levels = [_one_line(level)[:_LEVEL_CHARACTERS] for level in heading.split(" > ")]
-    path = " > ".join(levels)
-    return path if len(path) <= _SECTION_CHARACTERS else f"{levels[0]} > … > {levels[-1]}"
+def _quoted(text: str) -> str:
+    """Mark every line, so that none of them can begin a fence."""
+    return "\n".join(f"> {line}" for line in text.splitlines())
 
 
 def _one_line(text: str) -> str:

@@ -53,6 +53,7 @@ def test_a_short_document_is_one_chunk() -> None:
             "char_start": 0,
             "char_end": len(content),
             "heading": None,
+            "context": None,
             "page": None,
             "text_hash": text_hash({"content_hash": "", "media_type": "text/plain", "pages": None}),
             "recipe": "r",

@@ -57,6 +57,13 @@ def test_the_section_is_one_short_line(heading: str, section: str) -> None:
     assert f"\n\nSection: {section}\n\n" in user
 
 
+def test_the_context_stands_in_place_of_the_section_and_before_the_chunk() -> None:
+    user = extraction_request(PROMPTS, "| 1 |", "A > B", "A > B\n\n| a |\n|---|").messages[-1].content
+    assert "Section: A > B" not in user
+    assert user.endswith(f"\n\n> A > B\n> \n> | a |\n> |---|\n\n{fence('| 1 |')}")
+    assert last_fenced(user) == "| 1 |"
+
+
 def test_gleaning_continues_the_conversation() -> None:
     prompts = load_prompts(None, "French")
     first = extraction_request(prompts, "text", None)

@@ -1,8 +1,8 @@
 """Which paths of a source count."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+
+from lightrag_dagster.core.globs import matches
 
 _WILDCARDS = frozenset("*?[")
 
@@ -18,8 +18,8 @@ class Patterns:
         """Say whether a path counts."""
         if self == EVERY_FILE:
             return True
-        parts = path.split("/")
-        return _any(parts, self.include) and not _any(parts, self.exclude)
+        included, excluded = (any(matches(path, glob) for glob in globs) for globs in (self.include, self.exclude))
+        return included and not excluded
 
 
 EVERY_FILE = Patterns(("**/*",))
@@ -36,17 +36,3 @@ def divide(path: str) -> tuple[str, str]:
     wild = next((number for number, part in enumerate(parts) if has_wildcard(part)), len(parts))
     folder = "/".join(parts[:wild])
     return folder or "/" * path.startswith("/"), "/".join(parts[wild:])
-
-
-def _any(parts: list[str], globs: Sequence[str]) -> bool:
-    return any(_match(parts, glob.split("/")) for glob in globs)
-
-
-def _match(parts: list[str], patterns: list[str]) -> bool:
-    """Match a path against a glob in which `**` is any number of folders; the same in every Python version."""
-    if not patterns:
-        return not parts
-    if patterns[0] == "**":
-        rest = patterns[1:]
-        return not rest or any(_match(parts[skipped:], rest) for skipped in range(len(parts)))
-    return bool(parts) and fnmatchcase(parts[0], patterns[0]) and _match(parts[1:], patterns[1:])

@@ -2,13 +2,16 @@
 
 import logging
 import re
+from dataclasses import replace
 
 import trafilatura
 from lxml import etree
 from lxml import html as lxml_html
 from trafilatura.settings import use_config
 
-from lightrag_dagster.stages.documents.decoding import decode
+from lightrag_dagster.stages.documents.formats.content import Content, Properties, UnreadableError, make_properties
+from lightrag_dagster.stages.documents.formats.decoding import decode
+from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
 # A page that cannot be extracted becomes a row with a reason; the library would also print it.
@@ -27,32 +30,64 @@ _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`|])", re.DOTALL)
 
 
-def extract_html(data: bytes) -> tuple[str | None, str]:
-    """Return the title (`<title>`, else the first `<h1>`) and the main text, headings as Markdown headings.
+_NAMES = {
+    "author": ("author", "article:author", "dc.creator", "dcterms.creator"),
+    "day": ("date", "article:published_time", "dc.date", "dcterms.date", "dcterms.created"),
+    "tags": ("keywords", "article:tag", "dc.subject"),
+}
+"""Where pages keep what: names of `<meta>` in HTML, Open Graph and Dublin Core."""
+
+
+def read(data: bytes) -> Content:
+    """Read the main text of a page, headings as Markdown headings, without menus and footers.
+
+    The title is `<title>`, else the first `<h1>`; author, date and tags are those of `<meta>`, unless front matter, as
+    Jekyll has it, says otherwise.
 
     Raises:
-        ValueError: the bytes cannot be decoded, or the page cannot be parsed.
+        UnreadableError: the bytes cannot be decoded, or the page cannot be parsed.
     """
     declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
-    page = decode(data, declared[1].decode("ascii") if declared else None)
+    front, page = split_front_matter(decode(data, declared[1].decode("ascii") if declared else None))
+    content = _extract(page)
+    said = {name: value for name, value in vars(front).items() if value}
+    return replace(content, properties=replace(content.properties, **said))
+
+
+def _extract(page: str) -> Content:
     try:
         try:
-            return _title_and_text(page)
+            return _main_content(page)
         except ValueError:
-            return _title_and_text(_writable(page))
+            return _main_content(_writable(page))
     except etree.ParserError:  # no element at all: an empty file, or only comments
-        return None, ""
+        return Content("")
     except Exception as error:  # the parsers raise many kinds; one bad page fails alone
-        raise ValueError(f"the HTML cannot be parsed ({type(error).__name__})") from error
+        raise UnreadableError(f"the HTML cannot be parsed ({type(error).__name__})") from error
 
 
-def _title_and_text(page: str) -> tuple[str | None, str]:
+def _main_content(page: str) -> Content:
     tree = _parse(page)
-    title = _first_text(tree, "//head/title") or _first_text(tree, "//h1")
+    properties = _properties(tree)
     if _is_cut_short(tree):
-        return title, _all_text(page)
+        return Content(_all_text(page), properties)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
-    return title, _unescape(markdown) if markdown else _all_text(page)
+    return Content(_unescape(markdown) if markdown else _all_text(page), properties)
+
+
+def _properties(tree: lxml_html.HtmlElement) -> Properties:
+    meta: dict[str, list[str]] = {}
+    for element in tree.iterfind(".//meta[@content]"):
+        name = element.get("name") or element.get("property") or ""
+        meta.setdefault(name.lower(), []).append(element.get("content"))
+    author, day, tags = ([value for name in names for value in meta.get(name, [])] for names in _NAMES.values())
+    return make_properties(
+        title=_first_text(tree, "//head/title") or _first_text(tree, "//h1"),
+        author=author[:1],
+        day=next(iter(day), None),
+        tags=tags,
+        language=tree.get("lang"),
+    )
 
 
 def _writable(page: str) -> str:

@@ -1,6 +1,5 @@
 import pytest
 
-from lightrag_dagster.stages.documents.decoding import decode
 from lightrag_dagster.stages.documents.formats import (
     FORMATS,
     UNSUPPORTED,
@@ -10,6 +9,8 @@ from lightrag_dagster.stages.documents.formats import (
     has_headings,
     media_type,
 )
+from lightrag_dagster.stages.documents.formats.content import Content
+from lightrag_dagster.stages.documents.formats.decoding import decode
 
 
 @pytest.mark.parametrize(
@@ -49,8 +50,8 @@ def test_text_and_markdown(data: bytes, path: str, expected: ExtractedText) -> N
     assert extract_text(data, path) == expected
 
 
-def _read_pages(data: bytes) -> tuple[None, list[str]]:
-    return None, decode(data).split("\f")
+def _read_pages(data: bytes) -> Content:
+    return Content(decode(data).split("\f"))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 import time
+from dataclasses import replace
+from datetime import date
 
 import pytest
 
-from lightrag_dagster.stages.documents.html import extract_html
+from lightrag_dagster.stages.documents.formats.content import Content, Properties
+from lightrag_dagster.stages.documents.formats.html import read
 
 PAGE = """<!DOCTYPE html><html><head><title>My  page &amp; more</title><style>p {color: red}</style></head><body>
 <nav><a href="/">Home</a> <a href="/shop">Shop</a></nav>
@@ -26,6 +29,12 @@ The second paragraph is about as long as the first one was.
 # no heading
 x = 1
 ```"""
+
+
+def extract_html(data: bytes) -> tuple[str | None, str]:
+    content = read(data)
+    assert isinstance(content.text, str)
+    return content.properties.title, content.text
 
 
 @pytest.mark.parametrize(
@@ -109,3 +118,13 @@ def test_a_deeply_nested_page_keeps_its_text(depth: int, tag: str) -> None:
     assert "It was built in 1911." in text
     assert depth <= 2048 or text.split("\n") == ["Shallow.", "It was built in 1911.", "After."]
     assert time.process_time() - start < 10
+
+
+def test_what_a_page_says_of_itself() -> None:
+    page = """<html lang="de-AT"><head><title>Pegel</title><meta name="Author" content="Ida Wren">
+<meta name="keywords" content="gauges, rivers"><meta property="article:tag" content="weirs">
+<meta property="article:published_time" content="2025-03-04T05:06:07Z"></head><body><p>Text</p></body></html>"""
+    expected = Properties("Pegel", "Ida Wren", date(2025, 3, 4), ("gauges", "rivers", "weirs"), "de")
+    assert read(page.encode()).properties == expected
+    jekyll = read(b"---\ntitle: Front\npublished: false\n---\n" + page.encode())
+    assert jekyll == Content("Text", replace(expected, title="Front", switched_off="published: false"))

@@ -1,0 +1,17 @@
+"""Globs over paths with forward slashes, the same in every Python version."""
+
+from fnmatch import fnmatchcase
+
+
+def matches(path: str, glob: str) -> bool:
+    """Match a whole path against a glob in which `**` is any number of folders and `*` stays within one."""
+
+    def match(parts: list[str], patterns: list[str]) -> bool:
+        if not patterns:
+            return not parts
+        if patterns[0] == "**":
+            rest = patterns[1:]
+            return not rest or any(match(parts[skipped:], rest) for skipped in range(len(parts)))
+        return bool(parts) and fnmatchcase(parts[0], patterns[0]) and match(parts[1:], patterns[1:])
+
+    return match(path.split("/"), glob.split("/"))

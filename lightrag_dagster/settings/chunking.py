@@ -1,0 +1,121 @@
+"""How documents are cut into chunks: a method with its settings, and exceptions for some paths."""
+
+from typing import Any, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from lightrag_dagster.core.globs import matches
+from lightrag_dagster.settings.sections import Section
+
+ChunkingMethod = Literal["token", "character", "recursive", "structure", "sentence", "semantic", "adaptive", "custom"]
+Breakpoints = Literal["percentile", "standard_deviation", "interquartile", "gradient"]
+
+SEPARATORS = ("\n\n", "\n", "。", "！", "？", "；", "，", " ", "")
+"""LightRAG's cascade: each is for pieces between those before it that are still too long; the empty one is a token."""
+
+
+class ChunkerSettings(Section):
+    """A method of cutting, and its settings; a setting that the method does not read changes nothing."""
+
+    method: ChunkingMethod = Field(
+        default="token",
+        description="How documents are cut: `token`, `character`, `recursive`, `structure`, `sentence`, `semantic`, "
+        "`adaptive` or `custom`; docs/chunking.md says which for what.",
+    )
+    size: int = Field(default=1200, gt=0, description="Longest chunk, for every method. Tokens.")
+    overlap: int = Field(
+        default=100,
+        ge=0,
+        description="What a chunk shares with the one before; `token`, `character` in parts that are too long, "
+        "`recursive`, `sentence`, `adaptive`. Tokens.",
+    )
+    tolerance: int = Field(
+        default=0,
+        ge=0,
+        description="`token`: by how much a window may be shorter, so that it ends where its text says and an edit "
+        "moves few later windows; 0: every window is full. Tokens.",
+    )
+    separator: str = Field(
+        default="\n\n", min_length=1, max_length=256, description="`character`: where the text is cut."
+    )
+    separator_only: bool = Field(
+        default=False, description="`character`: a part longer than `size` stays whole, and is not cut into windows."
+    )
+    separators: tuple[str, ...] = Field(
+        default=SEPARATORS,
+        min_length=1,
+        max_length=64,
+        description="`recursive`: where the text is cut; each where pieces between those before it are too long.",
+    )
+    breakpoints: Breakpoints = Field(
+        default="percentile",
+        description="`semantic`: how far apart in meaning neighbouring sentences are where the text is cut: by "
+        "`percentile`, `standard_deviation`, `interquartile` or `gradient`.",
+    )
+    threshold: float | None = Field(
+        default=None,
+        gt=0,
+        description="`semantic`: the percentile, or how many deviations or ranges above the mean; unset: 95 of "
+        "`percentile` and `gradient`, 3 of `standard_deviation`, 1.5 of `interquartile`.",
+    )
+    function: str | None = Field(
+        default=None, description="`custom`: dotted path of a function, `package.module.function`."
+    )
+
+
+class ChunkingRule(ChunkerSettings):
+    """Other settings for the documents of some paths. Those not given are the section's own."""
+
+    path: str = Field(min_length=1, description="Glob over `source/path/of/file`; `**` is any number of folders.")
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that the rule names."""
+        return {name: getattr(self, name) for name in ChunkerSettings.model_fields if name in self.model_fields_set}
+
+    @model_serializer(mode="wrap")
+    def _only_given(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = dump(self)
+        return {name: value for name, value in values.items() if name in self.model_fields_set}
+
+
+class ChunkingSettings(ChunkerSettings):
+    """Cutting documents into chunks."""
+
+    encoding: str = Field(default="o200k_base", description="tiktoken encoding; o200k_base is in the package.")
+    rules: tuple[ChunkingRule, ...] = Field(
+        default=(),
+        description="Exceptions, each a `path`, a glob over `source/path/of/file`, with any of the settings above but "
+        "`encoding`; the first whose `path` matches counts.",
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> "ChunkingSettings":
+        _check(self, "")
+        for rule in self.rules:
+            _check(self.model_copy(update=rule.given), f" (rule {rule.path!r})")
+        return self
+
+    def rule_of(self, path: str) -> int | None:
+        """Return the number of the first rule that matches `source/path/of/file`, from 0; None if there is none."""
+        return next((number for number, rule in enumerate(self.rules) if matches(path, rule.path)), None)
+
+    def under(self, rule: int | None) -> ChunkerSettings:
+        """Return the settings of the documents that a rule matches, or of those that none does."""
+        values = {name: getattr(self, name) for name in ChunkerSettings.model_fields}
+        return ChunkerSettings(**values | (self.rules[rule].given if rule is not None else {}))
+
+    @property
+    def all_in_use(self) -> list[ChunkerSettings]:
+        """The settings of every document that may come: the section's own, then those of each rule."""
+        return [self.under(rule) for rule in (None, *range(len(self.rules)))]
+
+
+def _check(settings: ChunkerSettings, where: str) -> None:
+    size, overlap, tolerance = settings.size, settings.overlap, settings.tolerance
+    if overlap >= size:
+        raise ValueError(f"overlap {overlap} must be smaller than size {size}{where}")
+    if tolerance >= size - overlap:
+        raise ValueError(f"tolerance {tolerance} must be smaller than size - overlap = {size - overlap}{where}")
+    if settings.method == "custom" and not settings.function:
+        raise ValueError(f"method custom needs `function`, a dotted path such as package.module.function{where}")

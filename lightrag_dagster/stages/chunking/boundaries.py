@@ -1,0 +1,78 @@
+"""Boundaries that are found by looking at the characters: separators, sentences, words."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from lightrag_dagster.stages.chunking.dividing import Boundaries
+
+# After a full stop only before a word that does not begin in lower case, nor after an initial or a short abbreviation.
+_SENTENCE = re.compile(r"(?:(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？｡]+[」』”’）]{0,4})\s*|\n\s*\n\s*")
+_ABBREVIATED = re.compile(r"(?:\b(?:[^\W\d_]|e\.g|i\.e|z\.B|cf|Dr|Mr|Mrs|Ms|Prof|St|vs|bzw|ca|approx))\.\Z")
+_NUMBERED = re.compile(r"\b(?:No|Nr|Fig|Art|Vol|Abb|pp)\.\Z")
+_LONGEST_ABBREVIATION = 10
+_WORD = re.compile(r"\s+")
+
+
+def after(text: str, separator: str) -> Boundaries:
+    """Return the boundaries behind each occurrence of a separator, and behind a run of them."""
+    pattern = re.compile(f"(?:{re.escape(separator)})+")
+
+    def found(start: int, end: int) -> Sequence[int]:
+        return [match.end() for match in pattern.finditer(text, start, end) if start < match.end() < end]
+
+    return found
+
+
+def words(text: str) -> Boundaries:
+    """Return where each word starts that white space stands before."""
+
+    def found(start: int, end: int) -> Sequence[int]:
+        return [match.end() for match in _WORD.finditer(text, start, end) if start < match.end() < end]
+
+    return found
+
+
+def sentences(text: str) -> Boundaries:
+    """Return where each sentence starts: behind `.!?…` and white space, behind `。！？`, and behind a blank line."""
+
+    def found(start: int, end: int) -> Sequence[int]:
+        return [
+            at.end()
+            for at in _SENTENCE.finditer(text, start, end)
+            if start < at.end() < end and not _goes_on(text, at.start(), at.end())
+        ]
+
+    return found
+
+
+def sentences_or_words(text: str) -> Boundaries:
+    """Return where sentences start, or words where no sentence does."""
+    first, second = sentences(text), words(text)
+    return lambda start, end: first(start, end) or second(start, end)
+
+
+def listed(offsets: Sequence[int]) -> Boundaries:
+    """Return boundaries that are known beforehand, ascending."""
+    return lambda start, end: offsets[bisect_right(offsets, start) : bisect_left(offsets, end)]
+
+
+def outside(inner: Boundaries, regions: Sequence[tuple[int, int]]) -> Boundaries:
+    """Return boundaries without those in some regions, which are spans in order."""
+    starts = [start for start, _ in regions]
+
+    def is_outside(offset: int) -> bool:
+        at = bisect_right(starts, offset) - 1
+        return at < 0 or offset >= regions[at][1]
+
+    return lambda start, end: [offset for offset in inner(start, end) if is_outside(offset)]
+
+
+def _goes_on(text: str, stop: int, following: int) -> bool:
+    """Tell whether a full stop belongs to an abbreviation, or the word behind it goes on in lower case."""
+    if text[stop] != "." or "\n\n" in text[stop:following]:
+        return False
+    if text[following].islower():
+        return True
+    before = text[max(0, stop + 1 - _LONGEST_ABBREVIATION) : stop + 1]
+    return bool(_ABBREVIATED.search(before) or (text[following].isdigit() and _NUMBERED.search(before)))

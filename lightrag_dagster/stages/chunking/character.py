@@ -1,0 +1,37 @@
+"""Method `character`: a chunk for each part between two separators, LightRAG's `split_by_character`."""
+
+from collections.abc import Iterator
+
+from lightrag_dagster.settings import ChunkerSettings
+from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools, trimmed
+
+
+def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
+    """Cut at every `separator`, which is in no chunk, and a part longer than `size` into windows.
+
+    With `separator_only`, LightRAG's `split_by_character_only`, a long part stays whole. (There it is an error, which
+    would cost the document.)
+    """
+    text, tokenizer = document.text, tools.tokenizer
+    parts = list(_parts(text, settings.separator))
+    cuts: list[Cut] = []
+    for (start, end), tokens in zip(parts, tokenizer.measure(text).counts(parts), strict=True):
+        if tokens <= settings.size or settings.separator_only:
+            cuts.append(Cut(start, end, tokens))
+        else:
+            windows = tokenizer.windows(text[start:end], settings.size, settings.overlap)
+            cuts += [Cut(start + left, start + right, length) for left, right, length in windows]
+    return cuts
+
+
+def _parts(text: str, separator: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans between separators that are not blank."""
+    start = 0
+    while start <= len(text):
+        found = text.find(separator, start)
+        left, right = trimmed(text, start, found if found >= 0 else len(text))
+        if left < right:
+            yield left, right
+        if found < 0:
+            return
+        start = found + len(separator)

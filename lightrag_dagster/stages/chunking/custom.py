@@ -1,0 +1,95 @@
+"""Method `custom`: a function of the user's own."""
+
+import hashlib
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from lightrag_dagster.errors import SettingsError, SourceError, one_line
+from lightrag_dagster.settings import ChunkerSettings
+from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools, trimmed
+
+Span = tuple[int, int] | tuple[int, int, str | None]
+"""First character and one past the last, and the context if there is one."""
+
+CutText = Callable[[str, int, int, Callable[[str], int]], Iterable[Span]]
+"""text, size and overlap in tokens, what counts the tokens of a text → spans in order of their start."""
+
+
+def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
+    """Call `function(text, size, overlap, count_tokens)`, and trim white space off the spans that it returns.
+
+    Raises:
+        SettingsError: there is no such function.
+        SourceError: it fails, or does not return spans of the text.
+    """
+    assert settings.function is not None  # the settings are refused without it
+    function, text = load_function(settings.function), document.text
+    try:
+        spans = list(function(text, settings.size, settings.overlap, tools.tokenizer.count))
+    except Exception as error:
+        raise SourceError(
+            f"{settings.function} failed on {document.name}: {type(error).__name__}: {one_line(error)}; correct it, or "
+            "give the document another chunking.method by a rule"
+        ) from error
+    cuts: list[Cut] = []
+    for span in spans:
+        start, end, context = _checked(span, len(text), settings.function, document.name)
+        start, end = trimmed(text, start, end)
+        if start < end:
+            cuts.append(Cut(start, end, tools.tokenizer.count(text[start:end]), context))
+    return sorted(cuts, key=lambda one: one[:2])
+
+
+def load_function(path: str) -> CutText:
+    """Import a function by its dotted path.
+
+    Raises:
+        SettingsError: it cannot be imported or called.
+    """
+    module, _, name = path.rpartition(".")
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise _not_found(path, one_line(error)) from error
+    if not callable(function):
+        raise _not_found(path, "it is not a function")
+    return function  # type: ignore[no-any-return]
+
+
+def function_version(path: str) -> str:
+    """Return a hash of the file that a function is in; the file is not run.
+
+    Raises:
+        SettingsError: there is no such file.
+    """
+    try:
+        found = importlib.util.find_spec(path.rpartition(".")[0])
+        if found is None or found.origin is None:
+            raise _not_found(path, "there is no such module")
+        return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()
+    except (ImportError, ValueError, OSError) as error:
+        raise _not_found(path, one_line(error)) from error
+
+
+def _checked(span: Any, length: int, function: str, name: str) -> tuple[int, int, str | None]:
+    match span:
+        case (int(start), int(end), *rest) if 0 <= start <= end <= length:
+            match rest:
+                case [] | [None]:
+                    return start, end, None
+                case [str(context)]:
+                    return start, end, context or None
+    raise SourceError(
+        f"{function} returned {span!r} for {name}, which is no span of its {length:,} characters; return tuples "
+        "(start, end) or (start, end, context)"
+    )
+
+
+def _not_found(path: str, reason: str) -> SettingsError:
+    return SettingsError(
+        f"chunking.function {path}: {reason}; give the dotted path of a function that Python can import, such as "
+        "my_package.cutting.by_clause"
+    )

@@ -1,0 +1,80 @@
+"""From the bytes of a text file to its characters."""
+
+import codecs
+import re
+
+from lightrag_dagster.stages.documents.formats.content import UnreadableError
+
+_SAMPLE = 200_000  # bytes that an encoding is guessed from
+_LEAST = 20  # bytes; fewer say too little
+_MIN_CONFIDENCE = 0.1  # of chardet: right guesses about a sentence have more, wrong ones mostly less
+_MAX_CONTROL = 0.3  # share of the characters
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def decode(data: bytes, declared: str | None = None) -> str:
+    """Decode UTF-8, UTF-16 or UTF-32 with a byte order mark, what the document itself declares, or what is detected.
+
+    Raises:
+        UnreadableError: the bytes are not text, or in no encoding that can be told with confidence.
+    """
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return _decode(data, "utf-32")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _decode(data, "utf-16")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        reason = f"not valid UTF-8: {error.reason} at byte {error.start}"
+    else:
+        # Valid UTF-8 too: UTF-16 of Latin script without a mark, with zeros, and ISO-2022-JP, with escapes.
+        if "\x00" not in text and "\x1b$" not in text:
+            return text
+        if other := _detect(data):
+            return _decode(data, other)
+        if len(_CONTROL.findall(text)) > _MAX_CONTROL * len(text):
+            raise UnreadableError("not text: control characters all over it; remove the file or give it its own suffix")
+        return text
+    if declared:
+        try:
+            return data.decode(declared)
+        except UnicodeDecodeError:
+            pass
+        except LookupError:
+            reason += f", and declares the unknown encoding {declared!r}"
+    if not _is_damaged_utf8(data) and (detected := _detect(data)):
+        return _decode(data, detected)
+    raise UnreadableError(f"{reason}, and no other encoding is certain; save the file as UTF-8")
+
+
+def _decode(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except (UnicodeDecodeError, LookupError) as error:
+        reason = f"{error.reason} at byte {error.start}" if isinstance(error, UnicodeDecodeError) else "unknown"
+        raise UnreadableError(f"not valid {encoding.upper()}: {reason}; save the file as UTF-8") from error
+
+
+def _detect(data: bytes) -> str | None:
+    """Return the encoding of text, or None where it is no text or the guess is not certain."""
+    import chardet
+
+    # Cut in the middle of a character, a sample would be judged as damaged; a line feed ends a character.
+    sample = data if len(data) <= _SAMPLE else data[: data.rfind(b"\n", 0, _SAMPLE) + 1] or data[:_SAMPLE]
+    if len(sample) < _LEAST:
+        return None
+    found = chardet.detect(sample, encoding_era=chardet.EncodingEra.MODERN_WEB)
+    encoding = found["encoding"]
+    if encoding is None or found["confidence"] < _MIN_CONFIDENCE:
+        return None
+    try:
+        return None if _CONTROL.search(sample.decode(encoding, "ignore")) else encoding
+    except LookupError:
+        return None
+
+
+def _is_damaged_utf8(data: bytes) -> bool:
+    """Tell whether bytes are UTF-8 with a few errors: any other encoding would spoil all its characters."""
+    text = data[:_SAMPLE].decode("utf-8", "replace")
+    errors = text.count("\ufffd")
+    return sum(character > "\x7f" for character in text) - errors > errors

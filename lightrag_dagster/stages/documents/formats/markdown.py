@@ -1,0 +1,11 @@
+"""Markdown, with its front matter."""
+
+from lightrag_dagster.stages.documents.formats.content import Content
+from lightrag_dagster.stages.documents.formats.decoding import decode
+from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
+
+
+def read(data: bytes) -> Content:
+    """Read Markdown as it is, without its front matter."""
+    properties, text = split_front_matter(decode(data))
+    return Content(text, properties)

@@ -1,0 +1,39 @@
+"""HTML without boilerplate as Markdown: what Word documents and chapters of books become."""
+
+from typing import Any
+
+from bs4 import BeautifulSoup
+from markdownify import ATX, MarkdownConverter
+
+
+class _Converter(MarkdownConverter):
+    """Markdown for reading: images are their captions, names are not escaped, bars in cells are."""
+
+    def convert_img(self, element: Any, text: str, parent_tags: set[str]) -> str:
+        """Keep the caption of an image."""
+        return str(element.get("alt") or "")
+
+    def convert_a(self, element: Any, text: str, parent_tags: set[str]) -> str:
+        """Keep links that lead out of the document."""
+        leads_out = str(element.get("href") or "").startswith(("http:", "https:", "mailto:"))
+        return f"[{text.strip()}]({element['href']})" if leads_out and text.strip() else text
+
+    def convert_td(self, element: Any, text: str, parent_tags: set[str]) -> str:
+        """Escape what would end the cell, and fill the columns that it spans."""
+        columns = str(element.get("colspan") or "1")
+        empty = "  |" * (min(int(columns), 1000) - 1 if columns.isdecimal() else 0)
+        cell = " ".join(text.split()).replace("|", r"\|")
+        return f" {cell} |{empty}"
+
+    convert_th = convert_td
+
+
+def to_markdown(page: str | bytes, *, xml: bool = False) -> str:
+    """Return the whole text of an HTML or XHTML page as Markdown."""
+    soup = BeautifulSoup(page, "lxml-xml" if xml else "lxml")
+    for element in soup(["head", "script", "style"]):
+        element.decompose()
+    converter = _Converter(
+        heading_style=ATX, bullets="-", escape_asterisks=False, escape_underscores=False, table_infer_header=True
+    )
+    return str(converter.convert_soup(soup))

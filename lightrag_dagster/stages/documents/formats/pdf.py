@@ -1,0 +1,125 @@
+"""PDF, by PDFium: the text of every page in its order, with lines in larger type as headings."""
+
+import ctypes
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from lightrag_dagster.stages.documents.formats.archive import DAMAGED
+from lightrag_dagster.stages.documents.formats.content import Content, Properties, UnreadableError, make_properties
+
+_SCAN = "no text: its pages are images, such as scans; recognise their text first, for example by ocrmypdf"
+_BREAK = re.compile(r"\r\n|\r|\n")
+_HYPHEN = re.compile("[\x02\ufffe](?:\r\n|\r|\n)?")  # PDFium's mark for a word that was divided at the end of a line
+_PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel) - )+")
+_LARGER = 1.15  # than the text: what is no heading is rarely as much larger
+_LONGEST_HEADING = 200  # characters
+_LEVELS = 4
+_MOST_HEADINGS = 0.5  # share of the lines; with more, size says nothing
+
+
+class _Line(NamedTuple):
+    text: str
+    size: float
+
+
+def read(data: bytes) -> Content:
+    """Read the text of every page."""
+    if not data:
+        raise UnreadableError("the file is empty: it has 0 bytes")
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == pdfium.FPDF_ERR_PASSWORD:
+            raise UnreadableError("protected by a password; save a copy without it") from error
+        what = DAMAGED if b"%PDF-" in data[:1024] else "not what its suffix says: no PDF; give the file its own suffix"
+        raise UnreadableError(what) from error
+    try:
+        pages = [_lines(page) for page in _pages(document)]
+        texts = _with_headings(pages)
+        return Content(texts, _properties(document), None if any(texts) else _SCAN)
+    finally:
+        document.close()
+
+
+def _pages(document: pypdfium2.PdfDocument) -> Iterator[pypdfium2.PdfPage | None]:
+    """Yield the pages; a damaged one is None, so that the others keep their numbers."""
+    for number in range(len(document)):
+        try:
+            page = document[number]
+        except pypdfium2.PdfiumError:
+            yield None
+        else:
+            yield page
+            page.close()
+
+
+def _lines(page: pypdfium2.PdfPage | None) -> list[_Line]:
+    if page is None:
+        return []
+    textpage = page.get_textpage()
+    try:
+        text = textpage.get_text_range()
+        # Characters of two UTF-16 units, or that PDFium adds, make places in the text differ from its own numbers.
+        placed = len(text) == textpage.count_chars()
+        lines, start = [], 0
+        for line in _BREAK.split(_HYPHEN.sub("", text) if not placed else text):
+            first = start + len(line) - len(line.lstrip())
+            lines.append(_Line(line.strip(), _size(textpage, first) if placed and line.strip() else 0.0))
+            start += len(line) + 2
+        return lines
+    finally:
+        textpage.close()
+
+
+def _size(textpage: pypdfium2.PdfTextPage, character: int) -> float:
+    """Return the size of a character as it is on the page. Points."""
+    matrix = pdfium.FS_MATRIX()
+    size = float(pdfium.FPDFText_GetFontSize(textpage, character))
+    if pdfium.FPDFText_GetMatrix(textpage, character, ctypes.byref(matrix)):
+        size *= math.hypot(matrix.c, matrix.d)
+    return round(size, 1)
+
+
+def _with_headings(pages: list[list[_Line]]) -> list[str]:
+    """Return the texts of pages, in which neighbouring lines in one larger size are a Markdown heading."""
+    levels = _levels([line for lines in pages for line in lines])
+    return [_HYPHEN.sub("", "\n".join(_page(lines, levels))) for lines in pages]
+
+
+def _page(lines: list[_Line], levels: dict[float, int]) -> Iterator[str]:
+    for size, group in groupby(lines, key=lambda line: line.size):
+        texts = [line.text for line in group]
+        whole = " ".join(filter(None, texts))
+        if size in levels and len(whole) <= _LONGEST_HEADING and any(map(str.isalpha, whole)):
+            yield f"\n{'#' * levels[size]} {whole}\n"
+        else:
+            yield from texts
+
+
+def _levels(lines: list[_Line]) -> dict[float, int]:
+    """Return the level of the headings in each size that is larger than that of most of the text."""
+    written: Counter[float] = Counter()
+    for line in lines:
+        if line.size:
+            written[line.size] += len(line.text)
+    if not written:
+        return {}
+    usual = max(written, key=lambda size: (written[size], size))
+    larger = sorted((size for size in written if size >= _LARGER * usual), reverse=True)
+    headings = sum(line.size in larger for line in lines)
+    if headings > _MOST_HEADINGS * sum(line.size > 0 for line in lines):
+        return {}
+    return {size: min(level, _LEVELS) for level, size in enumerate(larger, start=1)}
+
+
+def _properties(document: pypdfium2.PdfDocument) -> Properties:
+    said = document.get_metadata_dict(skip_empty=True)
+    title = _PROGRAM.sub("", said.get("Title", ""))
+    return make_properties(title, said.get("Author"), said.get("CreationDate"), said.get("Keywords"))

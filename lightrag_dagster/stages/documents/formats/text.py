@@ -1,0 +1,9 @@
+"""Plain text, and everything that is read as it is: data, settings, source code."""
+
+from lightrag_dagster.stages.documents.formats.content import Content
+from lightrag_dagster.stages.documents.formats.decoding import decode
+
+
+def read(data: bytes) -> Content:
+    """Read text as it is."""
+    return Content(decode(data))

@@ -1,0 +1,196 @@
+"""Reading a file in a process of its own, so that one that hangs, crashes or fills its parser costs only itself.
+
+A parser process reads one file after the other, and ends when a file exceeds a limit, or after a minute without one.
+It gets the bytes of a file and answers with JSON, so that it can make nothing here but text; it has no keys. It is no
+sandbox: what takes over a parser has the rights of the user.
+"""
+
+import atexit
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from functools import cache
+from multiprocessing.connection import Connection
+
+from pydantic import TypeAdapter
+
+from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.formats import ExtractedText, extract_text
+from lightrag_dagster.stages.documents.formats.content import UnreadableError
+
+_IDLE_SECONDS = 60
+_START_SECONDS = 120
+_SERVE = f"from {__name__} import serve; serve()"
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_", "LD_", "DYLD_", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
+
+
+def extract_isolated(data: bytes, path: str, settings: DocumentSettings) -> ExtractedText:
+    """Do as `extract_text`, within `max_seconds` and `max_memory_mb`.
+
+    Raises:
+        UnreadableError: as `extract_text`, or the file exceeds a limit or ends its parser.
+    """
+    parser = _take(settings.max_memory_mb)
+    try:
+        try:
+            return parser.extract(data, path, settings.max_seconds)
+        except _EndedError:
+            if parser.is_new:
+                raise
+        # What earlier files left in the process, or a minute without any, may have been the cause.
+        parser = _Parser(settings.max_memory_mb)
+        return parser.extract(data, path, settings.max_seconds)
+    except _EndedError as ended:
+        raise UnreadableError(str(ended)) from ended
+    finally:
+        _give_back(parser)
+
+
+class _EndedError(Exception):
+    """A parser process ended; the message is the reason that a row gives."""
+
+
+class _Parser:
+    """A parser process, which has read nothing yet if it `is_new`."""
+
+    def __init__(self, memory_mb: int) -> None:
+        ours, theirs = socket.socketpair()
+        environment = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+        environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MALLOC_ARENA_MAX": "1"}
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _SERVE, str(theirs.fileno()), str(memory_mb)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+            )
+        self._connection = Connection(ours.detach())
+        self.memory_mb = memory_mb
+        self.is_new = True
+        self.owner = os.getpid()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked again."""
+        return not self._connection.closed
+
+    def extract(self, data: bytes, path: str, seconds: float) -> ExtractedText:
+        """Return what the process reads; raises UnreadableError, or _EndedError when the process is no more."""
+        try:
+            if self.is_new and not self._connection.poll(_START_SECONDS):
+                raise _EndedError(self._end("its parser did not start"))
+            if self.is_new:
+                self._connection.recv_bytes()
+            self._connection.send_bytes(json.dumps([path, seconds]).encode())
+            self._connection.send_bytes(data)
+            if not self._connection.poll(seconds):
+                self._end("")
+                raise UnreadableError(
+                    f"not read within documents.max_seconds = {seconds:g}; raise it, or divide the file"
+                )
+            answer = self._connection.recv_bytes()
+        except (EOFError, OSError) as error:
+            reason = self._end("its parser ended")
+            raise _EndedError(reason) from error
+        if answer == b"":
+            self._end("")
+            raise _EndedError(self._too_large())
+        self.is_new = False
+        kind, said = answer[:1], answer[1:]
+        if kind == b"!":
+            raise UnreadableError(said.decode("utf-8", "replace"))
+        return _extracted().validate_json(said)
+
+    def close(self) -> None:
+        """End the process."""
+        self._connection.close()
+        try:
+            self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _end(self, what: str) -> str:
+        """End the process, and return why it ended, beginning with `what`."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.2 if what else 0)
+        self._process.kill()
+        self._process.wait()
+        self._connection.close()
+        code = self._process.returncode
+        by = f" ({signal.Signals(-code).name})" if code < 0 else ""
+        return f"{what}{by}; the file is damaged, or {self._too_large()}"
+
+    def _too_large(self) -> str:
+        return f"needs more memory than documents.max_memory_mb = {self.memory_mb}; raise it, or divide the file"
+
+
+_idle: list[_Parser] = []
+_lock = threading.Lock()
+
+
+def _take(memory_mb: int) -> _Parser:
+    """Return a process that has nothing to do, or a new one."""
+    with _lock:
+        for place, parser in enumerate(_idle):
+            if parser.memory_mb == memory_mb and parser.owner == os.getpid():  # after a fork it is another process's
+                return _idle.pop(place)
+    return _Parser(memory_mb)
+
+
+def _give_back(parser: _Parser) -> None:
+    if parser.is_running:
+        with _lock:
+            _idle.append(parser)
+
+
+@atexit.register
+def _close_all() -> None:
+    while _idle:
+        parser = _idle.pop()
+        if parser.owner == os.getpid():
+            parser.close()
+
+
+@cache
+def _extracted() -> TypeAdapter[ExtractedText]:
+    return TypeAdapter(ExtractedText)
+
+
+def serve() -> None:
+    """Be a parser process: read what comes by the socket that the command line names, until it is closed."""
+    connection, memory_mb = Connection(int(sys.argv[1])), int(sys.argv[2])
+    _limit(resource.RLIMIT_AS, memory_mb << 20)
+    _limit(resource.RLIMIT_CORE, 0)
+    connection.send_bytes(b"ready")
+    with suppress(EOFError, OSError):
+        while connection.poll(_IDLE_SECONDS):
+            path, seconds = json.loads(connection.recv_bytes())
+            data = connection.recv_bytes()
+            # A bound for a process that is left alone with a file, since nobody ends it then.
+            _limit(resource.RLIMIT_CPU, int(time.process_time() + 4 * seconds) + 2)
+            connection.send_bytes(_answer(data, path))
+
+
+def _answer(data: bytes, path: str) -> bytes:
+    """Return the text as JSON after a plus, a reason after an exclamation mark, or nothing if memory is not enough."""
+    try:
+        return b"+" + _extracted().dump_json(extract_text(data, path))
+    except MemoryError:
+        return b""
+    except UnreadableError as error:
+        return b"!" + str(error).encode("utf-8", "replace")
+
+
+def _limit(kind: int, value: int) -> None:
+    with suppress(ValueError, OSError):  # macOS has no limit of memory
+        resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))

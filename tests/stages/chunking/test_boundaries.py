@@ -1,0 +1,35 @@
+from itertools import pairwise
+
+import pytest
+
+from lightrag_dagster.stages.chunking import boundaries
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["One. ", "Two! ", "Three?\n", "Four… ", "Five"],
+        ['He said "No." ', "Then (so.) ", "He left."],
+        ["Dr. Feld met A. Nair, e.g. at No. 5 or at 3.5 miles. ", "It rained."],
+        ["no. not here but at the end. ", "Here."],
+        ["漢字です。", "「はい。」", "次！", "です"],
+        ["A title without a stop\n\n", "A paragraph. ", "More\n \n", "end"],
+        ["One line\nof two. ", "Yes."],
+        ["What?! ", "Really... ", "Yes"],
+    ],
+)
+def test_sentences(parts: list[str]) -> None:
+    text = "".join(parts)
+    edges = [0, *boundaries.sentences(text)(0, len(text)), len(text)]
+    assert [text[left:right] for left, right in pairwise(edges)] == parts
+
+
+def test_a_separator_stays_before_the_boundary_and_a_run_is_one() -> None:
+    text = ",,a,b,,c,"
+    assert boundaries.after(text, ",")(0, len(text)) == [2, 4, 7]
+    assert boundaries.after(text, ",")(2, 7) == [4]
+
+
+def test_a_part_of_those_that_are_listed() -> None:
+    assert boundaries.listed([1, 3, 5, 7])(3, 7) == [5]
+    assert boundaries.outside(boundaries.listed([1, 3, 5, 7]), [(3, 6)])(0, 9) == [1, 7]

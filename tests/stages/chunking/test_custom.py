@@ -1,0 +1,73 @@
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.errors import SettingsError, SourceError
+from lightrag_dagster.stages.chunking.custom import function_version
+from tests.stages.chunking.documents import contents, cut
+
+Count = Callable[[str], int]
+
+
+def by_clause(text: str, size: int, overlap: int, count_tokens: Count) -> list[tuple[int, int, str]]:
+    """A function of a user: each line is a chunk, with the first as context."""
+    assert (size, overlap, count_tokens("one two")) == (1200, 100, 2)
+    return [(found.start(), found.end(), text.splitlines()[0]) for found in re.finditer(r"[^\n]*\n?", text)]
+
+
+def failing(text: str, *_: Any) -> list[tuple[int, int]]:
+    raise RuntimeError(f"no idea\nhow to cut {text}")
+
+
+def beyond(*_: Any) -> list[tuple[int, int]]:
+    return [(0, 5), (3, 99)]
+
+
+def words(*_: Any) -> list[str]:
+    return ["some", "words"]
+
+
+def path(name: str) -> str:
+    return f"{__name__}.{name}"
+
+
+def test_a_function_cuts() -> None:
+    text = "Title\n  one two \n\nthree"
+    assert contents(text, method="custom", function=path("by_clause")) == ["Title", "one two", "three"]
+    found = cut(text, method="custom", function=path("by_clause"))
+    assert {one.context for one in found} == {"Title"}
+    assert [one.tokens for one in found] == [1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "reason"),
+    [
+        (path("failing"), SourceError, "failing failed on s/a.md: RuntimeError: no idea how to cut a text;"),
+        (path("beyond"), SourceError, "beyond returned (3, 99) for s/a.md, which is no span of its 6 characters;"),
+        (path("words"), SourceError, "words returned 'some' for s/a.md, which is no span"),
+        (path("missing"), SettingsError, "has no attribute 'missing'; give the dotted path"),
+        ("no_such_module.cut", SettingsError, "chunking.function no_such_module.cut: No module named 'no_such_module'"),
+        ("nothing", SettingsError, "chunking.function nothing: "),
+        (path("Count"), SourceError, "failed on s/a.md"),
+        (path("__name__"), SettingsError, "it is not a function"),
+    ],
+)
+def test_an_error_names_the_function(function: str, error: type[Exception], reason: str) -> None:
+    with pytest.raises(error, match=re.escape(reason)):
+        cut("a text", method="custom", function=function)
+
+
+def test_the_version_follows_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    module = tmp_path / "cutting_of_a_user.py"
+    module.write_text("raise RuntimeError('not to be run')")
+    before = function_version("cutting_of_a_user.cut")
+    assert function_version("cutting_of_a_user.cut") == before
+    module.write_text("raise RuntimeError('edited')")
+    assert function_version("cutting_of_a_user.cut") != before
+    for missing in ("no_such_module.cut", "no_such_package.module.cut", "nothing"):
+        with pytest.raises(SettingsError, match=re.escape(missing)):
+            function_version(missing)

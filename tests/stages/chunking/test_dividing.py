@@ -1,0 +1,49 @@
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.stages.chunking.dividing import pack
+
+
+@pytest.mark.parametrize(
+    ("positions", "hashes", "chosen"),
+    [
+        ([0, 4, 10], [5], []),  # it fits
+        ([0, 6, 12], [5], [1]),
+        ([0, 4, 8, 12], [9, 5], [1]),  # evenly: what is too near an end is no minimum
+        ([0, 5, 10, 15, 20, 25, 30], [9, 9, 1, 9, 9], [1, 3, 4]),  # the minimum in the middle, then evenly around it
+        ([0, 5, 10, 15, 20, 25, 30], [9, 1, 9, 9, 9], [2, 4]),
+        ([0, 1, 10, 20], [0, 9], [2]),
+        ([0, 5, 10, 15, 20], [7, 7, 7], [1, 2]),  # of equal hashes, the first
+    ],
+)
+def test_pack(positions: list[int], hashes: list[int], chosen: list[int]) -> None:
+    assert pack(np.array(positions), np.array(hashes, np.uint64), 10) == chosen
+
+
+@given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 20)), min_size=1, max_size=200))
+def test_what_is_packed_fits_and_is_whole(pieces: list[tuple[int, int]]) -> None:
+    positions = np.cumsum([0, *(tokens for tokens, _ in pieces)])
+    chosen = pack(positions, np.array([one for _, one in pieces[1:]], np.uint64), 10)
+    edges = [0, *chosen, len(positions) - 1]
+    assert all(left < right for left, right in pairwise(edges))
+    assert all(positions[right] - positions[left] <= 10 for left, right in pairwise(edges))
+
+
+def test_chunks_are_three_quarters_full_and_an_insertion_moves_few() -> None:
+    choice = random.Random(1)
+    pieces = [(choice.randint(5, 20), choice.getrandbits(60)) for _ in range(8_000)]
+
+    def cut(given: list[tuple[int, int]]) -> set[tuple[tuple[int, int], ...]]:
+        positions = np.cumsum([0, *(tokens for tokens, _ in given)])
+        edges = [0, *pack(positions, np.array([one for _, one in given[1:]], np.uint64), 100), len(given)]
+        return {tuple(given[left:right]) for left, right in pairwise(edges)}
+
+    before = cut(pieces)
+    assert np.mean([sum(tokens for tokens, _ in chunk) for chunk in before]) > 72
+    for place in range(500, 8_000, 1_500):
+        assert len(before - cut([*pieces[:place], (12, 345), *pieces[place:]])) <= 9

@@ -1,0 +1,116 @@
+import codecs
+import random
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.stages.documents.formats.content import UnreadableError
+from lightrag_dagster.stages.documents.formats.decoding import decode
+
+GERMAN = "Der Pegel fiel über Nacht um 12 cm; die Böschung rutschte. Größe und Straße, Überlauf, Äpfel."
+RUSSIAN = "Уровень воды упал за ночь на двенадцать сантиметров. Станция была очищена весной."
+JAPANESE = "水位は夜の間に十二センチ下がった。観測所は春に清掃されました。ハウジングにひびが入っていた。"
+CHINESE = "夜间水位下降了十二厘米。观测站在春天进行了清洁，外壳已经破裂，需要更换密封圈。"
+TAIWANESE = "夜間水位下降了十二公分。觀測站在春天進行了清潔，外殼已經破裂，需要更換密封圈。"
+KOREAN = "밤사이 수위가 십이 센티미터 내려갔다. 관측소는 봄에 청소되었고 하우징에 금이 갔다."
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (GERMAN, "cp1252"),
+        ("Le débit a été relevé à l’aube ; l’échelle était cassée. Ça coûte 5 €.", "cp1252"),
+        ("The station was read at 5 °C in spring, and the level fell.", "cp1252"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy. Vodočet byl na jaře vyčištěn.", "cp1250"),
+        (RUSSIAN, "cp1251"),
+        (RUSSIAN, "koi8-r"),
+        ("Η στάθμη του νερού έπεσε κατά δώδεκα εκατοστά μέσα στη νύχτα.", "cp1253"),
+        (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc_jp"),
+        (JAPANESE, "iso2022_jp"),
+        (CHINESE, "gb18030"),
+        (TAIWANESE, "big5"),
+        (KOREAN, "euc_kr"),
+        (GERMAN, "utf-16-le"),
+        (RUSSIAN, "utf-16-be"),
+        (GERMAN, "utf-32-le"),
+        (JAPANESE, "utf-16"),
+        (JAPANESE, "utf-32"),
+        (JAPANESE, "utf-8-sig"),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 3000])
+def test_the_encoding_is_detected(text: str, encoding: str, times: int) -> None:
+    text = "\n".join([text] * times)
+    assert decode(text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "reason"),
+    [
+        (b"ab\xff", None, "not valid UTF-8: invalid start byte at byte 2, and no other encoding is certain"),
+        (b"\xff\xfea", None, "not valid UTF-16: truncated data at byte 2"),
+        (
+            b"ab\xff",
+            "x-mac",
+            "not valid UTF-8: invalid start byte at byte 2, and declares the unknown encoding 'x-mac', and no other "
+            "encoding is certain",
+        ),
+        # UTF-8 with an error is not taken for Windows-1252, which would spoil every other letter.
+        (
+            GERMAN.encode() + b"\xff",
+            None,
+            f"not valid UTF-8: invalid start byte at byte {len(GERMAN.encode())}, and no other encoding is certain",
+        ),
+        (
+            JAPANESE.encode()[:-1],
+            None,
+            "not valid UTF-8: unexpected end of data at byte 135, and no other encoding is certain",
+        ),
+        (
+            "\u6c34\u4f4d".encode("shift_jis"),
+            None,
+            "not valid UTF-8: invalid start byte at byte 0, and no other encoding is certain",
+        ),
+    ],
+)
+def test_undecodable_bytes_say_why(data: bytes, declared: str | None, reason: str) -> None:
+    with pytest.raises(ValueError, match="not valid") as caught:
+        decode(data, declared)
+    assert str(caught.value) == f"{reason}; save the file as UTF-8"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        random.Random(1).randbytes(5000),
+        bytes(range(256)) * 20,
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + random.Random(2).randbytes(500),
+        b"PK\x03\x04\x14\x00\x00\x00\x08\x00" + random.Random(3).randbytes(500),
+        b"\x7fELF\x02\x01\x01" + bytes(300) + b"\x90\xff",
+        bytes(1000),
+    ],
+)
+def test_binary_data_is_no_text(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"^not "):
+        decode(data)
+
+
+def test_a_declared_encoding_is_used_when_utf_8_fails() -> None:
+    assert decode("café".encode("latin-1"), "ISO-8859-1") == "café"
+    assert decode("café".encode(), "ISO-8859-1") == "café"
+
+
+@given(st.text())
+def test_utf_8_is_never_guessed_otherwise(text: str) -> None:
+    if not text.startswith("\ufeff") and "\x00" not in text:
+        assert decode(text.encode()) == text
+        assert decode(codecs.BOM_UTF8 + text.encode()) == text
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_text_or_have_a_reason(data: bytes) -> None:
+    with suppress(UnreadableError):
+        assert isinstance(decode(data), str)

@@ -1,0 +1,95 @@
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents import isolation
+from lightrag_dagster.stages.documents.formats import extract_text
+from lightrag_dagster.stages.documents.formats.content import UnreadableError
+from lightrag_dagster.stages.documents.isolation import extract_isolated
+
+SAMPLES = Path(__file__).parents[2] / "documents_samples"
+SETTINGS = DocumentSettings()
+GOOD = (SAMPLES / "hand.rtf").read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def own_processes() -> Iterator[None]:
+    """Let a test see the parser processes that it starts alone."""
+    before = isolation._idle[:]
+    isolation._idle.clear()
+    yield
+    isolation._close_all()
+    isolation._idle.extend(before)
+
+
+def process() -> int:
+    [parser] = isolation._idle
+    return parser._process.pid
+
+
+@pytest.mark.parametrize("name", ["hand.rtf", "fpdf2.pdf", "xlsxwriter.xlsx", "plain.eml", "damaged/without-text.pdf"])
+def test_the_result_is_that_of_this_process(name: str) -> None:
+    data = (SAMPLES / name).read_bytes()
+    assert extract_isolated(data, name, SETTINGS) == extract_text(data, name)
+
+
+def test_one_process_reads_many_files_and_reasons_do_not_end_it() -> None:
+    extract_isolated(GOOD, "a.rtf", SETTINGS)
+    first = process()
+    with pytest.raises(UnreadableError, match="the file is empty"):
+        extract_isolated(b"", "a.pdf", SETTINGS)
+    extract_isolated(GOOD, "a.rtf", SETTINGS)
+    assert process() == first
+
+
+def test_a_file_that_takes_too_long_is_given_up() -> None:
+    extract_isolated(GOOD, "a.rtf", SETTINGS)
+    first, started = process(), time.monotonic()
+    with pytest.raises(UnreadableError, match=r"^not read within documents\.max_seconds = 0\.3; raise it, or divide"):
+        extract_isolated((SAMPLES / "hostile/inflates.pdf").read_bytes(), "a.pdf", DocumentSettings(max_seconds=0.3))
+    assert time.monotonic() - started < 5
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+    assert extract_isolated(GOOD, "a.rtf", SETTINGS).title == "Gauge survey"
+
+
+def test_a_file_that_needs_too_much_memory_costs_only_itself() -> None:
+    small = DocumentSettings(max_memory_mb=512)
+    reason = r"needs more memory than documents\.max_memory_mb = 512; raise it, or divide the file$"
+    with pytest.raises(UnreadableError, match=reason):
+        extract_isolated((SAMPLES / "hostile/far-cell.xlsx").read_bytes(), "a.xlsx", small)
+    assert isolation._idle == []
+    assert extract_isolated(GOOD, "a.rtf", small).title == "Gauge survey"
+
+
+def test_memory_that_python_asks_for_is_limited_too() -> None:
+    mail = b"Subject: long\r\n\r\n" + b"a" * 150_000_000
+    with pytest.raises(UnreadableError, match=r"^needs more memory than documents\.max_memory_mb = 512"):
+        extract_isolated(mail, "a.eml", DocumentSettings(max_memory_mb=512))
+
+
+def test_a_process_that_was_killed_while_idle_is_replaced() -> None:
+    extract_isolated(GOOD, "a.rtf", SETTINGS)
+    os.kill(process(), signal.SIGKILL)
+    assert extract_isolated(GOOD, "a.rtf", SETTINGS).title == "Gauge survey"
+
+
+def test_the_process_gets_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    extract_isolated(GOOD, "a.rtf", SETTINGS)
+    environment = Path(f"/proc/{process()}/environ")
+    if environment.exists():
+        assert b"sk-secret" not in environment.read_bytes()
+        assert b"PYTHONPATH=" in environment.read_bytes()
+
+
+def test_a_process_ends_with_the_one_that_started_it() -> None:
+    extract_isolated(GOOD, "a.rtf", SETTINGS)
+    [parser] = isolation._idle
+    isolation._close_all()
+    assert parser._process.returncode == 0
