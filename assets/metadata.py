@@ -118,6 +118,11 @@ def ingested(
             "largest": dg.MetadataValue.md(markdown_table(reading.largest)),
             "failures": dg.MetadataValue.md(markdown_table(reading.failures) if len(reading.failures) else "none"),
         }
+        if reading.similar is not None:
+            metadata |= {
+                "similar_documents": reading.similar_count,
+                "similar": dg.MetadataValue.md(markdown_table(reading.similar) if reading.similar_count else "none"),
+            }
     if version.table == "extractions":
         metadata |= {
             "calls": usage.calls,

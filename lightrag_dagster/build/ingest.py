@@ -97,12 +97,13 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
             tasks = ((shard, listed_in(shard)) for shard in parts)
             read = partial(read_shard, step, source, known)
             made = each_shard(engine, read, tasks, ("documents", parts, listing.count))
-            stored = [one.files[0] for one in made]
+            stored, stamps = [one.files[0] for one in made], [one.files[1] for one in made]
             before = tables.paths("raw_documents", name, known.documents) if known.documents else []
             now = tables.stored_paths("raw_documents", name, stored)
-            bucket.fetch(tables.home, [*before, *now])
+            read_now = tables.stored_paths("stamps", name, stamps)
+            bucket.fetch(tables.home, [*before, *now, *read_now])
             dealing.refuse_losses(name, connection, (before, now), recipes.settings.documents)
-            about = dealing.describe_reading(connection)
+            about = dealing.describe_reading(connection, read_now, recipes.settings.documents)
             if len(parts) > 1:
                 stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
         # With a document that could not be read just now, the next run reads again.
@@ -115,7 +116,6 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
             fingerprint=code,
             reasons=_first_reasons(made),
         )
-        stamps = [one.files[1] for one in made]
         inputs = {"raw_documents": version.version}
         SourceTables(tables.home).record("stamps", name, stamps, inputs=inputs, fingerprint=code)
     return replace(_report(tables, version, sum(one.kept[0] for one in made)), reading=about)

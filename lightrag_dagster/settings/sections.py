@@ -43,6 +43,13 @@ class DocumentSettings(Section):
         description="A source that lost more than this share of its documents at once needs accept_deletes.",
     )
     accept_deletes: bool = Field(default=False, description="Accept any number of deletions.")
+    similar: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="Report documents of a source that share so much of their text with another, such as 0.8; unset, "
+        "they are not looked for. Equal ones are always found.",
+    )
     max_failed_share: float = Field(
         default=0.2,
         ge=0,

@@ -14,6 +14,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.listing import files_of
+from lightrag_dagster.stages.documents.near import add_sketches
 from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.stages.documents.table import mark_repeats, read_documents, without_marks
@@ -63,11 +64,15 @@ def read_listed(
         rows = before.documents.filter(pc.is_in(before.documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
     documents = mark_repeats(made)
-    return documents, _stamps(listed, documents, digests), len(same)
+    stamps = _stamps(listed, documents, digests)
+    if settings.similar is not None:
+        stamps = add_sketches(stamps, documents, before.stamps)
+    return documents, stamps, len(same)
 
 
 def _repeated(listed: pa.Table) -> str | None:
-    paths = listed["path"]
+    """Return the first path that several rows of a table have."""
+    paths = listed.filter(pc.not_equal(listed["kind"], ""))["path"]
     if pc.count_distinct(paths).as_py() == len(paths):
         return None
     counts = paths.value_counts()
@@ -128,4 +133,4 @@ def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
     stamp = pc.if_else(rows["settled"], rows["stamp"], "")
     digest = pa.array([digests[doc_id] for doc_id in rows["doc_id"].to_pylist()], pa.string())
-    return pa.table([rows["doc_id"], stamp, digest], STAMPS)
+    return pa.table([rows["doc_id"], stamp, digest, pa.nulls(len(rows), STAMPS.field("sketch").type)], STAMPS)
