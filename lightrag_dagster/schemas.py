@@ -272,6 +272,7 @@ STAMPS = pa.schema(
         _field("doc_id", pa.string(), "A document that was read."),
         _field("stamp", pa.string(), "Its stamp then; empty if a later change may have the same."),
         _field("digest", pa.string(), "Hash of what was read."),
+        _field("sketch", pa.list_(pa.uint32()), "MinHash of its text, where that is asked for.", nullable=True),
     ]
 )
 """How documents were found when they were read. It goes with a version of RAW_DOCUMENTS and says nothing of its rows:
