@@ -167,7 +167,7 @@ def _new_row(
         "elements": _elements(text, extracted.media_type),
         "author": said.author,
         "date": said.date,
-        "tags": said.tags or None,
+        "tags": list(said.tags) or None,
         "language": detect_language(text) or said.language,
         "status": status,
         "duplicate_of": None,
@@ -186,9 +186,7 @@ def _keep_times(rows: list[dict[str, Any]], previous: pa.Table | None) -> None:
         return
     previous = previous.filter(pc.is_in(previous["path"], pa.array([row["path"] for row in rows])))
     columns = ["path", "title", "content_hash", "media_type", "author", "date", "tags", "language", "error"]
-    columns = [name for name in columns if name in previous.schema.names]  # versions before wrote fewer
     known = zip(*(previous[name].to_pylist() for name in (*columns, "modified_at")), strict=True)
     times = {str(said): modified_at for *said, modified_at in known}
     for row in rows:
-        said = [list(value) if isinstance(value := row[name], tuple) else value for name in columns]
-        row["modified_at"] = times.get(str(said), row["modified_at"])
+        row["modified_at"] = times.get(str([row[name] for name in columns]), row["modified_at"])

@@ -9,7 +9,7 @@ from lightrag_dagster.stages.documents.sanitise import sanitise
 
 _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
-_SEPARATORS = re.compile(r"[,;\n]")
+_SEPARATORS = re.compile(r"[,;]")
 
 # What programs write into a property that nobody filled in.
 _PLACEHOLDERS = {
