@@ -29,7 +29,7 @@ def elements_of(generation: Generation, chunks: Iterable[Chunk]) -> list[Element
         with duckdb.connect() as connection:
             create_views(connection, generation, ["raw_documents", "chunks"], temporary=False)
             add_elements(connection)
-            rows = connection.execute(_FOUND, parameters).to_arrow_table().to_pylist()
+            rows = connection.sql(_FOUND, params=parameters).to_arrow_table().to_pylist()
     except duckdb.Error as error:
         raise StoreError(f"the documents of {generation.id} cannot be read: {one_line(error)}; run again") from error
     return [Element(**row | {"chunk_ids": tuple(row["chunk_ids"])}) for row in rows]
