@@ -70,7 +70,7 @@ def test_what_a_failed_step_wrote_is_not_handed_on(scratch: BucketScratch) -> No
     with pytest.raises(ValueError, match="no such rows"):
         fail()
     worker = worker_of(scratch)
-    gone = r"/chosen is gone, as if another builder had begun meanwhile; run again"
+    gone = r"/chosen is gone; another builder may have started meanwhile; run again"
     with pytest.raises(StoreError, match=gone), worker.step([worker.folder / "chosen"]):
         pass
 

@@ -10,7 +10,15 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.formats import UNSUPPORTED, ExtractedText, extract_text, format_of, media_type
+from lightrag_dagster.stages.documents.elements import find_elements
+from lightrag_dagster.stages.documents.formats import (
+    UNSUPPORTED,
+    ExtractedText,
+    extract_text,
+    format_of,
+    has_headings,
+    media_type,
+)
 from lightrag_dagster.stages.documents.isolation import extract_isolated
 from lightrag_dagster.stages.documents.language import detect_language
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
@@ -156,6 +164,7 @@ def _new_row(
         "summary": text[:_SUMMARY_LENGTH] + "..." if len(text) > _SUMMARY_LENGTH else text,
         "media_type": extracted.media_type,
         "pages": extracted.pages or None,
+        "elements": _elements(text, extracted.media_type),
         "author": said.author,
         "date": said.date,
         "tags": list(said.tags) or None,
@@ -165,6 +174,11 @@ def _new_row(
         "error": error,
         "modified_at": listed.modified_at,
     }
+
+
+def _elements(text: str, media_type: str) -> list[dict[str, Any]] | None:
+    found = find_elements(text) if has_headings(media_type) else []
+    return [one._asdict() for one in found] or None
 
 
 def _keep_times(rows: list[dict[str, Any]], previous: pa.Table | None) -> None:

@@ -58,6 +58,7 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "summary": content,
         "media_type": "text/markdown",
         "pages": None,
+        "elements": None,
         "author": None,
         "date": None,
         "tags": None,
@@ -66,6 +67,18 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "duplicate_of": None,
         "error": None,
     }
+
+
+def test_tables_and_figures_of_markdown_are_elements_and_those_of_plain_text_are_text(tmp_path: Path) -> None:
+    text = "Levels:\n\n| at |\n|---|\n| 14 |\n\n![A weir](weir.png)"
+    for name in ("a.md", "a.txt"):
+        (tmp_path / name).write_text(text)
+    found = rows(read(tmp_path))
+    assert found["a.txt"]["elements"] is None
+    assert [(one["kind"], one["caption"], text[one["start"] : one["end"]]) for one in found["a.md"]["elements"]] == [
+        ("table", "Levels:", "| at |\n|---|\n| 14 |"),
+        ("figure", "A weir", "![A weir](weir.png)"),
+    ]
 
 
 @pytest.mark.parametrize(("length", "summary"), [(250, "é" * 250), (251, "é" * 250 + "...")])
