@@ -2,10 +2,12 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents import isolation
 from lightrag_dagster.stages.documents.formats import extract_text
@@ -93,3 +95,19 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
     [parser] = isolation._idle
     isolation._close_all()
     assert parser._process.returncode == 0
+
+
+def _title(name: str) -> str:
+    return extract_isolated((SAMPLES / name).read_bytes(), name, SETTINGS).title
+
+
+def test_workers_of_an_engine_have_parser_processes_of_their_own() -> None:
+    with ProcessEngine(2) as engine:
+        assert engine.map(_title, ["hand.rtf", "python-pptx.pptx"]) == ["Gauge survey", "Gauge deck"]
+
+
+def test_threads_have_a_process_each() -> None:
+    with ThreadPoolExecutor(2) as threads:
+        titles = list(threads.map(_title, ["hand.rtf", "python-pptx.pptx"] * 5))
+    assert titles == ["Gauge survey", "Gauge deck"] * 5
+    assert 1 <= len(isolation._idle) <= 2
