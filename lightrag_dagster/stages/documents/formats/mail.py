@@ -59,7 +59,7 @@ def _text(message: EmailMessage) -> str:
 
 
 def _decode(payload: bytes, charset: str | None) -> str:
-    """Decode a part by the encoding that it names, which comes first: some are valid ASCII too, and mails have errors."""
+    """Decode a part by the encoding that it names: some are valid ASCII too, and mails have errors in them."""
     try:
         return payload.decode(charset, "replace") if charset else decode(payload)
     except LookupError:
