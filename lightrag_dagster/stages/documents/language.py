@@ -12,7 +12,7 @@ _MIN_SCORE = 0.5
 
 
 def detect_language(text: str) -> str | None:
-    """Return the language of a text behind its first quarter, where headers are over, as a code of ISO 639 such as `de`.
+    """Return the language of a text behind its first quarter and headers, as a code of ISO 639 such as `de`.
 
     None for a text that is too short, or not clearly in one language, such as source code and tables of numbers.
     """
