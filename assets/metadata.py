@@ -111,6 +111,18 @@ def ingested(
     metadata = table_metadata(report.first, version.rows, seconds=watch.seconds, **version.counts.get("status", {}))
     if recipe:
         metadata |= {"kept": report.kept, "outdated": sum(outdated.values())}
+    if reading := report.reading:
+        metadata |= {
+            "unchanged": report.kept,
+            "media_types": reading.media_types,
+            "largest": dg.MetadataValue.md(markdown_table(reading.largest)),
+            "failures": dg.MetadataValue.md(markdown_table(reading.failures) if len(reading.failures) else "none"),
+        }
+        if reading.similar is not None:
+            metadata |= {
+                "similar_documents": reading.similar_count,
+                "similar": dg.MetadataValue.md(markdown_table(reading.similar) if reading.similar_count else "none"),
+            }
     if version.table == "extractions":
         metadata |= {
             "calls": usage.calls,
@@ -146,13 +158,17 @@ def column_schema(schema: pa.Schema) -> dg.TableSchema:
 
 def preview(table: pa.Table) -> str:
     """Return the first rows as a Markdown table; long values are cut."""
+    return markdown_table(table.slice(0, FIRST_ROWS), _PREVIEW_CHARACTERS)
+
+
+def markdown_table(table: pa.Table, most: int = 300) -> str:
+    """Return rows as a Markdown table whose cells have so many characters at the most."""
     lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
-    rows = table.slice(0, FIRST_ROWS).to_pylist()
-    lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in rows]
+    lines += ["| " + " | ".join(_cell(value, most) for value in row.values()) + " |" for row in table.to_pylist()]
     return "\n".join(lines)
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, most: int) -> str:
     text = " ".join(str("" if value is None else value).split())
-    short = text if len(text) <= _PREVIEW_CHARACTERS else text[: _PREVIEW_CHARACTERS - 1] + "…"
+    short = text if len(text) <= most else text[: most - 1] + "…"
     return html.escape(short, quote=False).replace("|", "\\|")  # else the UI takes <SEP> for a tag, and hides it

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.documents.deletions import check_deletions
 from lightrag_dagster.stages.documents.listing import LISTED, Listing
@@ -21,6 +21,9 @@ from lightrag_dagster.storage.shards import Shard
 
 if TYPE_CHECKING:
     import duckdb
+
+_TOLD = 20
+"""Documents that a report names."""
 
 PLACES = pa.schema(
     [CHUNKS.field(name) for name in ("chunk_id", "path", "chunk_index", "content", "heading", "context")]
@@ -76,6 +79,41 @@ def refuse_losses(
     for view, paths in zip(("before", "now"), files, strict=True):
         view_files(connection, view, paths, RAW_DOCUMENTS)
     check_deletions(source, connection, settings)
+
+
+class Reading(NamedTuple):
+    """Documents by media type, the largest ones (path, bytes), and the first that failed (path, status, error).
+
+    `similar` are the first that say nearly the same as another (path, like, similarity), if these were looked for, and
+    `similar_count` is how many there are.
+    """
+
+    media_types: dict[str, int]
+    largest: pa.Table
+    failures: pa.Table
+    similar: pa.Table | None = None
+    similar_count: int = 0
+
+
+def describe_reading(
+    connection: "duckdb.DuckDBPyConnection", stamps: Sequence[Path], settings: DocumentSettings
+) -> Reading:
+    """Describe the documents of the views `now` and `listed`, which `refuse_losses` and `deal_listing` made.
+
+    `stamps` are files with their sketches, where similar ones are looked for.
+    """
+    from lightrag_dagster.storage.memory import view_files
+
+    types = connection.sql("SELECT media_type, count(*) FROM now GROUP BY ALL ORDER BY ALL").fetchall()
+    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {_TOLD}"
+    failed = f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {_TOLD}"
+    reading = Reading(dict(types), connection.sql(largest).to_arrow_table(), connection.sql(failed).to_arrow_table())
+    if settings.similar is None:
+        return reading
+    view_files(connection, "stamps", stamps, STAMPS)
+    connection.execute("SET VARIABLE least_similarity = ?", [settings.similar])
+    found = connection.sql(_statement("lightrag_dagster.stages.documents", "near")).to_arrow_table()
+    return reading._replace(similar=found.slice(0, _TOLD), similar_count=found.num_rows)
 
 
 def equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path]) -> pa.Table:

@@ -8,7 +8,7 @@ writes takes the place of the current tables when the whole source is accepted.
 import heapq
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -16,11 +16,10 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.build import dealing
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.reuse import MENTIONS, earlier_versions, parsed_before
+from lightrag_dagster.build.reuse import MENTIONS, earlier_versions, parsed_before, read_before
 from lightrag_dagster.build.shard_steps import (
     REASONS,
     Earlier,
-    Known,
     Made,
     OpenEmbedder,
     OpenModel,
@@ -61,6 +60,7 @@ _log = logging.getLogger(__name__)
 class StageReport:
     """Result of one step: the version, its first rows, how many of its rows were kept, and what the model did.
 
+    `reading` is about the documents that were read.
     `answers_cost_usd` is what the stored responses of all its rows cost when they were bought. US dollars.
     """
 
@@ -69,6 +69,7 @@ class StageReport:
     kept: int = 0
     usage: Usage = field(default_factory=Usage)
     answers_cost_usd: float = 0.0
+    reading: dealing.Reading | None = None
 
 
 @dataclass(frozen=True)
@@ -89,22 +90,24 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         listing = Listing(source, scratch / "files.parquet")
         parts = shards(listing.count, listing.size)
-        known = _known(tables, name, recipes)
+        code = recipes.code["raw_documents"]
+        known = read_before(tables, name, code)
         with dealing.open_sql(scratch, len(parts)) as connection:
             listed_in = dealing.deal_listing(connection, listing, scratch / "files").of
             tasks = ((shard, listed_in(shard)) for shard in parts)
             read = partial(read_shard, step, source, known)
             made = each_shard(engine, read, tasks, ("documents", parts, listing.count))
-            stored = [one.files[0] for one in made]
+            stored, stamps = [one.files[0] for one in made], [one.files[1] for one in made]
             before = tables.paths("raw_documents", name, known.documents) if known.documents else []
             now = tables.stored_paths("raw_documents", name, stored)
-            bucket.fetch(tables.home, [*before, *now])
+            read_now = tables.stored_paths("stamps", name, stamps)
+            bucket.fetch(tables.home, [*before, *now, *read_now])
             dealing.refuse_losses(name, connection, (before, now), recipes.settings.documents)
+            about = dealing.describe_reading(connection, read_now, recipes.settings.documents)
             if len(parts) > 1:
                 stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
         # With a document that could not be read just now, the next run reads again.
         unread = any(one.counts["status"].get("stale") for one in stored)
-        code = recipes.code["raw_documents"]
         version = tables.record(
             "raw_documents",
             name,
@@ -113,10 +116,9 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
             fingerprint=code,
             reasons=_first_reasons(made),
         )
-        stamps = [one.files[1] for one in made]
         inputs = {"raw_documents": version.version}
         SourceTables(tables.home).record("stamps", name, stamps, inputs=inputs, fingerprint=code)
-    return _report(tables, version)
+    return replace(_report(tables, version, sum(one.kept[0] for one in made)), reading=about)
 
 
 def chunk_source(
@@ -206,15 +208,6 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         share = recipes.settings.documents.max_failed_share
         acceptance = accept(tables.home, source, share, candidate=tables.candidate)
     return reports, acceptance
-
-
-def _known(tables: SourceTables, source: str, recipes: Recipes) -> Known:
-    documents = next(iter(earlier_versions(tables, "raw_documents", source)), None)
-    stamps = None if tables.candidate else tables.current("stamps", source)
-    code = recipes.code["raw_documents"]
-    if not stamps or (stamps.inputs, stamps.fingerprint) != ({"raw_documents": documents}, code):
-        return Known(documents, None)
-    return Known(documents, stamps.version if tables.has("stamps", source, stamps.version) else None)
 
 
 def _step(source: str, tables: SourceTables, recipes: Recipes) -> Step:

@@ -47,6 +47,7 @@ class DocumentChanges:
     added: int = 0
     changed: int = 0
     removed: int = 0
+    unchanged: int = 0
 
 
 @dataclass
@@ -155,6 +156,7 @@ def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
         added=both["content_hash"].null_count,
         changed=pc.sum(pc.not_equal(both["content_hash"], both["now"])).as_py() or 0,
         removed=both["now"].null_count,
+        unchanged=pc.sum(pc.equal(both["content_hash"], both["now"])).as_py() or 0,
     )
 
 
@@ -164,6 +166,7 @@ def _plan_source(source: Source, recipes: Recipes, model: DryRunModel, *, backfi
     tables = SourceTables(Home.of(recipes.settings), candidate=backfill)
     known, asked = tables.current("raw_documents", name), len(model.first)
     try:
+        plan.documents = DocumentChanges(unchanged=known.rows if known else 0)
         if why_ingest(source, tables, recipes) is not None:
             before = _documents(tables, known) if known else None
             plan.documents = compare(before, _documents(tables, read_source(source, tables, recipes).version))

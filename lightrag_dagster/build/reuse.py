@@ -107,6 +107,25 @@ def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_fai
     return pa.concat_tables(kept), left
 
 
+class ReadBefore(NamedTuple):
+    """Versions of a source's documents, and of the stamps with which today's code read them; None if there is none."""
+
+    documents: str | None
+    stamps: str | None
+
+
+def read_before(tables: SourceTables, source: str, code: str) -> ReadBefore:
+    """Return what was read by the code of the hash `code`, if it is still there; in a backfill nothing was.
+
+    Raises StoreError when a record is damaged.
+    """
+    documents = next(iter(earlier_versions(tables, "raw_documents", source)), None)
+    stamps = None if tables.candidate else tables.current("stamps", source)
+    if not stamps or (stamps.inputs, stamps.fingerprint) != ({"raw_documents": documents}, code):
+        return ReadBefore(documents, None)
+    return ReadBefore(documents, stamps.version if tables.has("stamps", source, stamps.version) else None)
+
+
 MENTIONS = ("entity_mentions", "relation_mentions")
 
 

@@ -16,6 +16,7 @@ from lightrag_dagster.build.reuse import (
     MENTIONS,
     PARSED_COLUMNS,
     Parsed,
+    ReadBefore,
     keep_chunks,
     keep_extractions,
     keep_mentions,
@@ -80,13 +81,6 @@ class Earlier(NamedTuple):
         return found
 
 
-class Known(NamedTuple):
-    """Versions of a source's documents, and of the stamps with which today's code read them; None if there is none."""
-
-    documents: str | None
-    stamps: str | None
-
-
 @dataclass(frozen=True)
 class Made:
     """What a step made of a shard: a file of each table, the rows kept of each, and the first failures: key, reason."""
@@ -96,7 +90,7 @@ class Made:
     reasons: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_shard(step: Step, source: Source, known: Known, task: tuple[Shard, pa.Table]) -> Made:
+def read_shard(step: Step, source: Source, known: ReadBefore, task: tuple[Shard, pa.Table]) -> Made:
     """Read the listed documents of a shard that changed since what is `known` was read."""
     shard, listed = task
     tables, name = step.tables, step.source
@@ -107,9 +101,9 @@ def read_shard(step: Step, source: Source, known: Known, task: tuple[Shard, pa.T
             ("stamps", known.stamps, STAMPS.empty_table()),
         )
     )
-    rows, read = read_listed(source, listed, Before(documents, stamps), step.recipes.settings.documents)
+    rows, read, unread = read_listed(source, listed, Before(documents, stamps), step.recipes.settings.documents)
     stored = tables.store("raw_documents", name, rows), tables.store("stamps", name, read)
-    return Made(stored, reasons=_reasons(rows, "path"))
+    return Made(stored, (unread, 0), _reasons(rows, "path"))
 
 
 def mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:

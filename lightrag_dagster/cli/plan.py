@@ -61,7 +61,10 @@ def number(value: float) -> str:
 
 
 def _source_row(one: SourcePlan) -> tuple[str, ...]:
-    changes = [f"{number(count)} {name}" for name, count in vars(one.documents).items() if count]
+    documents = one.documents
+    changes = [f"{number(count)} {name}" for name, count in vars(documents).items() if count]
+    if not (documents.added or documents.changed or documents.removed):
+        changes = []
     chunks = (one.chunks_new, one.chunks_stored, one.chunks_failed, one.question_tokens)
     return (one.source, "\n".join(changes) or "unchanged", *map(number, chunks))
 

@@ -42,10 +42,9 @@ from lightrag_dagster.settings.sections import (
     RetentionSettings,
     Role,
     RoleSettings,
-    RowsSettings,
     Section,
-    SourceSettings,
 )
+from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
 
 __all__ = [
     "CONFIG_FILE",

@@ -1,10 +1,9 @@
 """The sections of the settings, each with its values, defaults and bounds."""
 
 from pathlib import Path
-from string import Formatter
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 MOST_OUTPUT_TOKENS = 32_768
 """No answer is asked for with a higher limit because an earlier one was cut off."""
@@ -21,79 +20,6 @@ class Section(BaseModel):
     """A group of settings; an unknown name is an error rather than ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class RowsSettings(Section):
-    """Rows of a table as documents. A template is text with columns in braces, `{subject}`, or one column's name."""
-
-    id: str = Field(default="id", description="Column that names a document, as its path: unique, and lasting.")
-    text: str = Field(default="text", description="Template of its text.")
-    format: Literal["markdown", "html"] = Field(default="markdown", description="Of the text.")
-    title: str | None = Field(default=None, description="Template of its title.")
-    author: str | None = Field(default=None, description="Template of its author.")
-    date: str | None = Field(default=None, description="Template of the day it was written.")
-    tags: str | None = Field(default=None, description="Template of its tags: a list, or commas between them.")
-    language: str | None = Field(default=None, description="Template of its language, such as `de`.")
-    modified: str | None = Field(default=None, description="Column that says when it was last changed.")
-    query: str | None = Field(default=None, description="SQL that gives the rows, for a DuckDB file or a database.")
-    database_variable: str | None = Field(
-        default=None,
-        description="Environment variable that has the SQLAlchemy URL of the database, instead of `uri`.",
-    )
-
-    @field_validator("text", "title", "author", "date", "tags", "language")
-    @classmethod
-    def _is_a_template(cls, template: str | None) -> str | None:
-        list(Formatter().parse(template or ""))  # raises ValueError
-        return template
-
-
-class SourceSettings(Section):
-    """One source named in `lightrag.yaml`; [sources](sources.md) has examples."""
-
-    uri: str = Field(
-        default="",
-        description="A folder, a file or a glob on this machine, or a URI: `s3://`, `gs://`, `az://` or `https://` "
-        "with the extra `cloud`, or another that fsspec knows, such as `zip::` or `sftp://`. No password is in it.",
-    )
-    include: tuple[str, ...] = Field(
-        default=("**/*",), description="Globs of the paths, below the folder, that belong to the source."
-    )
-    exclude: tuple[str, ...] = Field(default=(), description="Globs of paths that do not, although they are included.")
-    rows: RowsSettings | None = Field(
-        default=None,
-        description="Documents are the rows of CSV, JSON Lines or Parquet files, of a DuckDB file or of a database.",
-    )
-    asset: str | None = Field(
-        default=None,
-        description="Key of the Dagster asset that makes what is read here, such as `crawl/pages`; `raw_documents` "
-        "depends on it.",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_no_glob(cls, values: object) -> object:
-        if isinstance(values, dict) and "glob" in values:
-            raise ValueError("glob is called include now, and is a list of patterns")
-        return values
-
-    @model_validator(mode="after")
-    def _says_where(self) -> "SourceSettings":
-        if bool(self.uri) == bool(self.rows and self.rows.database_variable):
-            raise ValueError("give it either a uri or, for the rows of a database, rows.database_variable")
-        return self
-
-    @field_validator("uri")
-    @classmethod
-    def _has_no_secret(cls, uri: str) -> str:
-        for part in uri.split("::"):
-            scheme, _, rest = part.rpartition("://")
-            who = rest.split("/")[0].rpartition("@")[0]
-            if ":" in who or (who and scheme in ("http", "https")):
-                raise ValueError("there is a password in the URI; leave it out, and give it in the environment")
-            if "?" in rest and scheme in ("http", "https"):
-                raise ValueError("there is a query in the URI, which may be a secret; leave it out")
-        return uri
 
 
 class DocumentSettings(Section):
@@ -117,6 +43,13 @@ class DocumentSettings(Section):
         description="A source that lost more than this share of its documents at once needs accept_deletes.",
     )
     accept_deletes: bool = Field(default=False, description="Accept any number of deletions.")
+    similar: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="Report documents of a source that share so much of their text with another, such as 0.8; unset, "
+        "they are not looked for. Equal ones are always found.",
+    )
     max_failed_share: float = Field(
         default=0.2,
         ge=0,

@@ -48,6 +48,9 @@ def test_materialisations_report_rows_schema_and_calls(settings: Settings, insta
     assert documents["dagster/row_count"] == 4
     assert (documents["processed"], documents["empty"], documents["skipped"]) == (2, 1, 1)
     assert documents["dagster/column_schema"].columns[0].name == "source"
+    assert documents["media_types"] == {"application/octet-stream": 1, "text/markdown": 2, "text/plain": 1}
+    assert documents["largest"].splitlines()[2].startswith("| flood.txt | ")
+    assert (documents["failures"], documents["unchanged"]) == ("none", 0)
     extractions = metadata_of(result, "extractions")
     assert (extractions["calls"], extractions["ok"], extractions["kept"], extractions["outdated"]) == (4, 2, 0, 0)
     checks = result.get_asset_check_evaluations()
@@ -70,6 +73,7 @@ def test_too_many_failures_are_not_accepted(settings: Settings, instance: dg.Dag
     result = ingest(settings, instance, "notes")
 
     assert result.success
+    assert "| broken.txt | failed | not valid UTF-8" in metadata_of(result, "raw_documents")["failures"]
     failed = failed_checks(result)
     assert set(failed) == {"failed_documents", "accepted"}
     assert failed["accepted"].severity is dg.AssetCheckSeverity.ERROR

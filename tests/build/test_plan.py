@@ -53,7 +53,7 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
     assert not loopback.requests
     assert (plan.history, plan.known_price) == (False, True)
     (notes,) = plan.sources
-    assert (notes.documents, notes.chunks_new, notes.chunks_stored) == (DocumentChanges(8, 0, 0), 8, 0)
+    assert (notes.documents, notes.chunks_new, notes.chunks_stored) == (DocumentChanges(8), 8, 0)
 
     build(paid)
 
@@ -63,7 +63,7 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
     assert plan.total.low <= cost <= plan.total.high
     again = make_plan(paid)
     assert (again.sources[0].chunks_new, again.sources[0].chunks_stored, again.total.high) == (0, 8, 0.0)
-    assert again.sources[0].documents == DocumentChanges(0, 0, 0)
+    assert again.sources[0].documents == DocumentChanges(unchanged=8)
 
 
 def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
@@ -77,7 +77,7 @@ def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
 
     outcome = build(paid)
     assert plan.history
-    assert plan.sources[0].documents == DocumentChanges(added=12, changed=1, removed=1)
+    assert plan.sources[0].documents == DocumentChanges(added=12, changed=1, removed=1, unchanged=10)
     assert plan.sources[0].chunks_new == 13
     assert outcome.cost_usd == pytest.approx(plan.total.expected, rel=0.15)
     assert plan.total.low <= outcome.cost_usd <= plan.total.high
@@ -265,7 +265,7 @@ def test_no_number_is_cut_off_in_80_columns(scale: float) -> None:
 def test_documents_are_compared_by_path_and_content() -> None:
     before = pa.table({"path": ["a", "b", "c"], "content_hash": ["1", "2", "3"]})
     after = pa.table({"path": ["b", "c", "d"], "content_hash": ["2", "9", "1"]})
-    assert compare(before, after) == DocumentChanges(added=1, changed=1, removed=1)
+    assert compare(before, after) == DocumentChanges(added=1, changed=1, removed=1, unchanged=1)
     assert compare(None, after) == DocumentChanges(added=3, changed=0, removed=0)
 
 

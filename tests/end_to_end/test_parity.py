@@ -26,6 +26,7 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.models.offline import OfflineChatModel
 from lightrag_dagster.runner import Outcome
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.documents.origins import folder as folder_origin
 from lightrag_dagster.storage import shards, snapshots
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import latest_snapshot, list_snapshots
@@ -293,6 +294,12 @@ class Histories(RuleBasedStateMachine):
 def _rows_a_shard() -> Iterator[None]:
     yield
     shards.ROWS = SHARD_ROWS
+
+
+@pytest.fixture(autouse=True)
+def _stamps_count_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let unchanged files stay unread, although they are seconds old."""
+    monkeypatch.setattr(folder_origin, "SETTLED", 0.05)
 
 
 def _histories(count: int, steps: int, make: Callable[[], Histories]) -> None:

@@ -47,7 +47,7 @@ def list_files(source: Source) -> Iterator[ListedFile]:
         reason = error.strerror or str(error) or type(error).__name__
         raise SourceError(
             f"source {source.name!r}: {source.origin.name} cannot be listed: {reason}; nothing was changed. "
-            "Make it readable and run again"
+            "Correct that and run again"
         ) from error
 
 

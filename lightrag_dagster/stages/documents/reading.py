@@ -14,6 +14,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.listing import files_of
+from lightrag_dagster.stages.documents.near import add_sketches
 from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.stages.documents.table import mark_repeats, read_documents, without_marks
@@ -31,8 +32,8 @@ class Before(NamedTuple):
 
 def read_listed(
     source: Source, listed: pa.Table, before: Before, settings: DocumentSettings
-) -> tuple[pa.Table, pa.Table]:
-    """Return RAW_DOCUMENTS and STAMPS of listed documents.
+) -> tuple[pa.Table, pa.Table, int]:
+    """Return RAW_DOCUMENTS and STAMPS of listed documents, and how many of these were not opened.
 
     A document is not opened if it has the stamp of an earlier reading, and not parsed if its bytes are the same. Among
     documents with the same text the one with the smallest path is the original.
@@ -63,11 +64,15 @@ def read_listed(
         rows = before.documents.filter(pc.is_in(before.documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
     documents = mark_repeats(made)
-    return documents, _stamps(listed, documents, digests)
+    stamps = _stamps(listed, documents, digests)
+    if settings.similar is not None:
+        stamps = add_sketches(stamps, documents, before.stamps)
+    return documents, stamps, len(same)
 
 
 def _repeated(listed: pa.Table) -> str | None:
-    paths = listed["path"]
+    """Return the first path that several rows of a table have."""
+    paths = listed.filter(pc.not_equal(listed["kind"], ""))["path"]
     if pc.count_distinct(paths).as_py() == len(paths):
         return None
     counts = paths.value_counts()
@@ -128,4 +133,4 @@ def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
     stamp = pc.if_else(rows["settled"], rows["stamp"], "")
     digest = pa.array([digests[doc_id] for doc_id in rows["doc_id"].to_pylist()], pa.string())
-    return pa.table([rows["doc_id"], stamp, digest], STAMPS)
+    return pa.table([rows["doc_id"], stamp, digest, pa.nulls(len(rows), STAMPS.field("sketch").type)], STAMPS)

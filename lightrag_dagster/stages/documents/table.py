@@ -10,7 +10,15 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.formats import UNSUPPORTED, ExtractedText, extract_text, format_of, media_type
+from lightrag_dagster.stages.documents.elements import find_elements
+from lightrag_dagster.stages.documents.formats import (
+    UNSUPPORTED,
+    ExtractedText,
+    extract_text,
+    format_of,
+    has_headings,
+    media_type,
+)
 from lightrag_dagster.stages.documents.isolation import extract_isolated
 from lightrag_dagster.stages.documents.language import detect_language
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
@@ -156,9 +164,10 @@ def _new_row(
         "summary": text[:_SUMMARY_LENGTH] + "..." if len(text) > _SUMMARY_LENGTH else text,
         "media_type": extracted.media_type,
         "pages": extracted.pages or None,
+        "elements": _elements(text, extracted.media_type),
         "author": said.author,
         "date": said.date,
-        "tags": said.tags or None,
+        "tags": list(said.tags) or None,
         "language": detect_language(text) or said.language,
         "status": status,
         "duplicate_of": None,
@@ -167,14 +176,17 @@ def _new_row(
     }
 
 
+def _elements(text: str, media_type: str) -> list[dict[str, Any]] | None:
+    found = find_elements(text) if has_headings(media_type) else []
+    return [one._asdict() for one in found] or None
+
+
 def _keep_times(rows: list[dict[str, Any]], previous: pa.Table | None) -> None:
     if previous is None or not rows:
         return
     previous = previous.filter(pc.is_in(previous["path"], pa.array([row["path"] for row in rows])))
     columns = ["path", "title", "content_hash", "media_type", "author", "date", "tags", "language", "error"]
-    columns = [name for name in columns if name in previous.schema.names]  # versions before wrote fewer
     known = zip(*(previous[name].to_pylist() for name in (*columns, "modified_at")), strict=True)
     times = {str(said): modified_at for *said, modified_at in known}
     for row in rows:
-        said = [list(value) if isinstance(value := row[name], tuple) else value for name in columns]
-        row["modified_at"] = times.get(str(said), row["modified_at"])
+        row["modified_at"] = times.get(str([row[name] for name in columns]), row["modified_at"])

@@ -3,7 +3,7 @@
 import json
 import pickle
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +112,20 @@ def test_a_template_joins_columns_and_front_matter_has_the_properties(folder: Pa
     head = "---\ntitle: Note 1\nauthor: first\ntags: first, 1\n---\n\n"
     assert content == f"{head}# first\n\n{RIVER}"
     assert "author" not in (listed["2/b"].content or b"").decode()
+
+
+@pytest.mark.parametrize("kind", ["markdown", "html"])
+def test_properties_become_columns(folder: Path, tmp_path: Path, kind: str) -> None:
+    rows = {"format": kind, "title": "{note}: {id}", "author": "note", "date": "changed", "tags": "{note}, {id}"}
+    settings = configured(tmp_path, write_csv(folder), **rows)
+    tables = SourceTables(Home(settings.home))
+    read_source(find_source(settings, "pages"), tables, Recipes.of(settings))
+    found = {row["path"]: row for row in tables.read("raw_documents", "pages").to_pylist()}
+    one = found["1"]
+    assert (one["title"], one["author"], one["tags"]) == ("first: 1", "first", ["first", "1"])
+    assert (one["date"], one["media_type"]) == (date(2026, 1, 2), f"text/{kind}")
+    assert one["content"] == RIVER
+    assert (found["2/b"]["author"], found["2/b"]["date"]) == (None, None)
 
 
 def test_values_of_any_type_become_text(folder: Path, tmp_path: Path) -> None:
