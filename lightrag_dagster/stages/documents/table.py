@@ -1,6 +1,8 @@
 """The `raw_documents` table of one source."""
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +29,8 @@ KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
 
 _SUMMARY_LENGTH = 250
+_PARSERS = 2  # processes; an engine with workers has as many in each
+_AHEAD = 8  # files in memory
 
 
 def read_documents(
@@ -42,7 +46,7 @@ def read_documents(
     type that cannot be read is `skipped`. A row of `previous` that says the same of its file keeps its `modified_at`,
     so that a copy of a source, with new times, is the same table.
     """
-    rows = [_row(source, listed, data, previous, settings) for listed, data in files]
+    rows = list(_rows(source, files, previous, settings))
     _keep_times(rows, previous)
     return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS)
 
@@ -101,6 +105,27 @@ def _with_columns(documents: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
         place = documents.schema.get_field_index(name)
         documents = documents.set_column(place, documents.schema.field(place), column)
     return documents
+
+
+def _rows(
+    source: str,
+    files: Iterable[tuple[ListedFile, bytes | OSError]],
+    previous: pa.Table | None,
+    settings: DocumentSettings,
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for every file, in their order; those that have parsers are parsed some at a time."""
+    waiting: deque[dict[str, Any] | Future[dict[str, Any]]] = deque()
+    with ThreadPoolExecutor(_PARSERS, thread_name_prefix="lightrag-parsing") as threads:
+        for listed, data in files:
+            found = format_of(listed.file_name)
+            if found is not None and found.isolated:
+                waiting.append(threads.submit(_row, source, listed, data, previous, settings))
+            else:
+                waiting.append(_row(source, listed, data, previous, settings))
+            while waiting and (len(waiting) > _AHEAD or isinstance(waiting[0], dict)):
+                first = waiting.popleft()
+                yield first if isinstance(first, dict) else first.result()
+        yield from (one if isinstance(one, dict) else one.result() for one in waiting)
 
 
 def _row(

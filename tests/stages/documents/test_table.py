@@ -16,7 +16,7 @@ from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.reading import Before, read_listed
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import text_hash
+from lightrag_dagster.stages.documents.table import read_documents, text_hash
 
 SETTINGS = DocumentSettings(max_bytes=1000)
 
@@ -285,3 +285,16 @@ def test_files_with_parsers_fail_alone_and_within_their_limits(tmp_path: Path) -
         "hand.rtf": ("processed", ""),
         "long.epub": ("failed", "its text is longer than documents.max_bytes = 45000"),
     }
+
+
+def test_rows_come_in_the_order_of_the_files(tmp_path: Path) -> None:
+    rich = (Path(__file__).parents[2] / "documents_samples/hand.rtf").read_bytes()
+    for number in range(30):
+        (tmp_path / (f"{number}.rtf" if number % 3 else f"{number}.txt")).write_bytes(rich if number % 3 else b"text")
+    listed = list(list_files(Source("s", Folder(tmp_path))))
+    contents = ((one, (tmp_path / one.path).read_bytes()) for one in listed)
+    table = read_documents("s", contents, None, DocumentSettings())
+    assert table["path"].to_pylist() == [one.path for one in listed]
+    assert table["media_type"].to_pylist() == [
+        "application/rtf" if one.path.endswith(".rtf") else "text/plain" for one in listed
+    ]
