@@ -2,8 +2,9 @@
 
     python -m benchmarks.chunking_retrieval /work/shared/data/musique /work/shared/data/2wiki
 
-A folder has `documents.jsonl` (id, title, text) and `questions.jsonl` (question, supporting ids). Twenty-five passages
-that follow one another are joined into one Markdown document, each under its title as a heading. The documents are cut,
+A folder has `documents.jsonl` (id, title, text) and `questions.jsonl` (question, supporting ids). Twenty-five passages,
+in an order by chance since those of one question stand together, are joined into one Markdown document, each under its
+title as a heading. The documents are cut,
 the chunks embedded by the offline embedder, with the context where a method gives one, and ranked for each question. A
 passage counts as found when more than half of it lies in the first chunks that fit 3,000 tokens, so that methods with
 large and with small chunks are given the same room. Prints the share of the supporting passages that are found, with a
@@ -21,6 +22,7 @@ import pyarrow as pa
 
 from benchmarks.chunking import document_rows
 from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.evaluation.bootstrap import Values, estimates
 from lightrag_dagster.models.offline import LexicalEmbedder
 from lightrag_dagster.query.context import passage
@@ -73,6 +75,7 @@ def read(folder: Path) -> Corpus:
         [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         for name in ("documents", "questions")
     )
+    passages.sort(key=lambda one: text_digest(one["id"]))
     places: dict[str, tuple[str, int, int]] = {}
     texts: dict[str, str] = {}
     for start in range(0, len(passages), PASSAGES_A_DOCUMENT):

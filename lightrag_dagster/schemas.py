@@ -12,6 +12,9 @@ def _field(name: str, kind: pa.DataType, description: str, *, nullable: bool = F
 
 
 _TEXTS = pa.list_(pa.string())
+_ELEMENTS = pa.list_(
+    pa.struct([("kind", pa.string()), ("start", pa.int64()), ("end", pa.int64()), ("caption", pa.string())])
+)
 
 _SOURCE = _field("source", pa.string(), "The source (Dagster partition) the row belongs to.")
 _CHUNK = _field("chunk_id", pa.string(), "chunk- and a hash of the text, heading and context that reach the prompt.")
@@ -30,6 +33,7 @@ RAW_DOCUMENTS = pa.schema(
         _field("summary", pa.string(), "The first 250 characters."),
         _field("media_type", pa.string(), "Of the file's format; application/octet-stream if it has none of ours."),
         _field("pages", pa.list_(pa.int64()), "First character of each page, where pages exist.", nullable=True),
+        _field("elements", _ELEMENTS, "Tables and figures; `document_elements` is a view of them.", nullable=True),
         _field("author", pa.string(), "Who wrote it, as the document says.", nullable=True),
         _field("date", pa.date32(), "When it was written, as the document says.", nullable=True),
         _field("tags", _TEXTS, "Tags and keywords of the document.", nullable=True),

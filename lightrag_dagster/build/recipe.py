@@ -27,7 +27,7 @@ _REVISIONS = {
     "layout": 3,
     "mentions": 2,
     "merge": 4,
-    "stores": 3,
+    "stores": 4,
     "report": 2,
 }
 

@@ -89,7 +89,9 @@ def _default(field: FieldInfo) -> str:
     value = field.get_default(call_default_factory=True, validated_data={})
     if value is PydanticUndefined or value is None:
         return ""
-    return json.dumps(value, default=str) if not isinstance(value, (str, Path)) else str(value)
+    if isinstance(value, (str, Path)) and str(value).isprintable():
+        return str(value)
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _code(text: str) -> str:

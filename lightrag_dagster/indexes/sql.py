@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.indexes.views import add_elements
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.generations import Generation
@@ -70,6 +71,7 @@ def open_tables(files: TableFiles, *, allow_external: bool = False) -> Iterator[
         connection.execute(f"SET temp_directory = '{Path(spilled) / 'spill'}'")
         for table, schema in (SOURCE_TABLES | MERGED_TABLES).items():
             connection.register(table, _dataset([str(path) for path in files.get(table, ())], schema))
+        add_elements(connection)
         for setting in () if allow_external else _GUARD:
             connection.execute(setting)
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.resources import files as package_files
 from pathlib import Path
 
 import duckdb
@@ -36,6 +37,11 @@ def create_views(
         raise StoreError(f"the tables of {generation.id} cannot be read: {one_line(error)}; run again") from error
 
 
+def add_elements(connection: duckdb.DuckDBPyConnection) -> None:
+    """Add the view `document_elements`, tables and figures with their chunks, to one that has those of all tables."""
+    connection.execute(package_files(__package__).joinpath("document_elements.sql").read_text("utf-8"))
+
+
 def build_views(generation: Generation) -> None:
     """Write `views.duckdb` unless the generation has it; raises StoreError."""
     if generation.has(VIEWS):
@@ -44,6 +50,7 @@ def build_views(generation: Generation) -> None:
         temporary.unlink()  # DuckDB refuses a file that is there and empty
         with duckdb.connect(str(temporary)) as connection:
             create_views(connection, generation, temporary=False)
+            add_elements(connection)
 
 
 @contextmanager

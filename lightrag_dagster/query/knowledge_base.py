@@ -22,7 +22,7 @@ from lightrag_dagster.query.question import Filters, QueryOptions, Question, que
 from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
-from lightrag_dagster.query.types import Answer, Keywords, Retrieval, Step
+from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
 from lightrag_dagster.settings import MergingSettings, Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
@@ -186,6 +186,17 @@ class KnowledgeBase:
         return Answer(
             found.text, retrieval.references, retrieval, self.snapshot_id, found.cited, found.invalid_citations
         )
+
+    def elements(self, chunks: Sequence[Chunk]) -> list[Element]:
+        """Return the tables and figures that chunks hold a part of, such as those of a retrieval or an answer.
+
+        Raises:
+            StoreError: a table of the snapshot is missing or damaged.
+        """
+        from lightrag_dagster.query.elements import elements_of
+
+        with self.snapshot.reading():
+            return elements_of(self.snapshot.generation, chunks)
 
     def complete(self, request: ChatRequest) -> str:
         """Answer a request of the caller's own, such as a judge's, by the model of its role; raises ProviderError."""

@@ -1,7 +1,7 @@
 """A question and its options, checked before anything is looked up."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime, time
 from typing import Any, Literal, TypedDict
@@ -32,23 +32,33 @@ class Filters:
         paths: patterns; the path below the source must match one. `*` is any text, slashes included.
         media_types: such as `text/markdown`.
         documents: ids of documents.
+        authors: names; one of a document's authors must be among them, in any case.
+        tags: a document must have one of them, in any case.
+        languages: codes of ISO 639, such as `de`.
         modified_since: the earliest time of modification, UTC unless it says otherwise. A date means its first moment,
             a text is ISO 8601.
+        dated_since: the earliest day of the document's own date, which not every document has.
+        dated_until: the latest day of that date.
 
     Raises:
-        QueryError: `modified_since` is not a time.
+        QueryError: what should be a time or a day is none.
     """
 
     sources: Iterable[str] = ()
     paths: Iterable[str] = ()
     media_types: Iterable[str] = ()
     documents: Iterable[str] = ()
+    authors: Iterable[str] = ()
+    tags: Iterable[str] = ()
+    languages: Iterable[str] = ()
     modified_since: date | str | None = None
+    dated_since: date | str | None = None
+    dated_until: date | str | None = None
 
     def __post_init__(self) -> None:
+        settle: dict[str, Callable[[Any], object]] = {"modified_since": _time, "dated_since": _day, "dated_until": _day}
         for one in fields(self):
-            value = getattr(self, one.name)
-            settled = _time(value) if one.name == "modified_since" else _texts(value)
+            settled = settle.get(one.name, _texts)(getattr(self, one.name))
             object.__setattr__(self, one.name, settled)
 
 
@@ -134,3 +144,12 @@ def _time(value: date | str | None) -> datetime | None:
         return None
     moment = value if isinstance(value, datetime) else datetime.combine(value, time())
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _day(value: date | str | None) -> date | None:
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value)
+        except ValueError as error:
+            raise QueryError(f"dated {value!r} is not a day; write it like 2026-01-31") from error
+    return value.date() if isinstance(value, datetime) else value

@@ -8,7 +8,7 @@ Only the vectors are those of the whole: they decide the order, and show nothing
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib.resources import files as package_files
 from pathlib import Path
@@ -68,8 +68,8 @@ def _allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) 
     for source in filters.sources:
         if source not in held:
             raise QueryError(f"there is no source {source!r} in the snapshot; `lightrag-dagster status` lists them")
-    lists = {name: list(getattr(filters, name)) for name in ("sources", "paths", "media_types", "documents")}
-    parameters = lists | {"modified_since": filters.modified_since}
+    given = {one.name: getattr(filters, one.name) for one in fields(filters)}
+    parameters = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     rows = connection.execute(_sql("allowed_documents"), parameters).fetchall()
     return pa.array([doc_id for (doc_id,) in rows], pa.string())
 

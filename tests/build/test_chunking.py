@@ -5,17 +5,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.build import recipe as recipe_module
 from lightrag_dagster.build.ingest import chunk_source, read_source
-from lightrag_dagster.build.pending import pending
 from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.core.identity import chunk_id, embedding_fingerprint
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import open_embedder
+from lightrag_dagster.query.context import passage
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -23,7 +23,6 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot
 from lightrag_dagster.storage.tables import SourceTables
 from tests.loopback import Loopback
 from tests.models.models import offline_answer, role_of
@@ -104,12 +103,18 @@ def test_the_first_rule_that_matches_counts_wherever_a_document_goes(
 def test_the_context_reaches_prompt_id_vector_and_answer(settings: Settings, loopback: Loopback) -> None:
     write_source(settings, "notes", {"tables/levels.md": TABLE, "flood.txt": FLOOD})
     build(settings)
-    publish_accepted(settings)
+    published = publish_accepted(settings)
     table = SourceTables(Home(settings.home)).read("chunks", "notes")
     carried = [row for row in table.to_pylist() if row["context"]]
     assert len(carried) > 1
     assert {row["context"] for row in carried} == {f"Levels > Stations\n\n{HEADER}"}
     assert all(HEADER not in row["content"] for row in carried)
+    vectors = open_vectors(Home(settings.home), published.vectors.tables["chunk_vectors"]).rows()
+    embedded = dict(zip(vectors["id"].to_pylist(), vectors["embedding_fingerprint"].to_pylist(), strict=True))
+    for row in table.to_pylist():
+        text = passage(row["content"], row["context"])
+        assert embedded[row["chunk_id"]] == embedding_fingerprint(published.vectors.identity, text)
+        assert row["chunk_id"] == chunk_id(row["content"], row["heading"], row["context"])
     asked, quoted = prompts(loopback), HEADER.replace("\n", "\n> ")
     assert sum(f"> Levels > Stations\n> \n> {quoted}\n\n```text\n| Station" in one for one in asked) == len(carried)
     with KnowledgeBase.open(settings=settings) as knowledge:
@@ -187,6 +192,8 @@ def test_sentences_are_embedded_once_and_on_the_runs_account(settings: Settings,
         loopback.requests.clear()
         return report.version.version, calls
 
+    (planned,) = make_plan(semantic).sources
+    assert (planned.chunks_new, planned.problem, loopback.requests) == (2, None, [])
     first, calls = chunk()
     assert calls >= 3
     assert Ledger(home.ledger).by_purpose()["embed"].calls == calls
@@ -194,51 +201,3 @@ def test_sentences_are_embedded_once_and_on_the_runs_account(settings: Settings,
     chunk()
     write_source(semantic, "notes", {"river.txt": RIVER, "flood.txt": FLOOD})
     assert chunk() == (first, 0)
-
-
-@pytest.fixture
-def of_before(settings: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """A published home whose chunks were written before they had a context."""
-    before = settings.changed(chunking={"rules": ()})
-    write_source(before, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    write_source(before, "office", {"office.txt": OFFICE})
-    with monkeypatch.context() as patched:
-        patched.setitem(recipe_module._REVISIONS, "layout", recipe_module._REVISIONS["layout"] - 1)
-        build(before)
-        publish_accepted(before)
-    for path in before.home.glob("tables/chunks/*/*.parquet"):
-        pq.write_table(pq.read_table(path, partitioning=None).drop_columns("context"), path)
-    loopback.requests.clear()
-    return before
-
-
-def test_an_older_home_costs_nothing(of_before: Settings, loopback: Loopback) -> None:
-    states = pending(of_before).sources
-    assert {name: (state.ingest, state.outdated) for name, state in states.items()} == {
-        name: ("chunks, code or settings changed", {}) for name in ("notes", "office")
-    }
-    plan = make_plan(of_before)
-    assert [(one.chunks_new, one.problem) for one in plan.sources] == [(0, None), (0, None)]
-    assert plan.total.high == 0
-    with KnowledgeBase.open(settings=of_before) as knowledge:
-        assert knowledge.retrieve("Halden Weir", mode="naive").chunks[0].context is None
-    build(of_before)
-    publish_accepted(of_before)
-    assert prompts(loopback) == []
-    clean = of_before.changed(home=of_before.home.with_name("clean"))
-    build(clean)
-    assert versions(clean) == versions(of_before)
-
-
-def test_a_source_that_cannot_be_listed_is_merged_from_its_older_files(of_before: Settings) -> None:
-    snapshot = current_snapshot(Home(of_before.home))
-    assert snapshot is not None
-    (of_before.sources / "notes").rename(of_before.sources.parent / "away")
-    (office,) = [one for one in chosen_sources(of_before, []) if one.name == "office"]
-    write_source(of_before, "office", {"office.txt": f"{OFFICE} Halden Weir was there."})
-    ingest(office, SourceTables(Home(of_before.home)), Recipes.of(of_before))
-    (of_before.sources.parent / "away").rename(of_before.sources / "notes")
-    published = publish_accepted(of_before)
-    assert published.snapshot_id != snapshot.snapshot_id
-    with KnowledgeBase.open(settings=of_before) as knowledge:
-        assert {one.source for one in knowledge.retrieve("Halden Weir", mode="naive").chunks} == {"notes", "office"}

@@ -152,6 +152,14 @@ def write_pdf(folder: Path) -> None:
     pdf.output(str(folder / "fpdf2.pdf"))
 
     styles = getSampleStyleSheet()
+    span = [("GRID", (0, 0), (-1, -1), 0.5, "black"), ("SPAN", (0, 0), (1, 0))]
+    cell = Paragraph("A long note that goes over several lines of its cell", styles["Normal"])
+    rows = [["Kingfisher levels", "", "Note"], ["Steinhag", "1.42", cell], ["Corley", "", "Überlauf"]]
+    parts = [Paragraph("Before.", styles["Normal"]), Table(rows, colWidths=[80, 60, 120], style=span)]
+    parts += [Paragraph("Between.", styles["Normal"])]
+    parts += [Table([["a", "b"], ["c", "d"]], style=[("GRID", (0, 0), (-1, -1), 1, "black")])]
+    parts += [Paragraph("After.", styles["Normal"])]
+    SimpleDocTemplate(str(folder / "reportlab-tables.pdf"), pagesize=A4, invariant=1).build(parts)
     table = Table(
         [["Station", "Level (m)"], ["Steinhag", "1.42"], ["Corley", "0.97"]],
         style=[("GRID", (0, 0), (-1, -1), 1, "black")],
@@ -205,6 +213,10 @@ def write_docx(folder: Path) -> None:
     document.add_heading("Überlauf und 水位", 2)
     document.add_paragraph("Der Pegel fiel um 12 cm über Nacht. 水位は夜の間に下がった。")
     document.save(folder / "python-docx.docx")
+    table.style = "Table Grid"
+    with tempfile.TemporaryDirectory() as name:
+        document.save(Path(name) / "grid.docx")
+        office(Path(name) / "grid.docx", folder / "libreoffice-table.pdf")
     document = docx.Document()
     document.core_properties.created = document.core_properties.modified = WRITTEN.replace(tzinfo=None)
     merged = document.add_table(rows=2, cols=3)

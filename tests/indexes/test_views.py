@@ -1,10 +1,13 @@
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 from lightrag_dagster.errors import QueryError, StoreError
-from lightrag_dagster.indexes.views import build_views, open_views
-from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.indexes.views import add_elements, build_views, open_views
+from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, RAW_DOCUMENTS, SOURCE_TABLES
+from lightrag_dagster.stages.documents.elements import find_elements
 from lightrag_dagster.storage.home import Home
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge
 
@@ -32,7 +35,7 @@ def test_a_view_a_table(tmp_path: Path) -> None:
             ("office", 2),
             ("river", 3),
         ]
-    assert set(counts) == set(SOURCE_TABLES) | set(MERGED_TABLES)
+    assert set(counts) == {*SOURCE_TABLES, *MERGED_TABLES, "document_elements"}
     assert counts["raw_documents"] == 3
     assert counts["entities"] == 5
 
@@ -46,6 +49,34 @@ def test_without_rows_the_columns_are_the_same(tmp_path: Path, sources: tuple[st
             query = f"DESCRIBE {table}"
             assert found.execute(query).fetchall() == expected.execute(query).fetchall()
             assert found.execute(f"SELECT count(*) FROM {table}").fetchall() == [(0,)]
+
+
+def test_elements_name_their_page_and_the_chunks_that_hold_a_part_of_them() -> None:
+    text = "First page 🌊.\n\n![A weir](weir.png)\n\nLevels:\n\n| at | level |\n|---|---|\n| 14 | 2.1 |\n\nEnd."
+    split = text.index("| 14")
+    elements = [one._asdict() for one in find_elements(text)]
+    document = {"source": "river", "doc_id": "doc-1", "path": "weir.md", "content": text, "elements": elements}
+    plain = {"source": "river", "doc_id": "doc-2", "path": "plain.txt", "content": "No table.", "elements": None}
+    spans = [(0, 14), (14, split), (split, len(text))]
+    cut = [
+        {"doc_id": "doc-1", "chunk_id": f"chunk-{at}", "chunk_index": at, "char_start": start, "char_end": end}
+        for at, (start, end) in enumerate(spans)
+    ]
+    names = ["source", "doc_id", "path", "content", "pages", "elements"]
+    documents = pa.schema([RAW_DOCUMENTS.field(name) for name in names])
+    chunks = pa.schema([CHUNKS.field(name) for name in cut[0]])
+    with duckdb.connect() as connection:
+        rows = [document | {"pages": [0, text.index("Levels")]}, plain | {"pages": None}]
+        connection.register("raw_documents", pa.Table.from_pylist(rows, documents))
+        connection.register("chunks", pa.Table.from_pylist(cut, chunks))
+        add_elements(connection)
+        found = connection.execute(
+            "SELECT path, element_index, kind, caption, page, content, chunk_ids FROM document_elements ORDER BY ALL"
+        ).fetchall()
+    assert found == [
+        ("weir.md", 0, "figure", "A weir", 1, "![A weir](weir.png)", ["chunk-1"]),
+        ("weir.md", 1, "table", "Levels:", 2, "| at | level |\n|---|---|\n| 14 | 2.1 |", ["chunk-1", "chunk-2"]),
+    ]
 
 
 def test_building_again_writes_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,44 @@ def test_documents_that_pass(knowledge: KnowledgeBase, filters: Filters, paths: 
     assert {place.path for chunk in found.chunks for place in chunk.citations} == paths
 
 
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """A snapshot of documents that say who wrote them and when."""
+    folder = tmp_path_factory.mktemp("described")
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    notes = {
+        "weir.md": "author: [Edda Rasmott, Lucian Farrow]\ndate: 2024-03-01\ntags: [Flood, gauge]",
+        "dam.md": "author: Emil Dornacher\ndate: 2025-06-13\ntags: dam",
+        "plain.md": "title: Nothing said",
+    }
+    text = "Marta Lindqvist keeps the gauge at Halden Weir, and Jonas Feld keeps the one at Corley Bridge below it."
+    german = "Der Pegel an der Steinhager Sperre wurde im Juni geprüft, und die Schrauben der Halterung sind fest."
+    texts = {"weir.md": text, "dam.md": german, "plain.md": text + " Nobody else does."}
+    publish_sources(settings, {"notes": {path: f"---\n{said}\n---\n\n{texts[path]}" for path, said in notes.items()}})
+    with KnowledgeBase.open(settings.home) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("filters", "paths"),
+    [
+        (Filters(), {"weir.md", "dam.md", "plain.md"}),
+        (Filters(authors="lucian farrow"), {"weir.md"}),
+        (Filters(authors=["Lucian", "Emil Dornacher"]), {"dam.md"}),
+        (Filters(tags=["flood", "bridge"]), {"weir.md"}),
+        (Filters(languages="de"), {"dam.md"}),
+        (Filters(languages=["de", "en"]), {"weir.md", "dam.md", "plain.md"}),
+        (Filters(dated_since="2024-03-02"), {"dam.md"}),
+        (Filters(dated_since="2024-03-01", dated_until=date(2024, 3, 1)), {"weir.md"}),
+        (Filters(dated_until=datetime(2025, 6, 13, 5)), {"weir.md", "dam.md"}),
+        (Filters(tags="dam", authors="Edda Rasmott"), set()),
+    ],
+)
+def test_what_documents_say_of_themselves(described: KnowledgeBase, filters: Filters, paths: set[str]) -> None:
+    found = described.retrieve("Who keeps what?", mode="naive", filters=filters, cosine_threshold=-1)
+    assert {place.path for chunk in found.chunks for place in chunk.citations} == paths
+
+
 def test_one_document(knowledge: KnowledgeBase) -> None:
     chunk = knowledge.retrieve("Who leads the office in Bergen?", mode="naive").chunks[0]
     found = knowledge.retrieve("Who?", filters=Filters(documents=chunk.doc_id), keywords=EVERYTHING)
@@ -167,3 +206,5 @@ def test_a_source_that_is_not_there(knowledge: KnowledgeBase) -> None:
 def test_text_that_is_not_a_time() -> None:
     with pytest.raises(QueryError, match="'yesterday' is not a time"):
         Filters(modified_since="yesterday")
+    with pytest.raises(QueryError, match="'2024' is not a day"):
+        Filters(dated_until="2024")

@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import StoreError
@@ -85,3 +86,17 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(StoreError, match="Permission denied"):
         files.write_text(tmp_path / "x", "text")
+
+
+def test_columns_that_an_older_version_did_not_write_are_empty(tmp_path: Path) -> None:
+    schema = pa.schema(
+        [pa.field("id", pa.string()), pa.field("note", pa.string()), pa.field("kind", pa.string(), False)]
+    )
+    pq.write_table(pa.table({"id": ["a"], "gone": [1]}), tmp_path / "rows.parquet")
+    assert files.read_conforming(tmp_path / "rows.parquet", schema).to_pylist() == [
+        {"id": "a", "note": None, "kind": ""}
+    ]
+    found = files.read_conforming(tmp_path / "rows.parquet", schema, ["note", "id"])
+    assert found.to_pylist() == [{"note": None, "id": "a"}]
+    with pytest.raises(StoreError, match="is missing"):
+        files.read_conforming(tmp_path / "other.parquet", schema)

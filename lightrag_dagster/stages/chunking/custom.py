@@ -52,26 +52,27 @@ def load_function(path: str) -> CutText:
     module, _, name = path.rpartition(".")
     try:
         function = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise _not_found(path, one_line(error)) from error
+    except Exception as error:  # of any code that runs when the module is imported
+        raise _not_found(path, f"{type(error).__name__}: {one_line(error)}") from error
     if not callable(function):
         raise _not_found(path, "it is not a function")
     return function  # type: ignore[no-any-return]
 
 
 def function_version(path: str) -> str:
-    """Return a hash of the file that a function is in; the file is not run.
+    """Return a hash of the file that a function is in; the file is not run, but the packages around it are imported.
 
     Raises:
         SettingsError: there is no such file.
     """
     try:
         found = importlib.util.find_spec(path.rpartition(".")[0])
-        if found is None or found.origin is None:
-            raise _not_found(path, "there is no such module")
-        return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()
-    except (ImportError, ValueError, OSError) as error:
-        raise _not_found(path, one_line(error)) from error
+        file = Path(found.origin).read_bytes() if found and found.origin else None
+    except Exception as error:  # of any code that runs when the package around it is imported
+        raise _not_found(path, f"{type(error).__name__}: {one_line(error)}") from error
+    if file is None:
+        raise _not_found(path, "there is no such module")
+    return hashlib.sha256(file).hexdigest()
 
 
 def _checked(span: Any, length: int, function: str, name: str) -> tuple[int, int, str | None]:

@@ -12,11 +12,12 @@ _MIN_SCORE = 0.5
 
 
 def detect_language(text: str) -> str | None:
-    """Return the language that a text begins in, as a code of ISO 639 such as `de`.
+    """Return the language of a text behind its first quarter and headers, as a code of ISO 639 such as `de`.
 
     None for a text that is too short, or not clearly in one language, such as source code and tables of numbers.
     """
-    sample = " ".join(text[:_SAMPLE].split())
+    start = len(text) // 4
+    sample = " ".join(text[start : start + _SAMPLE].split())
     if sum(map(str.isalpha, sample)) < _LEAST:
         return None
     found = _detector().detect(sample, model="lite")

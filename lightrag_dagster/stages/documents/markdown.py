@@ -33,8 +33,12 @@ class Heading:
     text: str
 
 
-def find_headings(text: str) -> Iterator[Heading]:
-    """Yield the headings of a Markdown text in order."""
+def find_headings(text: str) -> list[Heading]:
+    """Return the headings of a Markdown text in order."""
+    return list(_headings(text))
+
+
+def _headings(text: str) -> Iterator[Heading]:
     front_matter = FRONT_MATTER.match(text)
     fence = ""
     for line in _MARKED_LINE.finditer(text, front_matter.end() if front_matter else 0):
@@ -62,7 +66,7 @@ def heading_paths(text: str) -> list[tuple[int, str]]:
 
 def find_title(text: str) -> str | None:
     """Return the first level-1 heading that has text, or None."""
-    return next((heading.text for heading in find_headings(text) if heading.level == 1 and heading.text), None)
+    return next((heading.text for heading in _headings(text) if heading.level == 1 and heading.text), None)
 
 
 def _setext_start(text: str, underline: int) -> int | None:

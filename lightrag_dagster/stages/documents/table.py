@@ -1,6 +1,8 @@
 """The `raw_documents` table of one source."""
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +12,15 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.formats import UNSUPPORTED, ExtractedText, extract_text, format_of, media_type
+from lightrag_dagster.stages.documents.elements import find_elements
+from lightrag_dagster.stages.documents.formats import (
+    UNSUPPORTED,
+    ExtractedText,
+    extract_text,
+    format_of,
+    has_headings,
+    media_type,
+)
 from lightrag_dagster.stages.documents.isolation import extract_isolated
 from lightrag_dagster.stages.documents.language import detect_language
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
@@ -19,6 +29,8 @@ KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
 
 _SUMMARY_LENGTH = 250
+_PARSERS = 2  # processes; an engine with workers has as many in each
+_AHEAD = 8  # files in memory
 
 
 def read_documents(
@@ -34,7 +46,7 @@ def read_documents(
     type that cannot be read is `skipped`. A row of `previous` that says the same of its file keeps its `modified_at`,
     so that a copy of a source, with new times, is the same table.
     """
-    rows = [_row(source, listed, data, previous, settings) for listed, data in files]
+    rows = list(_rows(source, files, previous, settings))
     _keep_times(rows, previous)
     return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS)
 
@@ -93,6 +105,27 @@ def _with_columns(documents: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
         place = documents.schema.get_field_index(name)
         documents = documents.set_column(place, documents.schema.field(place), column)
     return documents
+
+
+def _rows(
+    source: str,
+    files: Iterable[tuple[ListedFile, bytes | OSError]],
+    previous: pa.Table | None,
+    settings: DocumentSettings,
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for every file, in their order; those that have parsers are parsed some at a time."""
+    waiting: deque[dict[str, Any] | Future[dict[str, Any]]] = deque()
+    with ThreadPoolExecutor(_PARSERS, thread_name_prefix="lightrag-parsing") as threads:
+        for listed, data in files:
+            found = format_of(listed.file_name)
+            if found is not None and found.isolated:
+                waiting.append(threads.submit(_row, source, listed, data, previous, settings))
+            else:
+                waiting.append(_row(source, listed, data, previous, settings))
+            while waiting and (len(waiting) > _AHEAD or isinstance(waiting[0], dict)):
+                first = waiting.popleft()
+                yield first if isinstance(first, dict) else first.result()
+        yield from (one if isinstance(one, dict) else one.result() for one in waiting)
 
 
 def _row(
@@ -156,9 +189,10 @@ def _new_row(
         "summary": text[:_SUMMARY_LENGTH] + "..." if len(text) > _SUMMARY_LENGTH else text,
         "media_type": extracted.media_type,
         "pages": extracted.pages or None,
+        "elements": _elements(text, extracted.media_type),
         "author": said.author,
         "date": said.date,
-        "tags": said.tags or None,
+        "tags": list(said.tags) or None,
         "language": detect_language(text) or said.language,
         "status": status,
         "duplicate_of": None,
@@ -167,14 +201,17 @@ def _new_row(
     }
 
 
+def _elements(text: str, media_type: str) -> list[dict[str, Any]] | None:
+    found = find_elements(text) if has_headings(media_type) else []
+    return [one._asdict() for one in found] or None
+
+
 def _keep_times(rows: list[dict[str, Any]], previous: pa.Table | None) -> None:
     if previous is None or not rows:
         return
     previous = previous.filter(pc.is_in(previous["path"], pa.array([row["path"] for row in rows])))
     columns = ["path", "title", "content_hash", "media_type", "author", "date", "tags", "language", "error"]
-    columns = [name for name in columns if name in previous.schema.names]  # versions before wrote fewer
     known = zip(*(previous[name].to_pylist() for name in (*columns, "modified_at")), strict=True)
     times = {str(said): modified_at for *said, modified_at in known}
     for row in rows:
-        said = [list(value) if isinstance(value := row[name], tuple) else value for name in columns]
-        row["modified_at"] = times.get(str(said), row["modified_at"])
+        row["modified_at"] = times.get(str([row[name] for name in columns]), row["modified_at"])

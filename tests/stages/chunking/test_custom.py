@@ -49,7 +49,11 @@ def test_a_function_cuts() -> None:
         (path("beyond"), SourceError, "beyond returned (3, 99) for s/a.md, which is no span of its 6 characters;"),
         (path("words"), SourceError, "words returned 'some' for s/a.md, which is no span"),
         (path("missing"), SettingsError, "has no attribute 'missing'; give the dotted path"),
-        ("no_such_module.cut", SettingsError, "chunking.function no_such_module.cut: No module named 'no_such_module'"),
+        (
+            "no_such_module.cut",
+            SettingsError,
+            "cut: ModuleNotFoundError: No module named 'no_such_module'",
+        ),
         ("nothing", SettingsError, "chunking.function nothing: "),
         (path("Count"), SourceError, "failed on s/a.md"),
         (path("__name__"), SettingsError, "it is not a function"),

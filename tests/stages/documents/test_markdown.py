@@ -67,7 +67,7 @@ def test_title(text: str, title: str | None) -> None:
 
 @given(st.text("#`~=- \n\rab>\\[]()", max_size=200))
 def test_every_heading_starts_a_line(text: str) -> None:
-    headings = list(find_headings(text))
+    headings = find_headings(text)
     offsets = [heading.offset for heading in headings]
     assert offsets == sorted(set(offsets))
     assert all(offset == 0 or text[offset - 1] == "\n" for offset in offsets)
@@ -77,5 +77,5 @@ def test_every_heading_starts_a_line(text: str) -> None:
 @pytest.mark.parametrize("line", ["# " + " " * 200_000 + "x", "#" * 200_000, "[" * 200_000, "# " + "[a](" * 50_000])
 def test_hostile_lines_take_linear_time(line: str) -> None:
     started = time.process_time()
-    list(find_headings(f"---\n{line}\n{line}\n"))
+    find_headings(f"---\n{line}\n{line}\n")
     assert time.process_time() - started < 2

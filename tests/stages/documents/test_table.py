@@ -1,5 +1,7 @@
 import os
+import zipfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,23 @@ from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.reading import Before, read_listed
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import text_hash
+from lightrag_dagster.stages.documents.table import read_documents, text_hash
 
 SETTINGS = DocumentSettings(max_bytes=1000)
 
 
-def read(folder: Path, previous: pa.Table | None = None, between: Callable[[], object] = lambda: None) -> pa.Table:
+def read(
+    folder: Path,
+    previous: pa.Table | None = None,
+    between: Callable[[], object] = lambda: None,
+    settings: DocumentSettings = SETTINGS,
+) -> pa.Table:
     """List the folder, do what happens in between, then read what was listed."""
     source = Source("s", Folder(folder))
     listed = pa.table(rows_of(source, list_files(source)))
     between()
     before = Before(previous or RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
-    return read_listed(source, listed, before, SETTINGS)[0].sort_by("path")
+    return read_listed(source, listed, before, settings)[0].sort_by("path")
 
 
 def rows(table: pa.Table) -> dict[str, dict[str, Any]]:
@@ -51,6 +58,7 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "summary": content,
         "media_type": "text/markdown",
         "pages": None,
+        "elements": None,
         "author": None,
         "date": None,
         "tags": None,
@@ -59,6 +67,18 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "duplicate_of": None,
         "error": None,
     }
+
+
+def test_tables_and_figures_of_markdown_are_elements_and_those_of_plain_text_are_text(tmp_path: Path) -> None:
+    text = "Levels:\n\n| at |\n|---|\n| 14 |\n\n![A weir](weir.png)"
+    for name in ("a.md", "a.txt"):
+        (tmp_path / name).write_text(text)
+    found = rows(read(tmp_path))
+    assert found["a.txt"]["elements"] is None
+    assert [(one["kind"], one["caption"], text[one["start"] : one["end"]]) for one in found["a.md"]["elements"]] == [
+        ("table", "Levels:", "| at |\n|---|\n| 14 |"),
+        ("figure", "A weir", "![A weir](weir.png)"),
+    ]
 
 
 @pytest.mark.parametrize(("length", "summary"), [(250, "é" * 250), (251, "é" * 250 + "...")])
@@ -78,8 +98,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
     assert {path: (row["status"], row["error"], row["media_type"]) for path, row in found.items()} == {
         "bad.txt": (
             "failed",
-            "not valid UTF-8: unexpected end of data at byte 3, and no other encoding is certain; "
-            "save the file as UTF-8",
+            "not valid UTF-8: unexpected end of data at byte 3; save the file as UTF-8",
             "text/plain",
         ),
         "big.txt": ("failed", "larger than documents.max_bytes = 1000", "text/plain"),
@@ -214,3 +233,68 @@ def test_an_unchanged_document_keeps_its_time(tmp_path: Path) -> None:
         "c.bin": True,
     }
     assert new["a.txt"] == old["a.txt"]
+
+
+def test_properties_are_columns_and_front_matter_is_no_text(tmp_path: Path) -> None:
+    block = "---\ntitle: Survey\nauthor: Ida Wren\ndate: 2025-03-04\ntags: [gauges, rivers]\nlang: de\n---\n"
+    (tmp_path / "a.md").write_text(f"{block}# Heading\n\nKurz.")
+    (tmp_path / "b.md").write_text(f"{block}The gauge at the weir was cleaned in spring, and its housing was cracked.")
+    found = rows(read(tmp_path))
+    columns = ("title", "author", "date", "tags", "language")
+    said = ("Survey", "Ida Wren", date(2025, 3, 4), ["gauges", "rivers"])
+    assert tuple(found["a.md"][name] for name in columns) == (*said, "de")
+    # What is detected counts before what the document says.
+    assert tuple(found["b.md"][name] for name in columns) == (*said, "en")
+    assert found["a.md"]["content"] == "# Heading\n\nKurz."
+
+
+def test_a_document_can_be_switched_off(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("---\ntitle: Later\ndraft: true\n---\nNot yet.")
+    [row] = read(tmp_path).to_pylist()
+    assert (row["status"], row["error"]) == ("disabled", "switched off by its front matter: draft: true")
+    assert (row["title"], row["content"], row["content_hash"]) == ("Later", "", "")
+
+
+def test_a_changed_property_is_a_change_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("---\nauthor: Ida\ntags: [a]\n---\ntext")
+    before = read(tmp_path)
+    os.utime(tmp_path / "a.md", (1_000_000_000, 1_000_000_000))
+    assert read(tmp_path, before).equals(before)
+    (tmp_path / "a.md").write_text("---\nauthor: Ida\ntags: [b]\n---\ntext")
+    assert rows(read(tmp_path, before))["a.md"]["modified_at"] > rows(before)["a.md"]["modified_at"]
+
+
+def test_files_with_parsers_fail_alone_and_within_their_limits(tmp_path: Path) -> None:
+    samples = Path(__file__).parents[2] / "documents_samples"
+    for name in ("hostile/far-cell.xlsx", "damaged/without-text.pdf", "damaged/encrypted.docx", "hand.rtf"):
+        (tmp_path / Path(name).name).write_bytes((samples / name).read_bytes())
+    with zipfile.ZipFile(tmp_path / "long.epub", "w", zipfile.ZIP_DEFLATED) as book:
+        place = "<container><rootfiles><rootfile full-path='a.opf'/></rootfiles></container>"
+        package = (
+            "<package><manifest><item id='a' href='a.html'/></manifest><spine><itemref idref='a'/></spine></package>"
+        )
+        page = f"<html><body><p>{'weir ' * 10_000}</p></body></html>"
+        for name, text in {"META-INF/container.xml": place, "a.opf": package, "a.html": page}.items():
+            book.writestr(name, text)
+    found = rows(read(tmp_path, settings=DocumentSettings(max_bytes=45_000)))
+    said = {name: (row["status"], (row["error"] or "").split(";")[0]) for name, row in found.items()}
+    assert said == {
+        "far-cell.xlsx": ("failed", "its parser ended (SIGABRT)"),
+        "without-text.pdf": ("empty", "no text: its pages are images, such as scans"),
+        "encrypted.docx": ("failed", "protected by a password, or in a format from before 2007"),
+        "hand.rtf": ("processed", ""),
+        "long.epub": ("failed", "its text is longer than documents.max_bytes = 45000"),
+    }
+
+
+def test_rows_come_in_the_order_of_the_files(tmp_path: Path) -> None:
+    rich = (Path(__file__).parents[2] / "documents_samples/hand.rtf").read_bytes()
+    for number in range(30):
+        (tmp_path / (f"{number}.rtf" if number % 3 else f"{number}.txt")).write_bytes(rich if number % 3 else b"text")
+    listed = list(list_files(Source("s", Folder(tmp_path))))
+    contents = ((one, (tmp_path / one.path).read_bytes()) for one in listed)
+    table = read_documents("s", contents, None, DocumentSettings())
+    assert table["path"].to_pylist() == [one.path for one in listed]
+    assert table["media_type"].to_pylist() == [
+        "application/rtf" if one.path.endswith(".rtf") else "text/plain" for one in listed
+    ]

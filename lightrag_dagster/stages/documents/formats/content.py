@@ -9,7 +9,9 @@ from lightrag_dagster.stages.documents.sanitise import sanitise
 
 _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
-_SEPARATORS = re.compile(r"[,;\n]")
+_BULLET = re.compile(r"^[•·▪◦‣\uf0b7]\s+")
+_NUMBER = re.compile(r"^(\d{1,3}[.)])\s+")
+_SEPARATORS = re.compile(r"[,;]")
 
 # What programs write into a property that nobody filled in.
 _PLACEHOLDERS = {
@@ -85,6 +87,11 @@ def parse_language(value: object) -> str | None:
     """Return the language of a tag such as `en-GB` or `en_US.UTF-8`: `en`; None for anything else."""
     found = _LANGUAGE.match(str(value or ""))
     return found[1].lower() if found and found[1].lower() not in ("und", "zxx", "mul") else None
+
+
+def as_markdown_item(line: str) -> str:
+    """Return a line that begins with a bullet or a number as an item of a Markdown list; any other as it is."""
+    return _NUMBER.sub(r"\1 ", _BULLET.sub("- ", line))
 
 
 def _split(text: str) -> Iterable[str]:

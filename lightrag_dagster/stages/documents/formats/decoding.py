@@ -44,7 +44,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
             reason += f", and declares the unknown encoding {declared!r}"
     if not _is_damaged_utf8(data) and (detected := _detect(data)):
         return _decode(data, detected)
-    raise UnreadableError(f"{reason}, and no other encoding is certain; save the file as UTF-8")
+    raise UnreadableError(f"{reason}; save the file as UTF-8")
 
 
 def _decode(data: bytes, encoding: str) -> str:

@@ -59,10 +59,10 @@ def _text(message: EmailMessage) -> str:
 
 
 def _decode(payload: bytes, charset: str | None) -> str:
-    """Decode a part by the encoding that it names, which is asked first: some are valid ASCII too."""
+    """Decode a part by the encoding that it names: some are valid ASCII too, and mails have errors in them."""
     try:
-        return payload.decode(charset or "utf-8")
-    except (UnicodeDecodeError, LookupError):
+        return payload.decode(charset, "replace") if charset else decode(payload)
+    except LookupError:
         return decode(payload)
 
 

@@ -12,7 +12,14 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from lightrag_dagster.stages.documents.formats.archive import DAMAGED
-from lightrag_dagster.stages.documents.formats.content import Content, Properties, UnreadableError, make_properties
+from lightrag_dagster.stages.documents.formats.content import (
+    Content,
+    Properties,
+    UnreadableError,
+    as_markdown_item,
+    make_properties,
+)
+from lightrag_dagster.stages.documents.formats.pdf_tables import Table, find_tables
 
 _SCAN = "no text: its pages are images, such as scans; recognise their text first, for example by ocrmypdf"
 _BREAK = re.compile(r"\r\n|\r|\n")
@@ -66,16 +73,28 @@ def _lines(page: pypdfium2.PdfPage | None) -> list[_Line]:
     textpage = page.get_textpage()
     try:
         text = textpage.get_text_range()
-        # Characters of two UTF-16 units, or that PDFium adds, make places in the text differ from its own numbers.
-        placed = len(text) == textpage.count_chars()
-        lines, start = [], 0
-        for line in _BREAK.split(_HYPHEN.sub("", text) if not placed else text):
-            first = start + len(line) - len(line.lstrip())
-            lines.append(_Line(line.strip(), _size(textpage, first) if placed and line.strip() else 0.0))
-            start += len(line) + 2
-        return lines
+        # Characters of two UTF-16 units make places in the text differ from PDFium's own numbers.
+        if len(text) != textpage.count_chars():
+            return [_Line(line.strip(), 0.0) for line in _BREAK.split(_HYPHEN.sub("", text))]
+        return list(_with_tables(text, find_tables(page, textpage), textpage))
     finally:
         textpage.close()
+
+
+def _with_tables(text: str, tables: list[Table], textpage: pypdfium2.PdfTextPage) -> Iterator[_Line]:
+    """Yield the lines of a page, and each table where its first character stands."""
+    begins = {min(table.characters): table for table in tables}
+    inside = frozenset[int]().union(*(table.characters for table in tables))
+    start = 0
+    for line in text.split("\r\n"):
+        places = range(start, start + len(line))
+        yield from (_Line(f"\n{begins[place].markdown}\n", 0.0) for place in places if place in begins)
+        left = [place for place in places if place not in inside] if inside else places
+        rest = "".join(text[place] for place in left) if inside else line
+        first = next((place for place in left if not text[place].isspace()), None)
+        if first is not None or not line.strip():
+            yield _Line(as_markdown_item(rest.strip()), 0.0 if first is None else _size(textpage, first))
+        start += len(line) + 2
 
 
 def _size(textpage: pypdfium2.PdfTextPage, character: int) -> float:

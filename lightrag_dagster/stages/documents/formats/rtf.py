@@ -5,11 +5,15 @@ The libraries for it lose headings, break tables, or take the text of one code p
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from lightrag_dagster.stages.documents.formats.content import Content, UnreadableError, make_properties
-from lightrag_dagster.stages.documents.formats.tables import markdown_table
+from lightrag_dagster.stages.documents.formats.content import (
+    Content,
+    UnreadableError,
+    make_properties,
+)
+from lightrag_dagster.stages.documents.formats.rtf_document import Document
 
 _TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<symbol>[^a-zA-Z])"
@@ -51,8 +55,6 @@ _SIGNS = {
 _NOT_TEXT = {"colortbl", "pict", "object", "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr"}
 _NOT_TEXT |= {"footerf", "xe", "tc", "fldinst", "datafield", "filetbl", "revtbl", "listtable", "listoverridetable"}
 _INFO = {"title", "author", "keywords"}
-_BULLET = re.compile(r"^[•·▪◦‣\uf0b7\xb7]\s+")
-_NUMBER = re.compile(r"^(\d{1,3}[.)])\s+")
 
 
 @dataclass(frozen=True)
@@ -63,46 +65,6 @@ class _State:
     encoding: str = "cp1252"
     heading: int = 0
     fallback: int = 1
-
-
-@dataclass
-class _Document:
-    """What is collected while reading."""
-
-    paragraphs: list[str] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
-    cells: list[str] | None = None
-    line: list[str] = field(default_factory=list)
-    properties: dict[str, str] = field(default_factory=dict)
-
-    def end_paragraph(self, heading: int) -> None:
-        """Take the line as a paragraph, or as part of a cell within a row."""
-        if self.cells is not None:
-            self.line.append(" ")
-            return
-        text = "".join(self.line).strip()
-        self.line.clear()
-        self.end_table()
-        if text:
-            text = _NUMBER.sub(r"\1 ", _BULLET.sub("- ", text))
-            self.paragraphs.append(f"{'#' * heading} {' '.join(text.split())}" if heading else text)
-
-    def end_cell(self) -> None:
-        """Take the line as a cell."""
-        self.cells = [*(self.cells or []), "".join(self.line)]
-        self.line.clear()
-
-    def end_row(self) -> None:
-        """Take the cells as a row."""
-        if self.cells:
-            self.rows.append(self.cells)
-        self.cells = None
-
-    def end_table(self) -> None:
-        """Take the rows as a table."""
-        if table := markdown_table(self.rows):
-            self.paragraphs.append(table)
-        self.rows = []
 
 
 def read(data: bytes) -> Content:
@@ -128,7 +90,7 @@ class _Reader:
     """Reads tokens, with a stack of groups rather than by recursion, so that depth does no harm."""
 
     def __init__(self) -> None:
-        self.document = _Document()
+        self.document = Document()
         self._state = _State()
         self._stack: list[_State] = []
         self._encodings: dict[int, str] = {}

@@ -25,7 +25,7 @@ def headings(name: str) -> list[str]:
 
 
 WRITERS = {
-    ".pdf": ("fpdf2", "groff", "libreoffice", "reportlab", "owner-password"),
+    ".pdf": ("fpdf2", "groff", "libreoffice", "libreoffice-table", "reportlab", "reportlab-tables", "owner-password"),
     ".docx": ("libreoffice", "pandoc", "python-docx", "merged-cells", "empty"),
     ".pptx": ("libreoffice", "pandoc", "python-pptx", "grouped", "empty"),
     ".xlsx": ("libreoffice", "libreoffice-sheets", "openpyxl", "xlsxwriter", "empty"),
@@ -122,6 +122,23 @@ def test_pages_slides_and_sheets_begin_where_they_say(name: str, pages: tuple[st
     begin = [extracted.text[start:].lstrip("\n").split("\n")[0] for start in extracted.pages]
     assert tuple(begin) == pages
     assert headings(name) == found
+
+
+@pytest.mark.parametrize("name", ["fpdf2.pdf", "reportlab.pdf"])
+def test_ruled_tables_of_a_pdf_are_tables(name: str) -> None:
+    before, _, after = read(name).text.partition(f"Lerchbruck was cleaned in spring.\n\n{TABLE}\n\n")
+    assert before.startswith("# Station visits\n\nThe Kingfisher gauge")
+    assert after == "## Overflow\n\nThe level fell by 12 cm over night."
+
+
+def test_spanning_cells_wrapped_cells_and_the_text_around_tables() -> None:
+    assert read("reportlab-tables.pdf").text == (
+        "Before.\n\n| Kingfisher levels |  | Note |\n| --- | --- | --- |\n"
+        "| Steinhag | 1.42 | A long note that goes over several lines of its cell |\n| Corley |  | Überlauf |\n\n"
+        "Between.\n\n| a | b |\n| --- | --- |\n| c | d |\n\nAfter."
+    )
+    assert "- Replace the seal\n\n| Station | Level (m) |\n| --- | --- |\n" in read("libreoffice-table.pdf").text
+    assert "| Corley \\| weir | 0.97 |" in read("libreoffice-table.pdf").text
 
 
 def test_a_deck_keeps_points_tables_and_notes() -> None:

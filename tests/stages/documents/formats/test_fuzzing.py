@@ -1,0 +1,109 @@
+"""Every reader on damaged samples: each is text or a reason, and the parser process is there for the next file."""
+
+import io
+import random
+import zipfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.formats import FORMATS, extract_text, format_of
+from lightrag_dagster.stages.documents.formats.content import UnreadableError
+from lightrag_dagster.stages.documents.isolation import extract_isolated
+
+SAMPLES = sorted(path for path in (Path(__file__).parents[3] / "documents_samples").glob("*.*") if path.suffix != ".py")
+SUFFIXES = sorted({path.suffix for path in SAMPLES})
+LIMITS = DocumentSettings(max_seconds=20, max_memory_mb=1024)
+TEXTS = [
+    b"---\ntitle: T\n---\n# A\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
+    'a;b\n"ö";\'2\n'.encode("cp1252"),
+    '<?xml version="1.0" encoding="utf-16"?><a>水位</a>'.encode("utf-16"),
+    '<html lang="de"><head><meta charset="shift_jis"><title>T</title></head><body><p>水位</p></body>'.encode(
+        "shift_jis"
+    ),
+]
+
+
+def damage(data: bytes, dice: random.Random) -> bytes:
+    """Change some bytes, cut, repeat or swap parts; in an archive, within one of its parts."""
+    if data.startswith(b"PK") and dice.random() < 0.8:
+        return _damage_part(data, dice)
+    changed = bytearray(data)
+    for _ in range(dice.choice((1, 3, 20))):
+        start, length = dice.randrange(len(changed) + 1), dice.choice((1, 2, 8, 100, 2000))
+        kind = dice.randrange(6)
+        if kind == 0:
+            changed[start : start + length] = b""
+        elif kind == 1:
+            changed[start:start] = changed[start : start + length] * dice.choice((1, 5))
+        elif kind == 2:
+            changed[start:start] = dice.randbytes(dice.choice((1, 4, 50)))
+        elif kind == 3:
+            del changed[start:]
+        elif changed[start : start + 1]:
+            changed[start] ^= 1 << dice.randrange(8)
+    return bytes(changed)
+
+
+def _damage_part(data: bytes, dice: random.Random) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(target, "w") as new:
+        chosen = dice.choice(old.namelist())
+        for name in old.namelist():
+            part = old.read(name)
+            new.writestr(name, damage(part, dice) if name == chosen else part)
+    return target.getvalue()
+
+
+def read(data: bytes, path: str) -> None:
+    """Read a file as a source does; only a reason may be raised."""
+    found = format_of(path)
+    assert found is not None
+    with suppress(UnreadableError):
+        extracted = extract_isolated(data, path, LIMITS) if found.isolated else extract_text(data, path)
+        extracted.text.encode("utf-8")
+        assert extracted.title
+
+
+def fuzz(suffix: str, seed: int, times: int) -> None:
+    dice = random.Random(f"{suffix} {seed}")
+    for _ in range(times):
+        path = dice.choice([one for one in SAMPLES if one.suffix == suffix])
+        read(damage(path.read_bytes(), dice), path.name)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_damaged_files_are_text_or_have_a_reason(suffix: str) -> None:
+    fuzz(suffix, 1, 12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_many_damaged_files_are_text_or_have_a_reason(suffix: str, seed: int) -> None:
+    fuzz(suffix, 10 + seed, 500)
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix, one in FORMATS.items() if not one.isolated])
+def test_damaged_text_is_text_or_has_a_reason(suffix: str) -> None:
+    dice = random.Random(suffix)
+    for _ in range(30):
+        read(damage(dice.choice(TEXTS), dice), f"a{suffix}")
+
+
+def test_damaged_pages_are_text_or_have_a_reason() -> None:
+    dice = random.Random(1)
+    for _ in range(60):
+        read(damage(TEXTS[3], dice), "a.html")
+
+
+def test_random_bytes_are_text_or_have_a_reason() -> None:
+    dice = random.Random(2)
+    begin = {".pdf": b"%PDF-1.7\n", ".rtf": b"{\\rtf1 ", ".eml": b"Subject: a\r\n"}
+    for suffix in (*SUFFIXES, ".html"):
+        for _ in range(10):
+            read(begin.get(suffix, b"PK\x03\x04") + dice.randbytes(300), f"a{suffix}")
+            read(begin.get(suffix, b"PK\x03\x04") + zlib.compress(dice.randbytes(30)), f"a{suffix}")
