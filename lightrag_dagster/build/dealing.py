@@ -111,8 +111,11 @@ def describe_reading(
     if settings.similar is None:
         return reading
     view_files(connection, "stamps", stamps, STAMPS)
+    candidates, similar = (_statement("lightrag_dagster.stages.documents", name) for name in ("candidates", "similar"))
+    # As a table, since DuckDB takes pairs that are still to be found for millions, and would compare all with all.
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE candidate AS {candidates}")
     connection.execute("SET VARIABLE least_similarity = ?", [settings.similar])
-    found = connection.sql(_statement("lightrag_dagster.stages.documents", "near")).to_arrow_table()
+    found = connection.sql(similar).to_arrow_table()
     return reading._replace(similar=found.slice(0, _TOLD), similar_count=found.num_rows)
 
 

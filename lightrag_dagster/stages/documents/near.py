@@ -1,7 +1,7 @@
 """Sketches of texts, by which documents that say nearly the same are found.
 
 A sketch is a MinHash (Broder 1997). A shingle is five words in a row; the share of places at which two sketches are
-equal estimates how many shingles both texts have, of all that either has. `sql/near.sql` compares them.
+equal estimates how many shingles both texts have, of all that either has. `sql/similar.sql` compares them.
 """
 
 import pyarrow as pa
