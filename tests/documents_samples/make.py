@@ -217,6 +217,7 @@ def write_docx(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         document.save(Path(name) / "grid.docx")
         office(Path(name) / "grid.docx", folder / "libreoffice-table.pdf")
+        office(Path(name) / "grid.docx", folder / "libreoffice-table.odt")
     document = docx.Document()
     document.core_properties.created = document.core_properties.modified = WRITTEN.replace(tzinfo=None)
     merged = document.add_table(rows=2, cols=3)
@@ -317,6 +318,31 @@ def write_odt(folder: Path) -> None:
     empty = odfdo.Document("text")
     empty.body.clear()
     empty.save(folder / "empty.odt")
+
+
+def write_epub(folder: Path) -> None:
+    """Write a book by hand: in another order than its files are named, with spaces in names and another encoding."""
+    chapter = '<?xml version="1.0" encoding="{0}"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head>'
+    chapter += "<body><h1>{1}</h1><p>{2}</p></body></html>"
+    parts = {
+        "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+        '<rootfile full-path="EPUB/book.opf"/></rootfiles></container>',
+        "EPUB/book.opf": '<package xmlns="http://www.idpf.org/2007/opf">'
+        '<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        "<dc:title>Gauge survey</dc:title><dc:creator>Ida Wren</dc:creator><dc:language>de-AT</dc:language>"
+        "<dc:date>2025-03-04</dc:date><dc:subject>gauges</dc:subject><dc:subject>rivers</dc:subject></metadata>"
+        '<manifest><item id="a" href="b%20one.xhtml"/><item id="b" href="text/a.xhtml"/>'
+        '<item id="nav" href="nav.xhtml" properties="nav"/></manifest>'
+        '<spine><itemref idref="nav"/><itemref idref="a"/><itemref idref="b"/>'
+        '<itemref idref="lost"/></spine></package>',
+        "EPUB/nav.xhtml": chapter.format("utf-8", "Contents", "not read"),
+        "EPUB/b one.xhtml": chapter.format("iso-8859-1", "Überlauf", "Der Kingfisher-Pegel &amp; mehr<br/>fiel."),
+        "EPUB/text/a.xhtml": chapter.format("utf-8", "水位", "Zweites Kapitel."),
+    }
+    with zipfile.ZipFile(folder / "hand.epub", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
+        for name, text in parts.items():
+            archive.writestr(name, text.encode("latin-1" if "iso-8859-1" in text else "utf-8"))
 
 
 RTF = r"""{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0 Arial;}{\f1\fcharset204 Arial Cyr;}}
@@ -521,7 +547,17 @@ def main() -> None:
     write_pandoc(HERE)
     write_xlsx(HERE)
     write_office(HERE)
-    for write in (write_pdf, write_docx, write_pptx, write_odt, write_rtf, write_eml, write_damaged, write_hostile):
+    for write in (
+        write_pdf,
+        write_docx,
+        write_pptx,
+        write_odt,
+        write_epub,
+        write_rtf,
+        write_eml,
+        write_damaged,
+        write_hostile,
+    ):
         write(HERE)
 
 

