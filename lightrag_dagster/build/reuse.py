@@ -36,7 +36,7 @@ def keep_chunks(
     Args:
         documents: rows of RAW_DOCUMENTS now.
         earlier: rows of CHUNKS of the same source; the first table that has a text counts.
-        chunking: the rules of today.
+        chunking: the current rules.
 
     Returns:
         Rows of CHUNKS, each at the place of its document now, and the rows of RAW_DOCUMENTS that are still to be cut.

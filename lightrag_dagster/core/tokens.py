@@ -163,8 +163,8 @@ class Measured:
 
     def back(self, end: int, tokens: int) -> int:
         """Return the first character of a part that ends at `end` and has at most so many tokens."""
-        position = int(np.searchsorted(self.starts, end)) - tokens
-        return int(self.starts[position]) if 0 <= position < len(self.starts) else 0 if position < 0 else end
+        first = max(0, int(np.searchsorted(self.starts, end)) - tokens)
+        return int(self.starts[first]) if first < len(self.starts) else end
 
 
 def _content_defined(

@@ -4,7 +4,7 @@
 CREATE TEMP VIEW "Document" AS
 SELECT doc_id, source, path, title
 FROM raw_documents
-WHERE status NOT IN ('failed', 'skipped', 'empty');
+WHERE status IN ('processed', 'duplicate', 'stale');
 
 CREATE TEMP VIEW "Chunk" AS
 SELECT chunk_id, min(tokens) AS tokens

@@ -38,11 +38,6 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _rows_a_shard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "ROWS", shards.ROWS)
-
-
 @pytest.fixture
 def settings(tmp_path: Path, loopback: Loopback) -> Settings:
     loopback.chat = offline_answer
@@ -78,11 +73,10 @@ def prompts(server: Loopback) -> list[str]:
     return asked
 
 
-@pytest.mark.parametrize("rows_a_shard", [shards.ROWS, 2])
 def test_the_first_rule_that_matches_counts_wherever_a_document_goes(
-    settings: Settings, loopback: Loopback, rows_a_shard: int
+    settings: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shards.ROWS = rows_a_shard
+    monkeypatch.setattr(shards, "ROWS", 2)
     files: dict[str, str | bytes] = {"a.txt": f"{RIVER}\n{FLOOD}", "office.txt": OFFICE, "flood.txt": FLOOD}
     write_source(settings, "notes", files)
     build(settings)

@@ -307,3 +307,44 @@ def test_a_step_waits_for_another_ingestion_of_the_source(make: Make, monkeypatc
         release.set()
         thread.join()
     assert ingest_all(settings, "notes").accepted
+
+
+def test_a_document_is_switched_off_and_on_again_for_nothing(make: Make, loopback: Loopback) -> None:
+    settings = make(documents={})  # and it counts as no deletion
+    ingest(settings)
+    first, tables = contents(settings), SourceTables(Home(settings.home))
+    asked(loopback)
+
+    write_source(settings, "notes", {"river.md": f"---\ndraft: true\n---\n{RIVER}", "flood.txt": FLOOD})
+    assert ingest(settings) == ["notes"]
+    rows = {row["path"]: row for row in tables.read("raw_documents", "notes").to_pylist()}
+    assert (rows["river.md"]["status"], rows["flood.txt"]["status"]) == ("disabled", "processed")
+    assert set(tables.read("chunks", "notes")["path"].to_pylist()) == {"flood.txt"}
+
+    # Front matter alone changes no text, so nothing is asked.
+    write_source(
+        settings, "notes", {"river.md": f"---\ndraft: false\ntags: [rivers]\n---\n{RIVER}", "flood.txt": FLOOD}
+    )
+    assert ingest(settings) == ["notes"]
+    assert asked(loopback) == 0
+    assert {name: version for name, version in contents(settings).items() if first[name] != version}.keys() == {
+        "notes/raw_documents"
+    }
+
+
+def test_hostile_files_cost_only_themselves(make: Make) -> None:
+    samples = Path(__file__).parents[1] / "documents_samples"
+    names = ("hostile/far-cell.xlsx", "damaged/truncated.docx", "damaged/encrypted.pdf", "fpdf2.pdf", "plain.eml")
+    files = {Path(name).name: (samples / name).read_bytes() for name in names}
+    write_source(make(), "notes", files)
+    acceptance = ingest_all(make(documents={"max_failed_share": 0.6, "accept_deletes": True}), "notes")
+    assert acceptance.accepted
+    tables = SourceTables(Home(make().home))
+    rows = {row["path"]: row for row in tables.read("raw_documents", "notes").to_pylist()}
+    assert {path for path, row in rows.items() if row["status"] == "failed"} == {
+        "far-cell.xlsx",
+        "truncated.docx",
+        "encrypted.pdf",
+    }
+    chunks = tables.read("chunks", "notes").to_pylist()
+    assert {(row["path"], row["page"]) for row in chunks} == {("fpdf2.pdf", 1), ("plain.eml", None)}

@@ -431,7 +431,9 @@ def write_hostile(folder: Path) -> None:
     hostile.mkdir(exist_ok=True)
     bomb = b"<w:p><w:r><w:t>" + b"A" * 5_000_000 + b"</w:t></w:r></w:p>"
     entity = (
-        b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa">'
+        b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "'
+        + b"a" * 10_000
+        + b'">'
         + b"".join(b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(9))
         + b"]>"
     )

@@ -31,7 +31,7 @@ _TINY_SHARE = 0.1
 class Divider:
     """Divides one text into spans of at most `size` tokens by boundaries, the strongest first.
 
-    Where no boundary is left, a span is cut between tokens; a single character of several tokens is never cut.
+    Where no boundary is left, a span is cut after every `size` tokens; a single character of several is never cut.
     """
 
     def __init__(self, text: str, measured: Measured, size: int, levels: Sequence[Boundaries]) -> None:
@@ -88,8 +88,19 @@ class Divider:
         return int.from_bytes(blake2b(following, digest_size=8).digest(), "little")
 
     def _between_tokens(self, start: int, end: int) -> Sequence[int]:
-        first, last = self._measured.positions([start + 1, end]).tolist()
-        return np.unique(self._measured.starts[first:last]).tolist()  # type: ignore[no-any-return]
+        """Return a boundary behind every `size` tokens; all of them would be millions in a long text without spaces."""
+        starts, found = self._measured.starts, [start]
+        first, last = self._measured.positions([start, end]).tolist()
+        while last - first > self._size:
+            cut = int(starts[first + self._size])
+            if cut <= found[-1]:  # within a character of more tokens than the size
+                following = int(np.searchsorted(starts, cut, "right"))
+                if following >= last:
+                    break
+                cut = int(starts[following])
+            found.append(cut)
+            first = int(np.searchsorted(starts, cut))
+        return found[1:]
 
 
 def pack(positions: Positions, hashes: Hashes, size: int) -> list[int]:

@@ -18,12 +18,15 @@ import time
 from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.formats import ExtractedText, extract_text
 from lightrag_dagster.stages.documents.formats.content import UnreadableError
+
+if TYPE_CHECKING:
+    from lightrag_dagster.settings import DocumentSettings  # a parser process starts in half the time without
 
 _IDLE_SECONDS = 60
 _START_SECONDS = 120
@@ -31,7 +34,7 @@ _SERVE = f"from {__name__} import serve; serve()"
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_", "LD_", "DYLD_", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
 
 
-def extract_isolated(data: bytes, path: str, settings: DocumentSettings) -> ExtractedText:
+def extract_isolated(data: bytes, path: str, settings: "DocumentSettings") -> ExtractedText:
     """Do as `extract_text`, within `max_seconds` and `max_memory_mb`.
 
     Raises:

@@ -11,16 +11,16 @@ from lightrag_dagster.stages.chunking.methods import METHODS
 from tests.stages.chunking.documents import TEXTS, TOKENIZER, cut, document, handbook, prose
 
 
-def every_second_word(text: str, size: int, overlap: int, count_tokens: Any) -> list[tuple[int, int]]:
+def halves(text: str, size: int, overlap: int, count_tokens: Any) -> list[tuple[int, int]]:
     """A function of a user: halves of the text until they fit."""
 
-    def halves(start: int, end: int) -> list[tuple[int, int]]:
+    def cut_in_two(start: int, end: int) -> list[tuple[int, int]]:
         if end - start < 2 or count_tokens(text[start:end]) <= size:
             return [(start, end)]
         middle = (start + end) // 2
-        return [*halves(start, middle), *halves(middle, end)]
+        return [*cut_in_two(start, middle), *cut_in_two(middle, end)]
 
-    return halves(0, len(text))
+    return cut_in_two(0, len(text))
 
 
 def letters(texts: Any) -> Vectors:
@@ -44,7 +44,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"method": "semantic", "breakpoints": "interquartile"},
     {"method": "semantic", "breakpoints": "gradient", "threshold": 70.0},
     {"method": "adaptive"},
-    {"method": "custom", "function": f"{__name__}.every_second_word"},
+    {"method": "custom", "function": f"{__name__}.halves"},
 ]
 # A cut inside a word or a run of marks can take a token or two more than were counted in the document.
 MORE_TOKENS = 4

@@ -2,10 +2,12 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents import isolation
 from lightrag_dagster.stages.documents.formats import extract_text
@@ -17,7 +19,7 @@ SETTINGS = DocumentSettings()
 GOOD = (SAMPLES / "hand.rtf").read_bytes()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def own_processes() -> Iterator[None]:
     """Let a test see the parser processes that it starts alone."""
     before = isolation._idle[:]
@@ -38,6 +40,7 @@ def test_the_result_is_that_of_this_process(name: str) -> None:
     assert extract_isolated(data, name, SETTINGS) == extract_text(data, name)
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_one_process_reads_many_files_and_reasons_do_not_end_it() -> None:
     extract_isolated(GOOD, "a.rtf", SETTINGS)
     first = process()
@@ -47,6 +50,7 @@ def test_one_process_reads_many_files_and_reasons_do_not_end_it() -> None:
     assert process() == first
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_a_file_that_takes_too_long_is_given_up() -> None:
     extract_isolated(GOOD, "a.rtf", SETTINGS)
     first, started = process(), time.monotonic()
@@ -58,6 +62,7 @@ def test_a_file_that_takes_too_long_is_given_up() -> None:
     assert extract_isolated(GOOD, "a.rtf", SETTINGS).title == "Gauge survey"
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_a_file_that_needs_too_much_memory_costs_only_itself() -> None:
     small = DocumentSettings(max_memory_mb=512)
     reason = r"needs more memory than documents\.max_memory_mb = 512; raise it, or divide the file$"
@@ -73,12 +78,14 @@ def test_memory_that_python_asks_for_is_limited_too() -> None:
         extract_isolated(mail, "a.eml", DocumentSettings(max_memory_mb=512))
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_a_process_that_was_killed_while_idle_is_replaced() -> None:
     extract_isolated(GOOD, "a.rtf", SETTINGS)
     os.kill(process(), signal.SIGKILL)
     assert extract_isolated(GOOD, "a.rtf", SETTINGS).title == "Gauge survey"
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_the_process_gets_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     extract_isolated(GOOD, "a.rtf", SETTINGS)
@@ -88,8 +95,25 @@ def test_the_process_gets_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         assert b"PYTHONPATH=" in environment.read_bytes()
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_a_process_ends_with_the_one_that_started_it() -> None:
     extract_isolated(GOOD, "a.rtf", SETTINGS)
     [parser] = isolation._idle
     isolation._close_all()
     assert parser._process.returncode == 0
+
+
+def _title(name: str) -> str:
+    return extract_isolated((SAMPLES / name).read_bytes(), name, SETTINGS).title
+
+
+@pytest.mark.long
+def test_workers_of_an_engine_have_parser_processes_of_their_own() -> None:
+    with ProcessEngine(2) as engine:
+        assert engine.map(_title, ["hand.rtf", "python-pptx.pptx"]) == ["Gauge survey", "Gauge deck"]
+
+
+def test_threads_have_a_process_each() -> None:
+    with ThreadPoolExecutor(2) as threads:
+        titles = list(threads.map(_title, ["hand.rtf", "python-pptx.pptx"] * 5))
+    assert titles == ["Gauge survey", "Gauge deck"] * 5

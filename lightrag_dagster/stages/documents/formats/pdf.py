@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import pypdfium2
@@ -26,14 +26,18 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 _HYPHEN = re.compile("[\x02\ufffe](?:\r\n|\r|\n)?")  # PDFium's mark for a word that was divided at the end of a line
 _PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel) - )+")
 _LARGER = 1.15  # than the text: what is no heading is rarely as much larger
+_WIDER = 1.3  # than from line to line: the gap between two paragraphs
 _LONGEST_HEADING = 200  # characters
 _LEVELS = 4
 _MOST_HEADINGS = 0.5  # share of the lines; with more, size says nothing
 
 
 class _Line(NamedTuple):
+    """A line of text: the size of its first character, and how high on the page it stands. Points; 0 if not known."""
+
     text: str
-    size: float
+    size: float = 0.0
+    height: float = 0.0
 
 
 def read(data: bytes) -> Content:
@@ -75,7 +79,7 @@ def _lines(page: pypdfium2.PdfPage | None) -> list[_Line]:
         text = textpage.get_text_range()
         # Characters of two UTF-16 units make places in the text differ from PDFium's own numbers.
         if len(text) != textpage.count_chars():
-            return [_Line(line.strip(), 0.0) for line in _BREAK.split(_HYPHEN.sub("", text))]
+            return [_Line(line.strip()) for line in _BREAK.split(_HYPHEN.sub("", text))]
         return list(_with_tables(text, find_tables(page, textpage), textpage))
     finally:
         textpage.close()
@@ -88,33 +92,46 @@ def _with_tables(text: str, tables: list[Table], textpage: pypdfium2.PdfTextPage
     start = 0
     for line in text.split("\r\n"):
         places = range(start, start + len(line))
-        yield from (_Line(f"\n{begins[place].markdown}\n", 0.0) for place in places if place in begins)
+        yield from (_Line(f"\n{begins[place].markdown}\n") for place in places if place in begins)
         left = [place for place in places if place not in inside] if inside else places
         rest = "".join(text[place] for place in left) if inside else line
         first = next((place for place in left if not text[place].isspace()), None)
         if first is not None or not line.strip():
-            yield _Line(as_markdown_item(rest.strip()), 0.0 if first is None else _size(textpage, first))
+            yield _Line(as_markdown_item(rest.strip()), *(() if first is None else _size_and_height(textpage, first)))
         start += len(line) + 2
 
 
-def _size(textpage: pypdfium2.PdfTextPage, character: int) -> float:
-    """Return the size of a character as it is on the page. Points."""
-    matrix = pdfium.FS_MATRIX()
+def _size_and_height(textpage: pypdfium2.PdfTextPage, character: int) -> tuple[float, float]:
+    """Return the size of a character as it is on the page, and the height of its line. Points."""
+    matrix, x, y = pdfium.FS_MATRIX(), ctypes.c_double(), ctypes.c_double()
     size = float(pdfium.FPDFText_GetFontSize(textpage, character))
     if pdfium.FPDFText_GetMatrix(textpage, character, ctypes.byref(matrix)):
         size *= math.hypot(matrix.c, matrix.d)
-    return round(size, 1)
+    pdfium.FPDFText_GetCharOrigin(textpage, character, ctypes.byref(x), ctypes.byref(y))
+    return round(size, 1), y.value
 
 
 def _with_headings(pages: list[list[_Line]]) -> list[str]:
-    """Return the texts of pages, in which neighbouring lines in one larger size are a Markdown heading."""
+    """Return the texts of pages: neighbouring lines in one larger size are a heading, wider gaps divide paragraphs."""
     levels = _levels([line for lines in pages for line in lines])
-    return [_HYPHEN.sub("", "\n".join(_page(lines, levels))) for lines in pages]
+    gaps = Counter((line.size, round(gap)) for lines in pages for line, gap in _gaps(lines) if gap > 0)
+    usual: dict[float, int] = {}
+    for (size, gap), _ in gaps.most_common():
+        usual.setdefault(size, gap)
+    return [_HYPHEN.sub("", "\n".join(_page(lines, levels, usual))) for lines in pages]
 
 
-def _page(lines: list[_Line], levels: dict[float, int]) -> Iterator[str]:
-    for size, group in groupby(lines, key=lambda line: line.size):
-        texts = [line.text for line in group]
+def _gaps(lines: list[_Line]) -> Iterator[tuple[_Line, float]]:
+    """Yield each line, and how far it is below the line before, if both have one size; else 0. Points."""
+    for before, line in pairwise([_Line(""), *lines]):
+        yield line, before.height - line.height if before.size == line.size > 0 else 0.0
+
+
+def _page(lines: list[_Line], levels: dict[float, int], usual: dict[float, int]) -> Iterator[str]:
+    for size, group in groupby(_gaps(lines), key=lambda found: found[0].size):
+        texts = []
+        for line, gap in group:
+            texts += ["", line.text] if gap > _WIDER * usual.get(size, gap) else [line.text]
         whole = " ".join(filter(None, texts))
         if size in levels and len(whole) <= _LONGEST_HEADING and any(map(str.isalpha, whole)):
             yield f"\n{'#' * levels[size]} {whole}\n"

@@ -14,8 +14,9 @@ SELECT 'rel-' || left(sha256(least(a.entity_id, b.entity_id) || '|' || greatest(
 FROM relation_mention m
 JOIN chosen c ON m.chunk_id = c.chunk_id AND m.source = c.extraction_source AND m.extraction_key = c.extraction_key
 JOIN entity_name a ON m.src = a.name
-JOIN entity_name b ON m.tgt = b.name
-WHERE a.entity_id <> b.entity_id;
+JOIN entity_name b ON m.tgt = b.name;
+-- Not a condition of the join: it lets DuckDB join all names with all names first.
+DELETE FROM relation_evidence WHERE first_id = second_id;
 
 -- Both ends of each relation that is mentioned.
 CREATE TEMP VIEW endpoint AS

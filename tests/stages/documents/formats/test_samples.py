@@ -141,6 +141,13 @@ def test_spanning_cells_wrapped_cells_and_the_text_around_tables() -> None:
     assert "| Corley \\| weir | 0.97 |" in read("libreoffice-table.pdf").text
 
 
+def test_paragraphs_of_a_pdf_are_apart_and_their_lines_are_not() -> None:
+    text = read("libreoffice.pdf").text
+    assert "Уровень упал.\n\n1. First, read the staff gauge.\n2. Then call the office.\n\n1" in text
+    assert "Its housing was cracked.\n- Replace the seal\n- Check the logger\n" in text
+    assert read("fpdf2.pdf").text.count("\n\n") == 4
+
+
 def test_a_deck_keeps_points_tables_and_notes() -> None:
     assert read("python-pptx.pptx").text == (
         "## Opening\n\n- Kingfisher gauge\n- Lerchbruck 水位\n\n"
