@@ -2,12 +2,13 @@
 
     python -m benchmarks.chunking_retrieval MUSIQUE 2WIKI
 
-A folder has `documents.jsonl` (id, title, text) and `questions.jsonl` (question, supporting ids). Twenty-five passages,
-in an order by chance since those of one question stand together, are joined into one Markdown document, each under its
-title as a heading. The documents are cut, the chunks embedded by the offline embedder, with the context where a method gives one, and ranked for each question. A
-passage counts as found when more than half of it lies in the first chunks that fit 3,000 tokens, so that methods with
-large and with small chunks are given the same room. Prints the share of the supporting passages that are found, with a
-95% bootstrap interval, and the difference to `token` of the same size with its paired interval.
+A folder has `documents.jsonl` (id, title, text) and `questions.jsonl` (question, supporting ids). Twenty-five
+passages, in an order by chance since those of one question stand together, are joined into one Markdown document, each
+under its title as a heading. The documents are cut, the chunks embedded by the offline embedder, with the context
+where a method gives one, and ranked for each question. A passage counts as found when more than half of it lies in the
+first chunks that fit 3,000 tokens, so that methods with large and with small chunks are given the same room. Prints
+the share of the supporting passages that are found, with a 95% bootstrap interval, and the difference to `token` of
+the same size with its paired interval.
 """
 
 import argparse

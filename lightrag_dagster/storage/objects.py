@@ -108,12 +108,16 @@ class Objects:
         found = bytearray()
         try:
             with self._explained(key):
-                for block in obstore.get(self._store, key).stream():
+                answer = obstore.get(self._store, key)
+                for block in answer.stream():
                     found += block
                     if len(found) >= size:
                         break
+                whole = answer.meta["size"]
         except FileNotFoundError:
             return None
+        if len(found) < min(size, whole):
+            raise StoreError(f"{self.name}/{key}: {len(found)} of {whole} bytes came; run again")
         return bytes(found[:size])
 
     def tail(self, key: str, size: int) -> bytes | None:

@@ -93,6 +93,17 @@ def test_a_large_file_goes_in_parts(buckets: S3Server, tmp_path: Path, monkeypat
     assert buckets.requests["PUT"] == puts
 
 
+def test_the_first_bytes_of_an_object(buckets: S3Server) -> None:
+    objects = Objects.open(buckets.new_bucket())
+    objects.upload("a/b", b"0123456789", create=True)
+    assert [objects.first("a/b", size) for size in (0, 4, 10, 99)] == [b"", b"0123", b"0123456789", b"0123456789"]
+    assert objects.first("a/missing", 4) is None
+    assert objects.head("a/missing") is None
+    found = objects.head("a/b")
+    assert found is not None
+    assert (found.size, dict(objects.walk("a")) == {"a/b": found}) == (10, True)
+
+
 def test_503_is_retried_and_a_bucket_that_is_not_there_is_one_line(buckets: S3Server) -> None:
     uri = buckets.new_bucket()
     failures = iter([True, True, False])

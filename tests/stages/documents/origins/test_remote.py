@@ -208,6 +208,23 @@ def test_a_changed_archive_is_noticed(tmp_path: Path) -> None:
     assert found(origin)["new.md"] == FLOOD.encode()
 
 
+def test_a_broken_file_of_an_archive_costs_itself_alone(tmp_path: Path) -> None:
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("bad.md", RIVER)
+        file.writestr("good.md", FLOOD)
+    archive.write_bytes(archive.read_bytes().replace(RIVER.encode(), RIVER.swapcase().encode(), 1))
+    settings = load_settings(home=tmp_path / "home", named_sources={"docs": {"uri": f"zip::{archive}"}})
+    source, tables = find_source(_named_only(settings, tmp_path), "docs"), SourceTables(Home(settings.home))
+    read_source(source, tables, Recipes.of(settings))
+    rows = {row["path"]: row for row in tables.read("raw_documents", "docs").to_pylist()}
+    assert (rows["bad.md"]["status"], rows["bad.md"]["error"]) == (
+        "failed",
+        "cannot be read: Bad CRC-32 for file 'bad.md'",
+    )
+    assert rows["good.md"]["content"] == FLOOD
+
+
 def _broken(path: Path) -> str:
     path.write_bytes(b"no archive")
     return f"zip::{path}"

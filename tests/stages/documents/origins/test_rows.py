@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy
+from pydantic import SecretStr
 
 from lightrag_dagster.build.ingest import read_source
 from lightrag_dagster.build.pending import why_ingest
@@ -198,6 +199,15 @@ def test_a_source_is_in_one_place_and_templates_are_whole() -> None:
             load_settings(named_sources={"pages": source})
     with pytest.raises(SettingsError, match=r"named_sources\.pages\.rows\.text"):
         load_settings(named_sources={"pages": {"uri": "x", "rows": {"text": "{open"}}})
+
+
+def test_rows_of_postgres_stream(postgres: SecretStr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGES_URL", postgres.get_secret_value().replace("postgresql://", "postgresql+psycopg://", 1))
+    query = "SELECT n AS id, 'Report ' || n AS text, now() AS changed FROM generate_series(1, 2500) AS n"
+    rows = {"query": query, "database_variable": "PAGES_URL"}
+    listed = list(list_files(source_of(tmp_path, {"rows": rows}, modified="changed")))
+    assert (len(listed), listed[-1].path, listed[-1].content) == (2500, "2500", b"Report 2500")
+    assert listed[0].modified_at > EPOCH
 
 
 def test_the_password_of_a_database_is_never_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
