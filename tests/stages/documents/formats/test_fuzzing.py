@@ -70,8 +70,9 @@ def read(data: bytes, path: str) -> None:
 
 def fuzz(suffix: str, seed: int, times: int) -> None:
     dice = random.Random(f"{suffix} {seed}")
+    samples = [one for one in SAMPLES if one.suffix == suffix and one.stat().st_size < 36_000]  # larger ones are slow
     for _ in range(times):
-        path = dice.choice([one for one in SAMPLES if one.suffix == suffix])
+        path = dice.choice(samples)
         read(damage(path.read_bytes(), dice), path.name)
 
 
