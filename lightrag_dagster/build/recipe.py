@@ -7,11 +7,13 @@ is raised by hand whenever a stage's code would make other rows of the same inpu
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
+from lightrag_dagster.stages.documents.formats import LIBRARIES
 from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.storage.manifest import Embedder, GenerationInputs
@@ -93,6 +95,7 @@ class Recipes:
             "raw_documents": digest(
                 _REVISIONS["raw_documents"],
                 self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
+                {library: version(library) for library in LIBRARIES},
             ),
             "chunks": layout,
             "extractions": layout,

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.stages.documents.formats import FORMATS
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
@@ -64,7 +63,7 @@ def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> N
     write(tmp_path, "image.PNG", "Makefile", "line\nbreak.md", "good.md")
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("")
     os.mkfifo(tmp_path / "pipe.txt")
-    supported = f"supported are {', '.join(FORMATS)}"
+    supported = "docs/sources.md lists those that can be read"
     unfit = "path holds control characters or is not UTF-8; rename it"
     assert refusals(tmp_path) == {
         "Makefile": f"unsupported file type (without suffix); {supported}",

@@ -11,7 +11,6 @@ import pytest
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.formats import FORMATS
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.reading import Before, read_listed
@@ -106,7 +105,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
         "edge.txt": ("processed", None, "text/plain"),
         "image.png": (
             "skipped",
-            f"unsupported file type (.png); supported are {', '.join(FORMATS)}",
+            "unsupported file type (.png); docs/sources.md lists those that can be read",
             "application/octet-stream",
         ),
         "link.md": ("failed", "symbolic link that leads out of the source", "text/markdown"),

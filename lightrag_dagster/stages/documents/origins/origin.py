@@ -8,7 +8,7 @@ from functools import cache
 from posixpath import splitext
 from typing import ClassVar, Protocol
 
-from lightrag_dagster.stages.documents.formats import FORMATS, format_of
+from lightrag_dagster.stages.documents.formats import format_of
 
 UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
@@ -84,5 +84,5 @@ def unusable(path: str) -> str | None:
 @cache
 def _unsupported(suffix: str) -> str | None:
     if format_of(f"document{suffix}") is None:
-        return f"unsupported file type ({suffix or 'without suffix'}); supported are {', '.join(FORMATS)}"
+        return f"unsupported file type ({suffix or 'without suffix'}); docs/sources.md lists those that can be read"
     return None
