@@ -1,0 +1,76 @@
+"""How fast each format is read, by its parser alone and as a run reads it, in a process of its own.
+
+    python -m benchmarks.formats tests/documents_samples
+    python -m benchmarks.formats FOLDER --seconds 5
+
+The files of each suffix in a folder are read over and over for some seconds. Printed are files a second, megabytes of
+files a second and, for formats that have them, pages, slides or sheets a second.
+"""
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.formats import FORMATS, ExtractedText, extract_text
+from lightrag_dagster.stages.documents.isolation import extract_isolated
+
+WIDTHS = (7, 17, 8, 10, 20, 10)
+
+Read = Callable[[bytes, str], ExtractedText]
+
+
+class Speed(NamedTuple):
+    """Files, megabytes and pages a second."""
+
+    files: float
+    megabytes: float
+    pages: float
+
+
+def speed(files: dict[Path, bytes], read: Read, seconds: float) -> Speed:
+    """Read files over and over; what is imported or started with the first ones is not counted."""
+    for path, data in files.items():
+        read(data, path.name)
+    count = size = pages = 0
+    started = time.perf_counter()
+    for path, data in itertools.cycle(files.items()):
+        pages += len(read(data, path.name).pages)
+        count, size = count + 1, size + len(data)
+        if (took := time.perf_counter() - started) >= seconds:
+            break
+    return Speed(count / took, size / took / 1e6, pages / took)
+
+
+def _line(suffix: str, cells: Sequence[str]) -> str:
+    return f"{suffix:8}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=False))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each format and each way of reading")
+    arguments = parser.parse_args()
+    settings = DocumentSettings()
+    print(
+        f"{'':8}{'files':>6}{'':6}{'alone: files/s':>16}{'MB/s':>8}{'pages/s':>9}{'in a run: files/s':>20}{'pages/s':>9}"
+    )
+    for suffix, found in FORMATS.items():
+        files = {path: path.read_bytes() for path in sorted(arguments.folder.glob(f"*{suffix}"))}
+        if not files:
+            continue
+        alone = speed(files, extract_text, arguments.seconds)
+        cells = [f"{len(files)}", f"{alone.files:.0f}", f"{alone.megabytes:.1f}", f"{alone.pages:.0f}"]
+        if found.isolated:
+            run = speed(files, lambda data, name: extract_isolated(data, name, settings), arguments.seconds)
+            cells += [f"{run.files:.0f}", f"{run.pages:.0f}"]
+        print(
+            f"{suffix:8}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=False)), flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()
