@@ -55,9 +55,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="for each format and each way of reading")
     arguments = parser.parse_args()
     settings = DocumentSettings()
-    print(
-        f"{'':8}{'files':>6}{'':6}{'alone: files/s':>16}{'MB/s':>8}{'pages/s':>9}{'in a run: files/s':>20}{'pages/s':>9}"
-    )
+    print(_line("", ("files", "alone: files/s", "MB/s", "pages/s", "in a run: files/s", "pages/s")))
     for suffix, found in FORMATS.items():
         files = {path: path.read_bytes() for path in sorted(arguments.folder.glob(f"*{suffix}"))}
         if not files:
@@ -67,9 +65,7 @@ def main() -> None:
         if found.isolated:
             run = speed(files, lambda data, name: extract_isolated(data, name, settings), arguments.seconds)
             cells += [f"{run.files:.0f}", f"{run.pages:.0f}"]
-        print(
-            f"{suffix:8}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=False)), flush=True
-        )
+        print(_line(suffix, cells), flush=True)
 
 
 if __name__ == "__main__":
