@@ -6,6 +6,8 @@ A line scan, as that of headings: documents are read at 12 MB/s.
 import re
 from typing import Literal, NamedTuple
 
+from lightrag_dagster.stages.documents.markdown import fence_after
+
 Kind = Literal["table", "figure"]
 
 _LINE = re.compile(
@@ -38,16 +40,15 @@ def find_elements(text: str) -> list[Element]:
     fence, done = "", 0
     for found in _LINE.finditer(text):
         if mark := found["fence"]:
-            if not fence and not (mark[0] == "`" and "`" in found["info"]):
-                fence = mark
-            elif fence and mark.startswith(fence) and not found["info"].strip():
-                fence = ""
+            fence = fence_after(fence, mark, found["info"])
         elif fence or found.start() < done:
             continue
         elif found["rule"] is None:
             elements.append(Element("figure", found.start(), found.end(), " ".join(found["alt"].split()) or None))
         elif table := _table(text, found.start(), found.end(), done):
-            elements = [one for one in elements if one.start < table.start] + [table]  # but images in its header
+            while elements and elements[-1].start >= table.start:  # images in its header
+                elements.pop()
+            elements.append(table)
             done = table.end
     return elements
 

@@ -43,15 +43,25 @@ def _headings(text: str) -> Iterator[Heading]:
     fence = ""
     for line in _MARKED_LINE.finditer(text, front_matter.end() if front_matter else 0):
         if mark := line["fence"]:
-            if not fence and not (mark[0] == "`" and "`" in line["info"]):
-                fence = mark
-            elif fence and mark.startswith(fence) and not line["info"].strip():
-                fence = ""
+            fence = fence_after(fence, mark, line["info"])
         elif not fence and line["marks"]:
             yield Heading(line.start(), len(line["marks"]), _plain(line["text"] or ""))
         elif not fence and (start := _setext_start(text, line.start())) is not None:
             level = 1 if line["underline"][0] == "=" else 2
             yield Heading(start, level, _plain(text[start : line.start()]))
+
+
+def fence_after(fence: str, mark: str, info: str) -> str:
+    """Return the code fence that is open behind a line, "" for none.
+
+    Args:
+        fence: the one that is open before the line, "" for none.
+        mark: the run of marks that the line starts with.
+        info: the rest of the line.
+    """
+    if not fence:
+        return "" if mark[0] == "`" and "`" in info else mark
+    return "" if mark.startswith(fence) and not info.strip() else fence
 
 
 def heading_paths(text: str) -> list[tuple[int, str]]:

@@ -46,6 +46,10 @@ def test_no_element(text: str) -> None:
     assert find_elements(text) == []
 
 
+def test_as_many_as_there_are() -> None:
+    assert len(find_elements("a\n\n| a |\n|-|\n\n" * 150_000)) == 150_000
+
+
 def test_several_in_order_and_an_image_in_a_table_is_part_of_it() -> None:
     text = f"![one](1.png)\n\n| ![zero](0.png) |\n|---|\n| ![two](2.png) |\n\n```\nx\n```\n{TABLE}\n![three](3.png)"
     assert [(one.kind, one.caption) for one in find_elements(text)] == [
