@@ -69,12 +69,11 @@ def keep_chunks(
 
 def _with_rules(rows: pa.Table, chunking: ChunkingSettings) -> pa.Table:
     """Add the column `rule`: which rule matches the path of each row, -1 where none does."""
-    numbers = pa.array([-1] * rows.num_rows, pa.int64())
-    if chunking.rules:
-        places = zip(rows["source"].to_pylist(), rows["path"].to_pylist(), strict=True)
-        found = (chunking.rule_of(f"{source}/{path}") for source, path in places)
-        numbers = pa.array((-1 if number is None else number for number in found), pa.int64(), size=rows.num_rows)
-    return rows.append_column("rule", numbers)
+    places = pc.binary_join_element_wise(rows["source"], rows["path"], "/")
+    known = pc.unique(places)
+    found = map(chunking.rule_of, known.to_pylist())
+    numbers = pa.array((-1 if number is None else number for number in found), pa.int64(), size=len(known))
+    return rows.append_column("rule", numbers.take(pc.index_in(places, known)))
 
 
 def again_kinds(*, retry_failed: bool) -> list[str]:

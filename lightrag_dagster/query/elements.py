@@ -12,7 +12,7 @@ from lightrag_dagster.storage.generations import Generation
 _FOUND = """
     SELECT kind, caption, content, source, path, doc_id, page, char_start, char_end, chunk_ids
     FROM document_elements
-    WHERE list_contains($documents, doc_id) AND list_has_any(chunk_ids, $chunks)
+    WHERE doc_id IN $documents AND list_has_any(chunk_ids, $chunks)
     ORDER BY source, path, element_index"""
 
 

@@ -59,14 +59,10 @@ def mark_repeats(documents: pa.Table) -> pa.Table:
     `sql/duplicates.sql` says the same of several shards.
     """
     texts = with_text(documents).select(["path", "doc_id", "content_hash"]).sort_by("path")
-    originals: dict[str, str] = {}
-    found = [
-        {"doc_id": row["doc_id"], "original": original}
-        for row in texts.to_pylist()
-        if (original := originals.setdefault(row["content_hash"], row["doc_id"])) != row["doc_id"]
-    ]
-    names = pa.schema([("doc_id", pa.string()), ("original", pa.string())])
-    return mark_duplicates(documents, pa.Table.from_pylist(found, names))
+    firsts = texts.group_by("content_hash", use_threads=False).aggregate([("doc_id", "first")])
+    place = pc.index_in(texts["content_hash"], firsts["content_hash"].combine_chunks())
+    originals = pa.table({"doc_id": texts["doc_id"], "original": firsts["doc_id_first"].take(place)})
+    return mark_duplicates(documents, originals.filter(pc.field("doc_id") != pc.field("original")))
 
 
 def without_marks(documents: pa.Table) -> pa.Table:
