@@ -177,7 +177,7 @@ def test_every_question_names_a_mode_good_documents_and_an_answer() -> None:
 
 def test_most_questions_join_several_sources() -> None:
     joining = [one for one in QUESTIONS if len({path.split("/")[0] for path in one.documents}) > 1]
-    assert len(joining) == 13
+    assert len(joining) == 12
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,10 @@ def test_most_questions_join_several_sources() -> None:
         ("handbook", "a report has four parts", "incidents", "four parts"),
         ("field-notes", "thirty-five minutes slow", "incidents", "thirty-five minutes"),
         ("incidents", "checked by lucian farrow", "field-notes", "checked by lucian farrow"),
-        ("board", "31,250 crowns", "incidents", "northwold"),
+        ("board", "31,250 crowns", "incidents", "31,250"),
+        ("incidents", "threw a line", "board", "line"),
         ("board", "| kingfisher radar bracket | sallow lane foundry | 410 | 3 |", "handbook", "bracket |"),
+        ("handbook", "across the yard", "board", "yard"),
         ("board", "inspected again in six months", "handbook", "inspected again"),
     ],
 )
