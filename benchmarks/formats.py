@@ -1,4 +1,4 @@
-"""How fast each format is read, by its parser alone and as a run reads it, in a process of its own.
+"""How fast each format with a parser is read, by that alone and as a run reads it, in a process of its own.
 
     python -m benchmarks.formats tests/documents_samples
     python -m benchmarks.formats FOLDER --seconds 5
@@ -46,7 +46,7 @@ def speed(files: dict[Path, bytes], read: Read, seconds: float) -> Speed:
 
 
 def _line(suffix: str, cells: Sequence[str]) -> str:
-    return f"{suffix:8}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=False))
+    return f"{suffix:8}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
 
 
 def main() -> None:
@@ -58,13 +58,15 @@ def main() -> None:
     print(_line("", ("files", "alone: files/s", "MB/s", "pages/s", "in a run: files/s", "pages/s")))
     for suffix, found in FORMATS.items():
         files = {path: path.read_bytes() for path in sorted(arguments.folder.glob(f"*{suffix}"))}
-        if not files:
+        if not files or not found.isolated:
             continue
         alone = speed(files, extract_text, arguments.seconds)
-        cells = [f"{len(files)}", f"{alone.files:.0f}", f"{alone.megabytes:.1f}", f"{alone.pages:.0f}"]
-        if found.isolated:
-            run = speed(files, lambda data, name: extract_isolated(data, name, settings), arguments.seconds)
-            cells += [f"{run.files:.0f}", f"{run.pages:.0f}"]
+        run = speed(files, lambda data, name: extract_isolated(data, name, settings), arguments.seconds)
+        numbers = (alone.files, alone.megabytes, alone.pages, run.files, run.pages)
+        cells = [
+            f"{len(files)}",
+            *(f"{number:.{places}f}" for number, places in zip(numbers, (0, 1, 0, 0, 0), strict=True)),
+        ]
         print(_line(suffix, cells), flush=True)
 
 
