@@ -63,7 +63,7 @@ def remove_unused(home: Home, retained: dict[str, str], locked: Collection[str] 
     Args:
         home: the home to clean.
         retained: snapshot → why it is retained.
-        locked: sources whose locks the caller holds, so that nobody is about to make a young table version current.
+        locked: sources whose locks the caller holds, so that no other process can make a young table version current.
         dry_run: only say what would be removed.
 
     Raises:

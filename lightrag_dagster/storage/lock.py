@@ -151,7 +151,7 @@ def report_waiting(holder: str, what: str, timeout: float) -> None:
 
 
 def still_locked(holder: str, what: str, timeout: float) -> BuilderLockedError:
-    """Return the error of a process that has waited in vain."""
+    """Return the error of a process that waited too long."""
     return BuilderLockedError(
         f"{holder} {what} and did not finish within {timeout:.0f} s; wait for it, or end it, and run again"
     )

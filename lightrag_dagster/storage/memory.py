@@ -84,5 +84,5 @@ def source_rows(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], sc
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    # Files change under their names in tests and repairs, and a process that goes on should not keep them in memory.
+    # Files change under their names in tests and repairs, and a long process should not keep them in memory.
     return duckdb.connect(config={"enable_external_file_cache": False})

@@ -186,7 +186,7 @@ def serve() -> None:
         while connection.poll(_IDLE_SECONDS):
             path, seconds = json.loads(connection.recv_bytes())
             data = connection.recv_bytes()
-            # A bound for a process that is left alone with a file, since nobody ends it then.
+            # A bound for a parser whose run was killed, and so ends it no more.
             _limit(resource.RLIMIT_CPU, int(time.process_time() + 4 * seconds) + 2)
             connection.send_bytes(_answer(data, path))
 

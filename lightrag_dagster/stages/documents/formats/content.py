@@ -13,7 +13,7 @@ _BULLET = re.compile(r"^[•·▪◦‣\uf0b7]\s+")
 _NUMBER = re.compile(r"^(\d{1,3}[.)])\s+")
 _SEPARATORS = re.compile(r"[,;]")
 
-# What programs write into a property that nobody filled in.
+# What programs write into a property that the author left empty.
 _PLACEHOLDERS = {
     "anonymous",
     "openpyxl",

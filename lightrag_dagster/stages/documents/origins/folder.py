@@ -52,7 +52,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class LinkOut(Folder):
-    """A folder among the sources that is a link to somewhere else: nobody may have meant to hand that out."""
+    """A folder among the sources that is a link to somewhere else, perhaps not meant to be read."""
 
     def files(self) -> Iterator[ListedFile]:
         """Raise OSError."""
