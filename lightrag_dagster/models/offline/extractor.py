@@ -5,27 +5,28 @@ first name of the text. Pronouns are not resolved; the topic takes their place.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
+from lightrag_dagster.models.offline.entity_types import OTHER, Vote, decide, votes_of_part
 from lightrag_dagster.models.offline.mentions import Mention, Vocabulary, find, join_phrases
 from lightrag_dagster.models.offline.prose import sentences
+from lightrag_dagster.models.offline.spellings import canonical, counted, divide
 from lightrag_dagster.models.offline.tokens import Token, gap, name_like, opens, scan
 from lightrag_dagster.models.offline.words import words
 from lightrag_dagster.stages.extraction.records import Entity, Records, Relation
 
-_OTHER = "other"
 _MOST_SENTENCES = 3
 _MOST_CAPITALS = 3
+_MOST_RELATED = 12
 _GERMAN_WORDS = 4
 _LONGEST_TOPIC = 12
 _MEASURES = ("date", "number")
+_SHORTENED = ("person", "artifact", "event", OTHER)
+_QUESTIONS = ("how", "what", "when", "where", "which", "who", "why", "was", "wann", "warum", "wer", "wie", "wo")
 _NOWHERE = Mention("", "name", 0, 0, 0, 0)
 _PARENTHESES = re.compile(r"\s*\([^()]*\)\s*$")
-_HEADS = {"events": "event", "organizations": "organization", "places": "location"}
-_CJK_HEADS = {"organization": re.compile(r".*(?:公司|大[学學]|研究所|[银銀]行|[医病]院|委员会|[協协]会)$")}
-_CJK_HEADS["location"] = re.compile(r".*[\u3400-\u9fff][省市县県区山川江河湖島岛]$")
-_CJK_PERSON = re.compile("さん|氏|様|先生|女士")
 
 
 @dataclass
@@ -39,34 +40,64 @@ class _Part:
     topic: str | None = None
 
 
-def extract(text: str) -> Records:
-    """Return the entities and relations of a text; the same text always yields the same."""
-    parts = [_Part(sentence.text, sentence.level, scan(sentence.text)) for sentence in sentences(text)]
-    _find_mentions(parts, text.casefold())
-    graph = _Graph(_aliases(parts))
+def extract(text: str, *, dates: bool = False) -> Records:
+    """Return the entities and relations of a text; the same text always yields the same.
+
+    With `dates`, dates and amounts are entities as well.
+    """
+    parts, types, graph = _read(text, dates=dates)
     for part in parts:
         graph.add(part)
-    return graph.records()
+    return graph.records(types)
 
 
-def entity_type(text: str, tokens: Sequence[Token], mention: Mention) -> str:
-    """Return the type a mention suggests: person, organization, location, event, date, number, title, term or other."""
-    if mention.kind != "name":
-        return mention.kind
-    parts = [part.strip(".,").casefold() for part in mention.name.split()]
-    head = parts[parts.index("of") - 1] if "of" in parts[1:] else parts[-1]
-    for kind, pattern in _CJK_HEADS.items():
-        if pattern.match(mention.name):
-            return kind
-    if found := next((kind for section, kind in _HEADS.items() if head in words(section)), None):
-        return found
-    if not words("organizations").isdisjoint(parts):
-        return "organization"
-    if parts[0] in words("place prefixes") or mention.name.casefold() in words("geography"):
-        return "location"
-    before = tokens[mention.first - 1].text.casefold() if mention.first else ""
-    titled = before in words("honorifics") or before in words("roles")
-    return "person" if titled or parts[0] in words("names") or _CJK_PERSON.match(text, mention.end) else _OTHER
+def find_names(text: str, *, co_mentions: bool = False) -> Records:
+    """Return the names of a text as entities; with `co_mentions`, each pair of those in one sentence as a relation."""
+    parts, types, graph = _read(text, dates=False)
+    for part in parts:
+        graph.name(part, related=co_mentions)
+    return graph.records(types)
+
+
+def _read(text: str, *, dates: bool) -> tuple[list[_Part], dict[str, str], "_Graph"]:
+    """Return the parts of a text with their mentions, the type of each name, and an empty graph."""
+    parts = [_Part(sentence.text, sentence.level, scan(sentence.text)) for sentence in sentences(text)]
+    _find_mentions(parts, text.casefold())
+    known = counted(mention for part in parts for mention in part.mentions)
+    for part in parts:
+        kept = (mention for mention in part.mentions if dates or mention.kind not in _MEASURES)
+        part.mentions = divide(part.text, part.tokens, kept, known)
+    votes = _votes(parts)
+    types = {name: decide(found) for name, found in votes.items()}
+    _respell(parts, votes, types)
+    return parts, types, _Graph(_aliases(parts, types))
+
+
+def _votes(parts: Sequence[_Part]) -> dict[str, list[Vote]]:
+    """Return the votes for the type of each name, to which all its mentions in the text add."""
+    votes: dict[str, list[Vote]] = {}
+    for part in parts:
+        for mention, found in zip(part.mentions, votes_of_part(part.text, part.tokens, part.mentions), strict=True):
+            votes.setdefault(mention.name.casefold(), []).extend(found)
+    return votes
+
+
+def _respell(parts: Sequence[_Part], votes: Mapping[str, list[Vote]], types: dict[str, str]) -> None:
+    """Write each name in its best spelling, whose type the votes for all spellings decide."""
+    names: dict[str, str] = {}
+    for part in parts:
+        for mention in part.mentions:
+            names.setdefault(mention.name.casefold(), mention.name)
+    better = canonical(names, types)
+    if not better:
+        return
+    joined: dict[str, list[Vote]] = {}
+    for folded in names:
+        joined.setdefault(better.get(folded, folded).casefold(), []).extend(votes[folded])
+    types.update((name, decide(found)) for name, found in joined.items())
+    for part in parts:
+        part.mentions = [one._replace(name=better.get(one.name.casefold(), one.name)) for one in part.mentions]
+        part.topic = better.get(part.topic.casefold(), part.topic) if part.topic else None
 
 
 def _find_mentions(parts: Sequence[_Part], folded: str) -> None:
@@ -80,7 +111,7 @@ def _find_mentions(parts: Sequence[_Part], folded: str) -> None:
     for part in parts:
         if part.level and (topic := _topic(part, folded, vocabulary)):
             part.mentions = [topic]
-            part.tokens = part.tokens[topic.after :]
+            part.tokens = [token for token in part.tokens if token.start >= topic.end]
         elif not part.level:
             part.tokens = join_phrases(part.text, part.tokens, [name for name in (title, section) if name])
         if not _is_shouted(part) and not (part.level and _is_listed(part.tokens)):
@@ -114,7 +145,7 @@ def _vocabulary(parts: Sequence[_Part]) -> Vocabulary:
 
 
 def _is_shouted(part: _Part) -> bool:
-    return part.text.isupper() and len(part.tokens) > _MOST_CAPITALS
+    return part.text.isupper() and len(part.tokens) > (1 if part.level else _MOST_CAPITALS)
 
 
 def _is_listed(tokens: Sequence[Token]) -> bool:
@@ -124,26 +155,29 @@ def _is_listed(tokens: Sequence[Token]) -> bool:
 def _topic(part: _Part, folded: str, vocabulary: Vocabulary) -> Mention | None:
     """Return the topic that a heading names, without the parentheses at its end."""
     phrase = _PARENTHESES.sub("", part.text).replace("`", "").strip(" :.")
-    phrase = phrase.title() if phrase.isupper() and len(part.tokens) > 1 else phrase
+    if _is_shouted(part):
+        return None
     inside = [token for token in part.tokens if token.start < len(phrase)]
     if _is_listed(inside) or ", " in phrase or len(inside) > _LONGEST_TOPIC:
         return None
-    mention = Mention(phrase, "name" if name_like(inside) else "title", 0, len(phrase), 0, len(inside))
-    nameless = not any(token.kind in ("upper", "title", "term") for token in inside[1:])
-    titled = part.level == 1 and (nameless or mention.kind == "name")
     first = inside[0].text.casefold()
-    named = first not in words("stop") and (len(inside) > 1 or first in vocabulary.upper)
-    return mention if titled or (named and folded.count(phrase.casefold()) > 1) else None
+    named = name_like(inside) and not (len(inside) == 1 and first in vocabulary.lower)
+    mention = Mention(phrase, "name" if named else "title", 0, len(phrase), 0, 0)
+    nameless = not any(token.kind in ("upper", "title", "term") for token in inside[1:])
+    titled = part.level == 1 and (nameless or named) and first not in _QUESTIONS
+    alone = first in vocabulary.upper and not vocabulary.german
+    repeated = first not in words("stop") and (len(inside) > 1 or alone)
+    return mention if titled or (repeated and folded.count(phrase.casefold()) > 1) else None
 
 
-def _aliases(parts: Sequence[_Part]) -> dict[str, str | None]:
+def _aliases(parts: Sequence[_Part], types: Mapping[str, str]) -> dict[str, str | None]:
     """Return the longer name that its last word, or a person's first, is short for; None where two share the word."""
     aliases: dict[str, str | None] = {}
     for part in parts:
         for mention in part.mentions:
             folded = mention.name.casefold().split()
-            kind = entity_type(part.text, part.tokens, mention)
-            if kind in ("person", _OTHER) and 2 <= len(folded) <= 4 and not words("connectors").intersection(folded):
+            kind = types[mention.name.casefold()]
+            if kind in _SHORTENED and 2 <= len(folded) <= 4 and not words("connectors").intersection(folded):
                 for word in folded[:: len(folded) - 1] if kind == "person" else folded[-1:]:
                     if (aliases.setdefault(word, mention.name) or "").casefold() != mention.name.casefold():
                         aliases[word] = None
@@ -153,10 +187,9 @@ def _aliases(parts: Sequence[_Part]) -> dict[str, str | None]:
 class _Graph:
     """Collects entities and relations in the order of the text."""
 
-    def __init__(self, aliases: dict[str, str | None]) -> None:
+    def __init__(self, aliases: Mapping[str, str | None]) -> None:
         self._aliases = aliases
         self._names: dict[str, str] = {}
-        self._types: dict[str, str] = {}
         self._texts: dict[str, list[tuple[int, str]]] = {}
         self._relations: dict[frozenset[str], Relation] = {}
 
@@ -171,13 +204,23 @@ class _Graph:
             for other in (subject, before, topic):
                 self._relate(part, *sorted((other, one), key=lambda end: end[1].start))
 
-    def records(self) -> Records:
+    def name(self, part: _Part, *, related: bool) -> None:
+        """Take in the names of a part; `related` relates each of the first ones to every other."""
+        found = [(self._entity(mention, part), mention) for mention in part.mentions]
+        near = found[:_MOST_RELATED] if related and not part.level else []
+        for first, second in combinations(near, 2):
+            pair = frozenset((first[0], second[0]))
+            if len(pair) == 2 and pair not in self._relations:
+                told = part.text.replace("`", "")
+                self._relations[pair] = Relation(first[0], second[0], "mentioned together", told)
+
+    def records(self, types: Mapping[str, str]) -> Records:
         """Return the collected records; an entity's description is up to three sentences, or else a heading."""
         entities = []
         for key, name in self._names.items():
             told = list(dict.fromkeys(text for level, text in self._texts[key] if not level))
             description = " ".join(told[:_MOST_SENTENCES]) or self._texts[key][0][1]
-            entities.append(Entity(name, self._types[key], description))
+            entities.append(Entity(name, types[key], description))
         return Records(tuple(entities), tuple(self._relations.values()), complete=True)
 
     def _name(self, name: str) -> str:
@@ -188,8 +231,6 @@ class _Graph:
     def _entity(self, mention: Mention, part: _Part) -> str:
         name = self._name(mention.name)
         key = name.casefold()
-        if self._types.get(key, _OTHER) == _OTHER and (mention.kind == "name" or key not in self._types):
-            self._types[key] = entity_type(part.text, part.tokens, mention)
         self._texts.setdefault(key, []).append((part.level, part.text.replace("`", "")))
         return name
 
