@@ -87,11 +87,11 @@ def _name_votes(name: str) -> Iterator[Vote]:
         yield Vote("organization", 8.0)
     elif folded[-1] not in words("geography") and not words("organizations").isdisjoint(folded):
         yield Vote("organization", 4.0)
-    if "&" in folded:
+    if "&" in folded or folded[-1] == "representatives":
         yield Vote("organization", 3.0)
     head = _head(parts, folded)
     if kind := noun_types().get(head):
-        yield Vote(kind, 4.0)
+        yield Vote(kind, 4.0 if len(parts) > 1 else 0.5)
     elif (kind := noun_types().get(head.removesuffix("s"))) and len(parts) > 1:
         # `Orrin Instruments` is a company, `two Heron Loggers` are things
         yield Vote("organization" if kind == "artifact" else kind, 3.0)
@@ -119,7 +119,7 @@ def _word_votes(name: str, folded: str) -> Iterator[Vote]:
     elif folded.endswith(_endings("location endings")) and len(folded) > 5:
         yield Vote("location", 1.0)
     else:
-        yield Vote("location", 0.2)
+        yield Vote("location", 0.2)  # a word of which nothing is known is a place more often than anything else
 
 
 def _phrase_votes(parts: Sequence[str], folded: Sequence[str]) -> Iterator[Vote]:
@@ -152,7 +152,7 @@ def _head(parts: Sequence[str], folded: Sequence[str]) -> str:
 
 def _before(text: str, tokens: Sequence[Token], mention: Mention) -> Iterator[Vote]:
     at = mention.first - 1
-    if at < 0 or gap(text, tokens, at) not in (" ", ' "', " “"):
+    if at < 0 or gap(text, tokens, at) not in (" ", ". ", ' "', " “"):
         return
     word = bare(tokens[at].text).casefold()
     if word in words("honorifics"):
@@ -174,6 +174,8 @@ def _before(text: str, tokens: Sequence[Token], mention: Mention) -> Iterator[Vo
         yield Vote("person", -0.5)
     elif word in words("before persons"):
         yield Vote("person", 2.5)
+    elif word in words("before organizations"):
+        yield Vote("organization", 2.0)
     elif word == "of" and at > 0 and noun_types().get(tokens[at - 1].text.casefold()) == "location":
         yield Vote("location", 4.0)
 
@@ -194,6 +196,8 @@ def _after(text: str, tokens: Sequence[Token], mention: Mention) -> Iterator[Vot
     between, word = gap(text, tokens, at - 1), tokens[at].text.casefold()
     if between == " " and word in words("acts"):
         yield Vote("person", 3.0)
+    if between == " " and word in words("company acts"):
+        yield Vote("organization", 2.0)
     if tokens[at - 1].text != bare(tokens[at - 1].text) and word in words("kin"):
         yield Vote("person", 3.0)
     if between == ", " and tokens[at].text.casefold() in words("geography"):

@@ -64,9 +64,14 @@ def _read(text: str, *, dates: bool) -> tuple[list[_Part], dict[str, str], "_Gra
     parts = [_Part(sentence.text, sentence.level, scan(sentence.text)) for sentence in sentences(text)]
     _find_mentions(parts, text.casefold())
     known = counted(mention for part in parts for mention in part.mentions)
+    names: dict[str, str] = {}
     for part in parts:
-        kept = (mention for mention in part.mentions if dates or mention.kind not in _MEASURES)
+        kept = [mention for mention in part.mentions if dates or mention.kind not in _MEASURES]
         part.mentions = divide(part.text, part.tokens, kept, known)
+        starts = {mention.start: mention.name for mention in reversed(kept)}
+        names |= {starts[one.start].casefold(): one.name for one in part.mentions if one.start in starts}
+    for part in parts:
+        part.topic = names.get(part.topic.casefold()) if part.topic else None
     votes = _votes(parts)
     types = {name: decide(found) for name, found in votes.items()}
     _respell(parts, votes, types)

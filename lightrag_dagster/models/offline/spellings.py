@@ -11,7 +11,7 @@ from lightrag_dagster.models.offline.words import words
 def divide(text: str, tokens: Sequence[Token], mentions: Iterable[Mention], known: Mapping[str, int]) -> list[Mention]:
     """Divide names such as `Tannery Lucian Farrow`, of which `known`, the names of the text, has the second part.
 
-    What is left before it stays if it is a name elsewhere too, or if it does not begin a sentence.
+    A single word before it that begins a sentence is dropped.
     """
     divided: list[Mention] = []
     for mention in mentions:
@@ -19,11 +19,9 @@ def divide(text: str, tokens: Sequence[Token], mentions: Iterable[Mention], know
         if not at:
             divided.append(mention)
             continue
-        first = Mention(text[mention.start : tokens[at - 1].end], "name", mention.start, tokens[at - 1].end,
-                        mention.first, at)  # fmt: skip
-        is_name = first.name.casefold() in known or at - mention.first > 1
-        if is_name and not (at - mention.first == 1 and opens(text, tokens, mention.first)):
-            divided.append(first)
+        end = tokens[at - 1].end
+        if at - mention.first > 1 or not opens(text, tokens, mention.first):  # `Dip Station 31` names no Dip
+            divided.append(Mention(text[mention.start : end], "name", mention.start, end, mention.first, at))
         start = tokens[at].start
         divided.append(Mention(text[start : mention.end], "name", start, mention.end, at, mention.after))
     return divided
