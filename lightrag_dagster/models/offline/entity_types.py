@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from lightrag_dagster.models.offline import east_asian
+from lightrag_dagster.models.offline import definitions, east_asian
 from lightrag_dagster.models.offline.mentions import Mention
 from lightrag_dagster.models.offline.tokens import Token, bare, gap
 from lightrag_dagster.models.offline.words import noun_types, words
@@ -22,7 +22,6 @@ TYPES = (
 """In the order in which they win a tie."""
 
 _BY_SHAPE = {"date": "data", "number": "data", "title": "content", "term": "artifact"}
-_LONGEST_DEFINITION = 16
 _LIFE = re.compile(
     r"\s?\(\s?(?:[^()\d]{0,60}[;,]\s)?(?:born|died|b\.|geb\.|\*|†)"
     r"|\s?\([^()]{0,60}\d{4}\)?[^()]{0,30}[–-]\s?[^()]{0,40}\d{4}"
@@ -202,55 +201,9 @@ def _after(text: str, tokens: Sequence[Token], mention: Mention) -> Iterator[Vot
         yield Vote("person", 3.0)
     if between == ", " and tokens[at].text.casefold() in words("geography"):
         yield Vote("location", 3.0)
-    defined = _is_defined(text, tokens, at)
-    if defined and (kind := _definition(text, tokens, defined)):
+    defined = definitions.begins(text, tokens, at)
+    if defined and (kind := definitions.type_of(text, tokens, defined)):
         yield Vote(kind, 6.0 if between != ", " else 4.0 if kind == "person" else 2.5)
-
-
-def _is_defined(text: str, tokens: Sequence[Token], at: int) -> int:
-    """Return where the definition of the name before `at` begins: after `is a`, `, the` and the like; else 0."""
-    between = gap(text, tokens, at - 1)
-    if between.startswith(", ") and not between.strip(", "):
-        listed = tokens[at].kind == "word" and tokens[at].text in words("determiners")
-        return at + 1 if listed else at if noun_types().get(tokens[at].text) else 0
-    for index in range(at, min(at + 14, len(tokens) - 1)):
-        if tokens[index].text in ("is", "was", "are", "were", "ist", "war", "sind", "waren"):
-            inside = text[tokens[at - 1].end : tokens[index].start]
-            if index > at and not inside.strip().startswith(("(", ",")):
-                return 0
-            return index + 1 if tokens[index + 1].text in words("determiners") | {"one"} else 0
-        if index == at and not between.strip().startswith(("(", ",")):
-            return 0
-    return 0
-
-
-def _definition(text: str, tokens: Sequence[Token], at: int) -> str | None:
-    """Return the type of the noun that a definition from `at` ends in."""
-    kind: str | None = None
-    last = ""
-    for index in range(at, min(at + _LONGEST_DEFINITION, len(tokens))):
-        word = tokens[index].text.casefold()
-        if word in words("determiners") or word == "one":
-            continue
-        if word == "of" and last in ("one", "member", "part", ""):
-            continue
-        if kind and (word in words("stop") or tokens[index].kind == "date"):
-            break
-        if not kind and word in ("in", "by", "from", "for", "that", "which", "who", "with", "where"):
-            break
-        found = noun_types().get(word) if tokens[index].kind == "word" else None
-        kind = found or (None if tokens[index].kind == "word" and kind and not _may_follow(word) else kind)
-        last = word
-        if kind and (gap(text, tokens, index) != " "):
-            break
-    if kind is None and last.endswith(_endings("person endings")):
-        return "person"
-    return kind
-
-
-def _may_follow(word: str) -> bool:
-    """Tell whether a word after the noun of a definition is no noun itself, as in `a film directed by`."""
-    return word.endswith(("ed", "ing", "ly", "t")) or word in words("acts")
 
 
 @cache
