@@ -47,7 +47,7 @@ def settings(tmp_path: Path, home: str = "home", *, method: str = "mentions", co
 
 def asked(server: Loopback) -> list[str]:
     """Return the roles of the requests since the last time."""
-    roles = [role_of(one.body) for one in server.requests]
+    roles: list[str] = [role_of(one.body) for one in server.requests]
     server.requests.clear()
     return roles
 

@@ -111,8 +111,10 @@ def _name_votes(name: str) -> Iterator[Vote]:
 def _word_votes(name: str, folded: str) -> Iterator[Vote]:
     if folded in words("names"):
         yield Vote("person", 2.5)
-    elif name.isupper() and 2 <= len(name) <= 6 and name.isalpha():
-        yield Vote("organization", 1.5)
+    elif folded in words("demonyms"):
+        yield Vote("concept", 3.0)
+    elif name.isupper() and len(name) <= 6:
+        yield Vote("organization", 1.5 if len(name) > 2 else 0.0)
     elif folded.endswith(_endings("organization endings")) and len(folded) > 7:
         yield Vote("organization", 2.0)
     elif folded.endswith(_endings("location endings")) and len(folded) > 5:
@@ -164,10 +166,11 @@ def _before(text: str, tokens: Sequence[Token], mention: Mention) -> Iterator[Vo
         yield Vote("person", -3.0)
         if word not in ("the", "der", "die", "das", "dem", "den", "des"):
             yield Vote("artifact", 1.5)
+            yield Vote("organization", -2.0)
         elif at > 0 and tokens[at - 1].text.casefold() in words("before places"):
             yield Vote("location", 1.0)
         else:
-            yield Vote("organization", 0.4)
+            yield Vote("organization" if mention.after - mention.first > 1 else "location", 0.4)
     elif word in words("before places"):
         yield Vote("location", 2.0)
         yield Vote("person", -0.5)

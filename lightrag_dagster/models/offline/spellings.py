@@ -5,39 +5,46 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lightrag_dagster.models.offline.mentions import Mention
 from lightrag_dagster.models.offline.tokens import Token, opens
-from lightrag_dagster.models.offline.words import words
+from lightrag_dagster.models.offline.words import noun_types, words
+
+_HOLDERS = ("person", "method", "content")
+"""Types of nouns before `of` whose name ends there."""
 
 
 def divide(text: str, tokens: Sequence[Token], mentions: Iterable[Mention], known: Mapping[str, int]) -> list[Mention]:
     """Divide names such as `Tannery Lucian Farrow`, of which `known`, the names of the text, has the second part.
 
-    A single word before it that begins a sentence is dropped.
+    A single word before it is dropped where it begins a sentence, or is a noun as in `Officer of Tollgate Telemetry`.
     """
     divided: list[Mention] = []
     for mention in mentions:
-        at = _second(tokens, mention, known) if mention.kind == "name" and mention.after - mention.first > 2 else 0
+        at = _second(text, tokens, mention, known)
         if not at:
             divided.append(mention)
             continue
-        end = tokens[at - 1].end
-        if at - mention.first > 1 or not opens(text, tokens, mention.first):  # `Dip Station 31` names no Dip
-            divided.append(Mention(text[mention.start : end], "name", mention.start, end, mention.first, at))
+        after = at - 1 if tokens[at - 1].text == "of" else at
+        end, single = tokens[after - 1].end, after - mention.first == 1
+        known_noun = tokens[mention.first].text.casefold() in noun_types()
+        if not single or not (known_noun or opens(text, tokens, mention.first)):  # `Dip Station 31` names no Dip
+            divided.append(Mention(text[mention.start : end], "name", mention.start, end, mention.first, after))
         start = tokens[at].start
         divided.append(Mention(text[start : mention.end], "name", start, mention.end, at, mention.after))
     return divided
 
 
-def _second(tokens: Sequence[Token], mention: Mention, known: Mapping[str, int]) -> int:
+def _second(text: str, tokens: Sequence[Token], mention: Mention, known: Mapping[str, int]) -> int:
     """Return the token with which a second name begins in a mention; 0 where there is none."""
-    whole = mention.name.casefold()
+    if mention.kind != "name" or mention.after - mention.first < 3:
+        return 0
+    times = known[mention.name.casefold()] - opens(text, tokens, mention.first)
+    after_the = mention.first > 0 and tokens[mention.first - 1].text.casefold() == "the"
     for at in range(mention.first + 1, mention.after - 1):
-        offset = tokens[at].start - mention.start
-        rest = whole[offset:]
-        joined = tokens[at - 1].text.casefold() in words("connectors") or whole[offset - 1 : offset] != " "
-        if not joined and (known.get(rest, 0) > 0 and known[whole] < known[rest]):
-            return at
-        before = tokens[mention.first - 1].text.casefold() if mention.first else ""
-        if at == mention.after - 2 and before == "the" and tokens[at].text.casefold() in words("names") and not joined:
+        offset, last = tokens[at].start - mention.start, tokens[at - 1].text.casefold()
+        held = last == "of" and noun_types().get(tokens[at - 2].text.casefold()) in _HOLDERS
+        if mention.name[offset - 1] != " " or (last in words("connectors") and not held):
+            continue
+        person = after_the and at == mention.after - 2 and tokens[at].text.casefold() in words("names")
+        if person or known.get(mention.name[offset:].casefold(), 0) > times:
             return at
     return 0
 
