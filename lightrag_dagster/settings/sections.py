@@ -113,6 +113,9 @@ class LLMSettings(EndpointSettings):
         "Tokens.",
     )
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
+    offline_dates: bool = Field(
+        default=False, description="The rules of the offline provider make entities of dates and amounts, too."
+    )
     max_cost_usd: float | None = Field(
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )
@@ -182,8 +185,14 @@ class EmbeddingSettings(EndpointSettings):
 
 
 class ExtractionSettings(Section):
-    """What is asked of the model for each chunk."""
+    """How entities and relations are found in each chunk, and what is asked of the model for it."""
 
+    method: Literal["llm", "mentions"] = Field(
+        default="llm",
+        description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
+        "their chunks; no model is asked, and there are no relations but those of `co_mentions`.",
+    )
+    co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )
