@@ -29,12 +29,18 @@ class DocumentSettings(Section):
     max_seconds: float = Field(
         default=60.0,
         gt=0,
-        description="A file whose parser takes longer becomes a failed row; plain text has no parser. Seconds.",
+        description="A file whose parser takes longer becomes a failed row; plain text has no parser. Each page whose "
+        "text is recognised has as long again. Seconds.",
     )
     max_memory_mb: int = Field(
         default=2048,
         ge=512,
         description="A file whose parser needs more memory becomes a failed row; on Linux. Megabytes.",
+    )
+    recognise_text: bool = Field(
+        default=False,
+        description="Recognise the text in images: of scanned pages in PDFs, and of image files, which are skipped "
+        "otherwise. With the extra `ocr`; about four seconds a page.",
     )
     max_deleted_share: float = Field(
         default=0.2,

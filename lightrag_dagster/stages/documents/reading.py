@@ -4,6 +4,7 @@ import hashlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.formats import why_skipped
 from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.near import add_sketches
 from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
@@ -55,6 +57,7 @@ def read_listed(
     known = _known(listed, before)
     same = known.filter(known["same"])["doc_id"]
     files = files_of(listed.filter(pc.invert(pc.is_in(listed["doc_id"], same.combine_chunks()))))
+    files = [replace(one, refused=one.refused or why_skipped(one.file_name, settings)) for one in files]
     earlier = dict(zip(known["doc_id"].to_pylist(), known["digest"].to_pylist(), strict=True))
     digests = {doc_id: earlier[doc_id] for doc_id in same.to_pylist()}
     changed = _changed(source, files, settings.max_bytes + 1, earlier, digests)

@@ -13,14 +13,8 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.elements import find_elements
-from lightrag_dagster.stages.documents.formats import (
-    UNSUPPORTED,
-    ExtractedText,
-    extract_text,
-    format_of,
-    has_headings,
-    media_type,
-)
+from lightrag_dagster.stages.documents.formats import UNSUPPORTED, format_of, has_headings, media_type, why_skipped
+from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
 from lightrag_dagster.stages.documents.isolation import extract_isolated
 from lightrag_dagster.stages.documents.language import detect_language
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
@@ -130,8 +124,8 @@ def _row(
     source: str, listed: ListedFile, data: bytes | OSError, previous: pa.Table | None, settings: DocumentSettings
 ) -> dict[str, Any]:
     if listed.refused is not None:
-        status = "skipped" if media_type(listed.file_name) == UNSUPPORTED else "failed"
-        return _failed(source, listed, listed.refused, status)
+        unread = media_type(listed.file_name) == UNSUPPORTED or why_skipped(listed.file_name, settings)
+        return _failed(source, listed, listed.refused, "skipped" if unread else "failed")
     if isinstance(data, OSError):
         reason = f"cannot be read: {data.strerror or type(data).__name__}"
         return _stale(listed, previous, reason) or _failed(source, listed, reason)

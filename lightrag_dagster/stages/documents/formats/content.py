@@ -4,8 +4,12 @@ import datetime
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from lightrag_dagster.stages.documents.sanitise import sanitise
+
+if TYPE_CHECKING:
+    from lightrag_dagster.settings import DocumentSettings  # a parser process starts in half the time without
 
 _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
@@ -53,12 +57,25 @@ NO_PROPERTIES = Properties()
 class Content:
     """The text of a file, or the texts of its pages, slides or sheets, and its properties.
 
-    `why_empty` says why there is no text, where that needs a reason.
+    `why_empty` says why there is no text, where that needs a reason. `drawn` are the pages, from 0, whose text is in
+    images, if there is any.
     """
 
     text: str | list[str]
     properties: Properties = NO_PROPERTIES
     why_empty: str | None = None
+    drawn: tuple[int, ...] = ()
+
+
+class ReadingOptions(NamedTuple):
+    """What of the settings decides the text of a file: whether text in images is recognised."""
+
+    recognise_text: bool = False
+
+    @classmethod
+    def of(cls, settings: "DocumentSettings") -> "ReadingOptions":
+        """Return the options that the settings say."""
+        return cls(recognise_text=settings.recognise_text)
 
 
 def make_properties(
