@@ -71,6 +71,11 @@ class Recipes:
         """Whether an embedder is asked where to cut some documents."""
         return any(one.method == "semantic" for one in self.settings.chunking.all_in_use)
 
+    @property
+    def describes_figures(self) -> bool:
+        """Whether a model is asked what images in documents show."""
+        return self.settings.documents.describe_figures and self.settings.llm.provider != "offline"
+
     @cached_property
     def extractions(self) -> str:
         """Recipe of extraction: prompts, model and parameters; part of every extraction key."""
@@ -97,6 +102,7 @@ class Recipes:
                 self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
                 {library: version(library) for library in LIBRARIES},
                 *([_installed(RECOGNISER)] if self.settings.documents.recognise_text else []),
+                *(["figures"] if self.describes_figures else []),
             ),
             "chunks": layout,
             "extractions": layout,

@@ -13,7 +13,7 @@ ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 Provider = Literal["offline", "openai"]
 EmbeddingProvider = Literal["offline", "openai", "local"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
-Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
+Role = Literal["extract", "summarise", "keywords", "answer", "judge", "describe"]
 
 
 class Section(BaseModel):
@@ -41,6 +41,11 @@ class DocumentSettings(Section):
         default=False,
         description="Recognise the text in images: of scanned pages in PDFs, and of image files, which are skipped "
         "otherwise. With the extra `ocr`; about four seconds a page.",
+    )
+    describe_figures: bool = Field(
+        default=False,
+        description="Ask the language model, in its role `describe`, what the images in documents show, and image "
+        "files, which are skipped otherwise. It must be one that sees images.",
     )
     max_deleted_share: float = Field(
         default=0.2,
@@ -107,7 +112,7 @@ class RoleSettings(Section):
 
 
 class LLMSettings(EndpointSettings):
-    """The language model that extracts, summarises, finds keywords, answers and judges."""
+    """The language model that extracts, summarises, finds keywords, answers, judges and describes images."""
 
     provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
@@ -137,7 +142,7 @@ class LLMSettings(EndpointSettings):
     )
     batch: BatchSettings = BatchSettings()
     roles: dict[Role, RoleSettings] = Field(
-        default={}, description="Exceptions, by role: extract, summarise, keywords, answer, judge."
+        default={}, description="Exceptions, by role: extract, summarise, keywords, answer, judge, describe."
     )
 
     @property

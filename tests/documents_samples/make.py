@@ -260,6 +260,31 @@ def write_scans(folder: Path) -> None:
     scan.save()
 
 
+def write_figures(folder: Path) -> None:
+    """Write documents with an image: a bar chart, and one of 16 pixels, which is decoration."""
+    from PIL import Image, ImageDraw
+
+    with tempfile.TemporaryDirectory() as name:
+        chart = Image.new("RGB", (320, 200), "white")
+        draw = ImageDraw.Draw(chart)
+        for place, level in enumerate((120, 60, 90)):
+            draw.rectangle((40 + 90 * place, 180 - level, 90 + 90 * place, 180), fill="navy")
+        chart.save(Path(name) / "chart.png")
+        Image.new("RGB", (16, 16), "red").save(Path(name) / "dot.png")
+        source = Path(name) / "story.md"
+        source.write_text(
+            "---\ntitle: Gauge levels\n---\n\n# Levels\n\nThe Kingfisher gauge was read.\n\n"
+            "![Levels of three [stations]](chart.png)\n\nA dot: ![](dot.png)\n\n# Later\n\nAgain ![](chart.png)\n\n"
+            "The end.\n",
+            encoding="utf-8",
+        )
+        for target in ("figures.docx", "figures.pptx", "figures.epub", "figures.html"):
+            options = ["--self-contained"] if target.endswith("html") else []
+            run("pandoc", "--standalone", f"--resource-path={name}", *options, str(source), "-o", str(folder / target))
+        run("pandoc", "--standalone", f"--resource-path={name}", str(source), "-o", str(Path(name) / "figures.odt"))
+        office(Path(name) / "figures.odt", folder / "figures.pdf")
+
+
 def write_docx(folder: Path) -> None:
     import docx
 
@@ -651,6 +676,7 @@ def main() -> None:
         write_rtf,
         write_eml,
         write_scans,
+        write_figures,
         write_damaged,
         write_hostile,
     ):

@@ -37,13 +37,15 @@ _ALL_PASSED_ON = ("LC_", "LD_", "DYLD_", "PYTHON")
 _PAGE_DONE = b"."
 
 
-def extract_isolated(data: bytes, path: str, settings: "DocumentSettings") -> ExtractedText:
+def extract_isolated(data: bytes, path: str, settings: "DocumentSettings", *, figures: bool = False) -> ExtractedText:
     """Do as `extract_text`, within `max_seconds` and `max_memory_mb`; each page whose text is recognised has the time.
+
+    With `figures`, images stand in the text.
 
     Raises:
         UnreadableError: as `extract_text`, or the file exceeds a limit or ends its parser.
     """
-    options, parser = ReadingOptions.of(settings), _take(settings.max_memory_mb)
+    options, parser = ReadingOptions(settings.recognise_text, figures), _take(settings.max_memory_mb)
     try:
         try:
             return parser.extract(data, path, options, settings.max_seconds)

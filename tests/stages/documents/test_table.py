@@ -104,7 +104,11 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
         "big.txt": ("failed", "larger than documents.max_bytes = 1000", "text/plain"),
         "blank.md": ("empty", None, "text/markdown"),
         "edge.txt": ("processed", None, "text/plain"),
-        "image.png": ("skipped", "an image; documents.recognise_text reads the text in it", "image/png"),
+        "image.png": (
+            "skipped",
+            "an image; documents.recognise_text reads the text in it, documents.describe_figures says what it shows",
+            "image/png",
+        ),
         "image.bmp": (
             "skipped",
             "unsupported file type (.bmp); docs/sources.md lists those that can be read",

@@ -10,6 +10,7 @@ from lightrag_dagster.stages.documents.formats.content import Content, Unreadabl
 
 if TYPE_CHECKING:
     from lightrag_dagster.settings import DocumentSettings  # a parser process starts in half the time without
+    from lightrag_dagster.stages.documents.formats.figures import Figures
 
 UNSUPPORTED = "application/octet-stream"
 """Media type of every file without a format."""
@@ -40,14 +41,16 @@ class Format:
 
     `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` tells that the text is
     Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
-    `drawn_by` is the module whose `draw` makes pixels of its pages.
+    `drawn_by` is the module whose `draw` makes pixels of its pages. With figures, `read` also takes the `Figures` that
+    its images are put into.
     """
 
     media_type: str
-    read: Callable[[bytes], Content]
+    read: Callable[..., Content]
     has_headings: bool = True
     isolated: bool = True
     drawn_by: str | None = None
+    has_figures: bool = False
 
     @property
     def is_image(self) -> bool:
@@ -55,12 +58,12 @@ class Format:
         return self.drawn_by == "images"
 
 
-def _by(module: str) -> Callable[[bytes], Content]:
+def _by(module: str) -> Callable[..., Content]:
     """Return the reader in a module of this package, which is imported with the first file: libraries are slow."""
 
-    def read(data: bytes) -> Content:
+    def read(data: bytes, *figures: "Figures") -> Content:
         with reasons():
-            content: Content = module_of(module).read(data)
+            content: Content = module_of(module).read(data, *figures)
         return content
 
     return read
@@ -89,14 +92,14 @@ def _plain(media_type: str) -> Format:
 
 
 def _image(kind: str) -> Format:
-    return Format(f"image/{kind}", _by("images"), drawn_by="images")
+    return Format(f"image/{kind}", _by("images"), drawn_by="images", has_figures=True)
 
 
 def _table(media_type: str) -> Format:
     return Format(media_type, _by("tables"), isolated=False)
 
 
-_HTML = Format("text/html", _by("html"))
+_HTML = Format("text/html", _by("html"), has_figures=True)
 _MARKDOWN = Format("text/markdown", _by("markdown"), isolated=False)
 
 FORMATS = {
@@ -108,13 +111,13 @@ FORMATS = {
     ".txt": _plain("text/plain"),
     ".rst": _plain("text/x-rst"),
     ".tex": _plain("text/x-tex"),
-    ".pdf": Format("application/pdf", _by("pdf"), drawn_by="pdf"),
-    ".docx": Format(f"{_OFFICE}.wordprocessingml.document", _by("docx")),
-    ".pptx": Format(f"{_OFFICE}.presentationml.presentation", _by("pptx")),
+    ".pdf": Format("application/pdf", _by("pdf"), drawn_by="pdf", has_figures=True),
+    ".docx": Format(f"{_OFFICE}.wordprocessingml.document", _by("docx"), has_figures=True),
+    ".pptx": Format(f"{_OFFICE}.presentationml.presentation", _by("pptx"), has_figures=True),
     ".xlsx": Format(f"{_OFFICE}.spreadsheetml.sheet", _by("xlsx")),
     ".odt": Format("application/vnd.oasis.opendocument.text", _by("odt")),
     ".rtf": Format("application/rtf", _by("rtf")),
-    ".epub": Format("application/epub+zip", _by("epub")),
+    ".epub": Format("application/epub+zip", _by("epub"), has_figures=True),
     ".eml": Format("message/rfc822", _by("mail")),
     ".jpeg": _image("jpeg"),
     ".jpg": _image("jpeg"),
@@ -176,6 +179,6 @@ def has_headings(media_type: str) -> bool:
 def why_skipped(path: str, settings: "DocumentSettings") -> str | None:
     """Return why a file of a supported suffix is not read under these settings; None when it is."""
     found = format_of(path)
-    if found is None or not found.is_image or settings.recognise_text:
+    if found is None or not found.is_image or settings.recognise_text or settings.describe_figures:
         return None
-    return "an image; documents.recognise_text reads the text in it"
+    return "an image; documents.recognise_text reads the text in it, documents.describe_figures says what it shows"

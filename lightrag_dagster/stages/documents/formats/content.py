@@ -4,12 +4,9 @@ import datetime
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lightrag_dagster.stages.documents.sanitise import sanitise
-
-if TYPE_CHECKING:
-    from lightrag_dagster.settings import DocumentSettings  # a parser process starts in half the time without
 
 _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
@@ -67,15 +64,21 @@ class Content:
     drawn: tuple[int, ...] = ()
 
 
+class Figure(NamedTuple):
+    """An image of a document: its name in the text, a hash of the original, a data URL, and its size in pixels."""
+
+    name: str
+    digest: str
+    url: str
+    width: int
+    height: int
+
+
 class ReadingOptions(NamedTuple):
-    """What of the settings decides the text of a file: whether text in images is recognised."""
+    """What decides the text of a file: whether text in images is recognised, and whether images stand in the text."""
 
     recognise_text: bool = False
-
-    @classmethod
-    def of(cls, settings: "DocumentSettings") -> "ReadingOptions":
-        """Return the options that the settings say."""
-        return cls(recognise_text=settings.recognise_text)
+    figures: bool = False
 
 
 def make_properties(

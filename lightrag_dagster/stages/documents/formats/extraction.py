@@ -8,10 +8,12 @@ from lightrag_dagster.stages.documents.formats import Format, format_of, media_t
 from lightrag_dagster.stages.documents.formats.content import (
     NO_PROPERTIES,
     Content,
+    Figure,
     Properties,
     ReadingOptions,
     UnreadableError,
 )
+from lightrag_dagster.stages.documents.formats.figures import Figures
 from lightrag_dagster.stages.documents.markdown import find_title
 from lightrag_dagster.stages.documents.sanitise import sanitise
 
@@ -33,6 +35,7 @@ class ExtractedText:
     pages: tuple[int, ...] = ()
     properties: Properties = NO_PROPERTIES
     why_empty: str | None = None
+    figures: tuple[Figure, ...] = ()
 
 
 def extract_text(
@@ -49,7 +52,8 @@ def extract_text(
     found = format_of(path)
     if found is None:
         raise UnreadableError(f"{media_type(path)} cannot be read")
-    content = found.read(data)
+    figures = Figures() if options.figures and found.has_figures else None
+    content = found.read(data, *([figures] if figures else []))
     if content.drawn:
         content = _with_drawn(found, data, content, options, page_done)
     text, pages = (sanitise(content.text), ()) if isinstance(content.text, str) else _joined(content.text)
@@ -61,6 +65,7 @@ def extract_text(
         pages,
         content.properties,
         content.why_empty,
+        tuple(one for one in figures.found if one.name in text) if figures else (),
     )
 
 

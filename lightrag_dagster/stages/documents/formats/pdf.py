@@ -1,6 +1,7 @@
 """PDF, by PDFium: the text of every page in its order, with lines in larger type as headings."""
 
 import ctypes
+import io
 import math
 import re
 from collections import Counter
@@ -19,10 +20,12 @@ from lightrag_dagster.stages.documents.formats.content import (
     as_markdown_item,
     make_properties,
 )
+from lightrag_dagster.stages.documents.formats.images import MOST_PIXELS
 from lightrag_dagster.stages.documents.formats.pdf_tables import Table, find_tables
 from lightrag_dagster.stages.documents.formats.recognition import scale_for
 
 if TYPE_CHECKING:
+    from lightrag_dagster.stages.documents.formats.figures import Figures
     from lightrag_dagster.stages.documents.formats.recognition import Pixels
 
 _BREAK = re.compile(r"\r\n|\r|\n")
@@ -36,6 +39,7 @@ _MOST_HEADINGS = 0.5  # share of the lines; with more, size says nothing
 _STAMP = 60  # characters: what programs put on a scanned page, such as its number
 _COVERED = 0.6  # share of a page under images
 _MOST_OBJECTS = 10_000  # of a page that are looked at
+_SMALL = 36  # points; a side of an image that is decoration
 _DOTS = 200  # an inch, at which a page is drawn
 
 
@@ -47,8 +51,8 @@ class _Line(NamedTuple):
     height: float = 0.0
 
 
-def read(data: bytes) -> Content:
-    """Read the text of every page."""
+def read(data: bytes, figures: "Figures | None" = None) -> Content:
+    """Read the text of every page; images are put into `figures`, and stand at the end of their page."""
     if not data:
         raise UnreadableError("the file is empty: it has 0 bytes")
     try:
@@ -59,12 +63,16 @@ def read(data: bytes) -> Content:
         what = DAMAGED if b"%PDF-" in data[:1024] else "not what its suffix says: no PDF; give the file its own suffix"
         raise UnreadableError(what) from error
     try:
-        pages, drawn = [], []
+        pages, drawn, marks = [], [], []
         for number, page in enumerate(_pages(document)):
             pages.append(_lines(page))
             if page is not None and _is_drawn(page, pages[-1]):
                 drawn.append(number)
-        return Content(_with_headings(pages), _properties(document), drawn=tuple(drawn))
+            marks.append(list(_images(page, figures)) if figures and page is not None else [])
+        texts = [
+            "\n\n".join(filter(None, [text, *shown])) for text, shown in zip(_with_headings(pages), marks, strict=True)
+        ]
+        return Content(texts, _properties(document), drawn=tuple(drawn))
     finally:
         document.close()
 
@@ -92,6 +100,24 @@ def _pages(document: pypdfium2.PdfDocument) -> Iterator[pypdfium2.PdfPage | None
         else:
             yield page
             page.close()
+
+
+def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:
+    """Yield what stands in the text for each image of a page that is not small on it."""
+    for found in islice(page.get_objects(), _MOST_OBJECTS):
+        if found.type != pdfium.FPDF_PAGEOBJ_IMAGE:
+            continue
+        left, bottom, right, top = found.get_bounds()
+        width, height = found.get_px_size()
+        if min(right - left, top - bottom) < _SMALL or width * height > MOST_PIXELS:
+            continue
+        target = io.BytesIO()
+        try:
+            found.extract(target, fb_format="png")
+        except (pypdfium2.PdfiumError, OSError, ValueError, NotImplementedError):
+            continue
+        if mark := figures.mark(target.getvalue()):
+            yield mark
 
 
 def _is_drawn(page: pypdfium2.PdfPage, lines: list[_Line]) -> bool:

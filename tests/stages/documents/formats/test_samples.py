@@ -28,14 +28,14 @@ def headings(name: str) -> list[str]:
 WRITERS = {
     ".pdf": (
         *("fpdf2", "groff", "libreoffice", "libreoffice-table", "reportlab", "reportlab-tables", "owner-password"),
-        "scan",
+        *("figures", "scan"),
     ),
-    ".docx": ("libreoffice", "pandoc", "python-docx", "merged-cells", "empty"),
-    ".pptx": ("libreoffice", "pandoc", "python-pptx", "grouped", "empty"),
+    ".docx": ("libreoffice", "pandoc", "python-docx", "merged-cells", "figures", "empty"),
+    ".pptx": ("figures", "libreoffice", "pandoc", "python-pptx", "grouped", "empty"),
     ".xlsx": ("libreoffice", "libreoffice-sheets", "openpyxl", "xlsxwriter", "empty"),
     ".odt": ("libreoffice", "libreoffice-table", "pandoc", "odfdo", "empty"),
     ".rtf": ("libreoffice", "pandoc", "hand", "mac", "empty"),
-    ".epub": ("hand", "libreoffice", "pandoc-2", "pandoc-3", "pandoc-toc"),
+    ".epub": ("figures", "hand", "libreoffice", "pandoc-2", "pandoc-3", "pandoc-toc"),
     ".png": ("columns", "scan"),
     ".jpg": ("scan",),
     ".webp": ("scan",),
