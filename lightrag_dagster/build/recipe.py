@@ -103,6 +103,7 @@ class Recipes:
                 {library: version(library) for library in LIBRARIES},
                 *([_installed(RECOGNISER)] if self.settings.documents.recognise_text else []),
                 *(["figures"] if self.describes_figures else []),
+                *(["docling", _installed("docling")] if self.settings.documents.pdf_reader == "docling" else []),
             ),
             "chunks": layout,
             "extractions": layout,

@@ -47,6 +47,10 @@ class DocumentSettings(Section):
         description="Ask the language model, in its role `describe`, what the images in documents show, and image "
         "files, which are skipped otherwise. It must be one that sees images.",
     )
+    pdf_reader: Literal["pdfium", "docling"] = Field(
+        default="pdfium",
+        description="docling finds layout and tables with models, slowly; with the extra `docling`.",
+    )
     max_deleted_share: float = Field(
         default=0.2,
         ge=0,

@@ -33,7 +33,7 @@ _IDLE_SECONDS = 60
 _START_SECONDS = 120
 _SERVE = f"from {__name__} import serve; serve()"
 _PASSED_ON = {"PATH", "HOME", "LANG", "TMPDIR", "TZ", "VIRTUAL_ENV"}
-_ALL_PASSED_ON = ("LC_", "LD_", "DYLD_", "PYTHON")
+_ALL_PASSED_ON = ("LC_", "LD_", "DYLD_", "PYTHON", "DOCLING_", "HF_HOME")
 _PAGE_DONE = b"."
 
 
@@ -45,7 +45,10 @@ def extract_isolated(data: bytes, path: str, settings: "DocumentSettings", *, fi
     Raises:
         UnreadableError: as `extract_text`, or the file exceeds a limit or ends its parser.
     """
-    options, parser = ReadingOptions(settings.recognise_text, figures), _take(settings.max_memory_mb)
+    options, parser = (
+        ReadingOptions(settings.recognise_text, figures, settings.pdf_reader),
+        _take(settings.max_memory_mb),
+    )
     try:
         try:
             return parser.extract(data, path, options, settings.max_seconds)

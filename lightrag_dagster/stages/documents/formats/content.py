@@ -75,10 +75,11 @@ class Figure(NamedTuple):
 
 
 class ReadingOptions(NamedTuple):
-    """What decides the text of a file: whether text in images is recognised, and whether images stand in the text."""
+    """What decides the text of a file: whether text in images is recognised, images stand in it, what reads PDF."""
 
     recognise_text: bool = False
     figures: bool = False
+    pdf_reader: str = "pdfium"
 
 
 def make_properties(

@@ -53,7 +53,11 @@ def extract_text(
     if found is None:
         raise UnreadableError(f"{media_type(path)} cannot be read")
     figures = Figures() if options.figures and found.has_figures else None
-    content = found.read(data, *([figures] if figures else []))
+    if options.pdf_reader == "docling" and found.drawn_by == "pdf":
+        with reasons():
+            content: Content = module_of("docling_pdf").read(data, recognise_text=options.recognise_text)
+    else:
+        content = found.read(data, *([figures] if figures else []))
     if content.drawn:
         content = _with_drawn(found, data, content, options, page_done)
     text, pages = (sanitise(content.text), ()) if isinstance(content.text, str) else _joined(content.text)
