@@ -116,7 +116,7 @@ def _own(document: Node, node: Node, depth: int) -> Iterator[str]:
         yield f"```\n{text}\n```"
     elif label in ("table", "document_index"):
         yield caption
-        yield markdown_table(_cells(row) for row in node["data"]["grid"])
+        yield markdown_table(list(_cells(row)) for row in node["data"]["grid"])
     elif label in ("picture", "chart"):
         yield f"![{caption.translate({91: 40, 93: 41})}]()" if caption else ""
     else:
