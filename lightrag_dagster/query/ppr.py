@@ -14,12 +14,12 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.query.modes import Found, Hits
+from lightrag_dagster.query.modes import Found
+from lightrag_dagster.query.ranking.seeds import largest
 from lightrag_dagster.query.search import Search
 
 Mass = npt.NDArray[np.float32]
 
-_ITERATIONS = 50
 _TOLERANCE = 1e-5
 
 
@@ -57,9 +57,9 @@ def find_by_pagerank(search: Search) -> Found:
         return Found({}, near.relations, near.chunks)
     mass = pagerank(search.snapshot.transitions, start, WALK.damping)
     split = len(graph.entities.ids)
-    entities = _largest(mass[:split], settings.top_k)
+    entities = largest(mass[:split], settings.top_k)
     return Found(
-        {row: near.entities.get(row) for row in entities}, near.relations, _largest(mass[split:], settings.chunk_top_k)
+        {row: near.entities.get(row) for row in entities}, near.relations, largest(mass[split:], settings.chunk_top_k)
     )
 
 
@@ -91,7 +91,7 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
     return start / total if total else start
 
 
-def pagerank(transitions: csr_array, start: Mass, damping: float) -> Mass:
+def pagerank(transitions: csr_array, start: Mass, damping: float, steps: int = 50) -> Mass:
     """Return the share of visits of every node in the long run, which sums to 1; by power iteration.
 
     Args:
@@ -99,9 +99,10 @@ def pagerank(transitions: csr_array, start: Mass, damping: float) -> Mass:
             a node without neighbours, where the walk restarts.
         start: probabilities of the first node; sums to 1.
         damping: probability of a further step.
+        steps: the length of the longest walk that counts; it ends sooner where another step changes little.
     """
     mass: Mass = start
-    for _ in range(_ITERATIONS):
+    for _ in range(steps):
         stepped: Mass = damping * (transitions @ mass)
         following: Mass = stepped + (1.0 - stepped.sum()) * start
         if np.abs(following - mass).sum() < _TOLERANCE:
@@ -139,9 +140,3 @@ def transition_matrix(
     out = np.asarray(links.sum(axis=0), dtype=np.float32)
     links.data /= out[links.indices]
     return links
-
-
-def _largest(mass: Mass, limit: int) -> Hits:
-    rows = np.argpartition(-mass, min(limit, len(mass) - 1))[:limit] if len(mass) else np.zeros(0, dtype=int)
-    best = rows[np.lexsort((rows, -mass[rows]))]
-    return {int(row): float(mass[row]) for row in best if mass[row] > 0}
