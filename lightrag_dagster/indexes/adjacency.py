@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.errors import IntegrityError, StoreError
 from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists, offsets_of, write_array, write_lists
-from lightrag_dagster.indexes.text_index import TextIndex, write_text_index
+from lightrag_dagster.indexes.text_index import TextIndex, name_words, passage, title_of, write_text_index
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.storage import files
 
@@ -86,6 +86,7 @@ class Adjacency:
     entity_relations: Lists
     entity_chunks: Lists
     relation_chunks: Lists
+    title_chunks: Lists
     citation_offsets: npt.NDArray[np.int64]
     texts: TextIndex
 
@@ -107,6 +108,7 @@ class Adjacency:
                 entity_relations=map_lists(folder, "entity_relations"),
                 entity_chunks=map_lists(folder, "entity_chunks"),
                 relation_chunks=map_lists(folder, "relation_chunks"),
+                title_chunks=map_lists(folder, "title_chunks"),
                 citation_offsets=map_array(folder, "citation_offsets"),
                 texts=TextIndex.open(folder),
             )
@@ -207,14 +209,22 @@ def _write_relations(arrays: Path, relations: pa.Table, entity_ids: pa.Array) ->
 
 
 def _write_texts(arrays: Path) -> None:
-    """Write the index of the texts of chunks and the names of entities, which are there already."""
-    chunks, names = _map_table(arrays, "chunks"), _map_table(arrays, "entities").column("name")
-    texts = (
-        f"{row['context']}\n\n{row['content']}" if row["context"] else row["content"]
+    """Write the index of texts and names, and which chunks have an entity's name in their title."""
+    chunks, names = _map_table(arrays, "chunks"), _map_table(arrays, "entities").column("name").to_pylist()
+    texts = [
+        passage(row["content"], row["context"])
         for batch in chunks.select(["context", "content"]).to_batches()
         for row in batch.to_pylist()
-    )
-    write_text_index(arrays, texts, names.to_pylist())
+    ]
+    write_text_index(arrays, texts, names)
+    titles = [f" {' '.join(name_words(title_of(text)))} " for text in texts]
+    mentioned = map_lists(arrays, "entity_chunks")
+    titled = []
+    for entity, name in enumerate(names):
+        words = f" {' '.join(name_words(name))} "
+        titled.append([chunk for chunk in mentioned.of(entity).tolist() if words.strip() and words in titles[chunk]])
+    lengths = np.array([len(own) for own in titled], dtype=np.int64)
+    write_lists(arrays, "title_chunks", lengths, np.array([chunk for own in titled for chunk in own], dtype=np.int32))
 
 
 def _write_keyed(arrays: Path, name: str, table: pa.Table) -> pa.Array:

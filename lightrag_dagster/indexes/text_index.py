@@ -39,6 +39,7 @@ _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _LONGEST_NAME = 12
+_LONGEST_TITLE = 120
 _PART = 3
 
 
@@ -105,6 +106,17 @@ class TextIndex:
         wanted = np.array([_hash(name) for name in names], dtype=np.uint64)
         first, end = (np.searchsorted(self.names, wanted, side) for side in ("left", "right"))
         return [self.name_entities[start:stop] for start, stop in zip(first, end, strict=True)]
+
+
+def passage(content: str, context: str | None) -> str:
+    """Return a chunk as it is embedded, indexed and reranked: its context, where it has one, and its content."""
+    return f"{context}\n\n{content}" if context else content
+
+
+def title_of(text: str) -> str:
+    """Return the first line of a passage if it is short enough for a title, else nothing."""
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= _LONGEST_TITLE else ""
 
 
 def text_terms(text: str) -> list[str]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.indexes.arrays import Lists
 from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ranking.seeds import largest
 from lightrag_dagster.query.search import Search
@@ -21,6 +22,8 @@ from lightrag_dagster.query.search import Search
 Mass = npt.NDArray[np.float32]
 
 _TOLERANCE = 1e-5
+_TITLE_STEPS = 3
+"""Ways from an entity to a chunk whose title names it, beside the one to every chunk that mentions it."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +115,22 @@ def pagerank(transitions: csr_array, start: Mass, damping: float, steps: int = 5
 
 
 def transitions_of(graph: Adjacency) -> csr_array:
-    """Return the transition matrix of the walk over entities, then chunks; see `pagerank`."""
+    """Return the transition matrix of the walk over entities, then chunks; see `pagerank`.
+
+    A chunk whose title names an entity is about it, so a step between these two is more likely than others.
+    """
     entities = len(graph.entities.ids)
-    owners = np.repeat(np.arange(entities), np.diff(graph.entity_chunks.offsets))
-    mentioned = graph.entity_chunks.values.astype(np.int64) + entities
+    owners, chunks = pairs_of(graph.entity_chunks)
+    titled, titles = pairs_of(graph.title_chunks)
+    kept = np.repeat(np.flatnonzero(np.diff(graph.citation_offsets)[titles] > 0), _TITLE_STEPS)
+    owners, chunks = np.concatenate([owners, titled[kept]]), np.concatenate([chunks, titles[kept]])
     relations = np.unique(graph.entity_relations.values)
-    return transition_matrix(graph.endpoints[relations], owners, mentioned, entities + len(graph.chunks.ids))
+    return transition_matrix(graph.endpoints[relations], owners, chunks + entities, entities + len(graph.chunks.ids))
+
+
+def pairs_of(lists: Lists) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return every row with each value of its list."""
+    return np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets)), lists.values.astype(np.int64)
 
 
 def transition_matrix(

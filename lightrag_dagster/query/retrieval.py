@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lightrag_dagster.errors import ProviderError
+from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.query.context import (
     chunk_line,
     entity_line,
-    passage,
     relation_line,
     render,
     with_references,
