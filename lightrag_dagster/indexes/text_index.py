@@ -107,6 +107,21 @@ class TextIndex:
         first, end = (np.searchsorted(self.names, wanted, side) for side in ("left", "right"))
         return [self.name_entities[start:stop] for start, stop in zip(first, end, strict=True)]
 
+    def entities_like(self, name: str, least: float, limit: int) -> list[int]:
+        """Return at most `limit` entities whose names share most pieces of three letters with a name, best first.
+
+        The name is words with a space between; `least` is the smallest Dice coefficient of the two sets of pieces.
+        """
+        own = name_parts(name)
+        places = [_find(self.parts, _hash(part)) for part in own]
+        lists = [self.part_names.of(place) for place in places if place is not None]
+        common = np.bincount(np.concatenate([self.part_names.values[:0], *lists]), minlength=len(self.names))
+        likeness = 2 * common / (len(own) + self.name_sizes)
+        near = np.flatnonzero(likeness >= least)
+        best = near[np.argsort(-likeness[near], kind="stable")][:limit]
+        entities: list[int] = self.name_entities[best].tolist()
+        return entities
+
 
 def passage(content: str, context: str | None) -> str:
     """Return a chunk as it is embedded, indexed and reranked: its context, where it has one, and its content."""

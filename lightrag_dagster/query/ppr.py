@@ -22,7 +22,7 @@ from lightrag_dagster.query.search import Search
 Mass = npt.NDArray[np.float32]
 
 _TOLERANCE = 1e-5
-_TITLE_STEPS = 3
+TITLE_STEPS = 3
 """Ways from an entity to a chunk whose title names it, beside the one to every chunk that mentions it."""
 
 
@@ -122,7 +122,7 @@ def transitions_of(graph: Adjacency) -> csr_array:
     entities = len(graph.entities.ids)
     owners, chunks = pairs_of(graph.entity_chunks)
     titled, titles = pairs_of(graph.title_chunks)
-    kept = np.repeat(np.flatnonzero(np.diff(graph.citation_offsets)[titles] > 0), _TITLE_STEPS)
+    kept = np.repeat(np.flatnonzero(np.diff(graph.citation_offsets)[titles] > 0), TITLE_STEPS)
     owners, chunks = np.concatenate([owners, titled[kept]]), np.concatenate([chunks, titles[kept]])
     relations = np.unique(graph.entity_relations.values)
     return transition_matrix(graph.endpoints[relations], owners, chunks + entities, entities + len(graph.chunks.ids))

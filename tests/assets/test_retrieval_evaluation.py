@@ -43,15 +43,35 @@ def offline(facts: Path, tmp_path: Path) -> Settings:
         home=tmp_path / "home",
         sources=tmp_path / "sources",
         questions=tmp_path / "questions.yaml",
-        evaluation={"modes": ["bm25", "naive", "mix"]},
+        evaluation={"modes": ["bm25", "naive", "fusion"]},
     )
 
 
 def evaluated(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
+    """Return the metadata, and the check of what dropped."""
+    metadata, checks = materialised(settings, instance)
+    return metadata, checks["no_mode_dropped"]
+
+
+def materialised(
+    settings: Settings, instance: dg.DagsterInstance
+) -> tuple[dict[str, Any], dict[str, dg.AssetCheckEvaluation]]:
     result = dg.materialize([retrieval_evaluation], instance=instance, resources=build_resources(settings))
     (event,) = result.asset_materializations_for_node("retrieval_evaluation")
-    (check,) = result.get_asset_check_evaluations()
-    return {name: value.value for name, value in event.metadata.items()}, check
+    checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
+    return {name: value.value for name, value in event.metadata.items()}, checks
+
+
+def test_modes_stand_beside_the_controls_and_a_better_one_than_the_default_is_a_warning(
+    offline: Settings, instance: dg.DagsterInstance
+) -> None:
+    # Without a chunk in the context nothing is found, so every other mode is better.
+    blind = offline.changed(query={"mode": "bypass"}, evaluation={"modes": ["naive", "bm25", "fusion"]})
+    metadata, checks = materialised(blind, instance)
+    assert checks["default_mode_is_best"].passed  # it was not measured
+    assert "| fusion | naive | +0.000 [+0.000, +0.000] |" in metadata["beside the controls"]
+    rows = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES)
+    assert set(rows["recall_at_2"].to_pylist()) == {1.0}
 
 
 def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, instance: dg.DagsterInstance) -> None:
@@ -106,7 +126,7 @@ def test_answers_are_judged_by_a_language_model_and_paid_once(
     metadata, _ = evaluated(asking, instance)
     assert "faithfulness" in metadata["modes"]
     rows = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES).to_pylist()
-    judged = [row for row in rows if row["mode"] == "mix"]
+    judged = [row for row in rows if row["mode"] == "fusion"]
     assert {row["answer"] for row in judged} == {"Ada"}
     assert sum(row["exact_match"] for row in judged) == 1
     assert {(row["faithfulness"], row["relevance"]) for row in judged} == {(1, 0.75)}

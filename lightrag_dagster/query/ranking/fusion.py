@@ -13,7 +13,7 @@ from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ppr import pagerank
 from lightrag_dagster.query.ranking.lexical import lexical_scores, visible_chunks
-from lightrag_dagster.query.ranking.linking import Link, coverage, link_names
+from lightrag_dagster.query.ranking.linking import Link, Mask, Names, coverage, link_names
 from lightrag_dagster.query.ranking.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
 from lightrag_dagster.query.search import Search
 
@@ -56,8 +56,7 @@ def find_by_fusion(search: Search) -> Found:
         threshold=-1.0,
     )
     visible = visible_chunks(graph)
-    spread = np.diff(graph.entity_chunks.offsets)
-    links = link_names(search.query, graph.texts, spread, visible) if how.names else []
+    links = link_names(search.query, names_of(graph, visible)) if how.names else []
     covered = coverage(search.query, links, graph.texts)
     start = start_mass(graph, near, links, lexical_scores(graph, search.query, visible), covered, how)
     found = dict(list(near.relations.items())[: settings.top_k])
@@ -67,6 +66,12 @@ def find_by_fusion(search: Search) -> Found:
     mass = pagerank(snapshot.transitions, start, how.damping, how.steps)
     split = len(graph.entities.ids)
     return Found(largest(mass[:split], settings.top_k), found, largest(mass[split:], settings.chunk_top_k), notes)
+
+
+def names_of(graph: Adjacency, visible: Mask) -> Names:
+    """Return the entities that a question may name."""
+    named = graph.entities.rows.column("name")
+    return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
 
 
 def start_mass(graph: Adjacency, near: Found, links: list[Link], lexical: Mass, covered: float, how: Fusion) -> Mass:
