@@ -71,7 +71,7 @@ def retrieval_evaluation(
         data_version=dg.DataVersion(table_version(rows.drop_columns("milliseconds"))),
         metadata=table_metadata(summary, seconds=watch.seconds, questions=len(questions), missing_gold=missing)
         | _shown(summary, rows),
-        check_results=[_check(changes(history, snapshot_id)), _default(rows, settings.query.mode)],
+        check_results=[_check(changes(history, snapshot_id)), default_check(rows, settings.query.mode)],
     )
 
 
@@ -89,7 +89,8 @@ def _check(changed: Sequence[Change]) -> dg.AssetCheckResult:
     )
 
 
-def _default(rows: pa.Table, mode: str) -> dg.AssetCheckResult:
+def default_check(rows: pa.Table, mode: str) -> dg.AssetCheckResult:
+    """Say whether another mode finds more than the default one; rows are EVALUATED_QUESTIONS of one snapshot."""
     judged = judge_default(rows, mode)
     return dg.AssetCheckResult(
         check_name="default_mode_is_best",

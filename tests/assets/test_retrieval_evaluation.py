@@ -7,12 +7,13 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.retrieval_evaluation import retrieval_evaluation
+from assets.retrieval_evaluation import default_check, retrieval_evaluation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 from resources import build_resources
+from tests.evaluation.test_summary import rows
 from tests.loopback import Loopback
 from tests.query.published import publish_sources
 
@@ -62,16 +63,20 @@ def materialised(
     return {name: value.value for name, value in event.metadata.items()}, checks
 
 
-def test_modes_stand_beside_the_controls_and_a_better_one_than_the_default_is_a_warning(
-    offline: Settings, instance: dg.DagsterInstance
-) -> None:
-    # Without a chunk in the context nothing is found, so every other mode is better.
-    blind = offline.changed(query={"mode": "bypass"}, evaluation={"modes": ["naive", "bm25", "fusion"]})
-    metadata, checks = materialised(blind, instance)
-    assert checks["default_mode_is_best"].passed  # it was not measured
+def test_modes_stand_beside_the_controls(offline: Settings, instance: dg.DagsterInstance) -> None:
+    metadata, checks = materialised(offline, instance)
+    assert checks["default_mode_is_best"].passed
+    assert checks["default_mode_is_best"].metadata["default"].value == "fusion"
     assert "| fusion | naive | +0.000 [+0.000, +0.000] |" in metadata["beside the controls"]
-    rows = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES)
-    assert set(rows["recall_at_2"].to_pylist()) == {1.0}
+    stored = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES)
+    assert set(stored["recall_at_2"].to_pylist()) == {1.0}
+
+
+def test_a_default_mode_that_is_not_the_best_is_a_warning() -> None:
+    check = default_check(rows(1, {"mix": [0] * 8, "fusion": [1] * 8}), "mix")
+    assert not check.passed
+    assert check.severity is dg.AssetCheckSeverity.WARN
+    assert "fusion by 1.000" in str(check.description)
 
 
 def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, instance: dg.DagsterInstance) -> None:
@@ -125,12 +130,12 @@ def test_answers_are_judged_by_a_language_model_and_paid_once(
     asking = load_settings(**offline.model_dump() | {"llm": {"provider": "openai", "max_concurrency": 2}})
     metadata, _ = evaluated(asking, instance)
     assert "faithfulness" in metadata["modes"]
-    rows = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES).to_pylist()
-    judged = [row for row in rows if row["mode"] == "fusion"]
+    stored = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES).to_pylist()
+    judged = [row for row in stored if row["mode"] == "fusion"]
     assert {row["answer"] for row in judged} == {"Ada"}
     assert sum(row["exact_match"] for row in judged) == 1
     assert {(row["faithfulness"], row["relevance"]) for row in judged} == {(1, 0.75)}
-    assert {row["answer"] for row in rows if row["mode"] == "bm25"} == {None}
+    assert {row["answer"] for row in stored if row["mode"] == "bm25"} == {None}
 
     calls = {purpose: one.calls for purpose, one in Ledger(Home(offline.home).ledger).by_purpose().items()}
     assert (calls["answer"], calls["judge"]) == (8, 8)
