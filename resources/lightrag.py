@@ -6,10 +6,11 @@ from functools import cached_property, partial
 
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.shard_steps import OpenEmbedder, OpenModel
+from lightrag_dagster.core.protocols import CountingEmbedder
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
-from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
+from lightrag_dagster.models.stored import StoredChatModel
 from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_source
@@ -73,7 +74,7 @@ class LightRAG:
 
     def embedder(
         self, account: Account, embedder: Embedder, engine: Engine
-    ) -> AbstractAsyncContextManager[StoredEmbedder]:
+    ) -> AbstractAsyncContextManager[CountingEmbedder]:
         """Open an embedder, which need not be the one of the settings, for one block."""
         return open_embedder(settings_of(embedder, self.settings.embedding), self.home, account, engine)
 

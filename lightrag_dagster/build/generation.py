@@ -8,7 +8,6 @@ snapshot, and summaries whose descriptions have not changed.
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from lightrag_dagster.build.merging import (
     BACKFILL,
@@ -18,9 +17,8 @@ from lightrag_dagster.build.merging import (
 )
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.shard_steps import OpenModel
-from lightrag_dagster.core import protocols
 from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.core.protocols import CountingEmbedder, Usage
 from lightrag_dagster.engines.choice import open_engine
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderError, SettingsError, StoreError
@@ -37,12 +35,6 @@ from lightrag_dagster.storage.snapshots import latest_snapshot, publish, require
 
 LOCK_SECONDS = 3600.0
 """How long a step waits for another builder: longer than any merge, shorter than a night."""
-
-
-class CountingEmbedder(protocols.Embedder, Protocol):
-    """An embedder that counts its calls."""
-
-    usage: Usage
 
 
 OpenEmbedder = Callable[[Embedder, Engine], AbstractAsyncContextManager[CountingEmbedder]]
@@ -168,7 +160,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
         EmbeddingError: its vectors cannot be used.
         IntegrityError, StoreError: a table cannot be read or written.
     """
-    from lightrag_dagster.indexes.embedding import build_vectors, save_corpus_state
+    from lightrag_dagster.indexes.embedding import record_vectors, save_corpus_state, write_vectors
     from lightrag_dagster.indexes.embedding_batches import Embedding
 
     home = Home.of(recipes.settings)
@@ -177,10 +169,11 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
         with open_engine(recipes.settings.engine) as engine:
             async with open_embedder(embedder, engine) as model:
                 settings = settings_of(embedder, recipes.settings.embedding)
-                entry = await build_vectors(generation, table, Embedding(model, settings, engine))
+                embedding = Embedding(model, settings, engine)
+                entry = await write_vectors(generation, table, embedding)
                 if table == "chunk_vectors":
-                    save_corpus_state(generation, model)
-                return entry, model.usage
+                    save_corpus_state(generation, embedding)
+            return await record_vectors(generation, table, entry, embedding), model.usage
 
     with building(home, LOCK_SECONDS):
         generation = generations.newest(home)

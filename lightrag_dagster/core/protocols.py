@@ -103,7 +103,7 @@ class Embedder(Protocol):
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return the 1-dimensional array that `embed_queries` needs of the corpus, or None if it needs nothing.
 
-        The order of the texts does not matter.
+        The order of the texts does not matter, and the array of two lists of texts is the sum of theirs.
         """
         ...
 
@@ -140,3 +140,9 @@ class Usage:
         """Return the counts of two steps together."""
         totals = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "failures"}
         return Usage(**totals, failures=dict(Counter(self.failures) + Counter(other.failures)))
+
+
+class CountingEmbedder(Embedder, Protocol):
+    """An embedder that counts its calls."""
+
+    usage: Usage

@@ -1,47 +1,54 @@
 """The vector tables of a generation: embed what changed, keep the rest."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import chain, compress
 
 import numpy as np
 import pyarrow as pa
+from duckdb import DuckDBPyConnection
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.progress import report
-from lightrag_dagster.core.protocols import Embedder, Vectors
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.embedding_batches import Embedding
-from lightrag_dagster.indexes.lance import sync_vectors
+from lightrag_dagster.indexes.lance import open_database, pin_vectors, sync_vectors
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.stages.merging.database import run
 from lightrag_dagster.storage import files, generations, manifest
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable
-from lightrag_dagster.storage.memory import in_memory
+from lightrag_dagster.storage.memory import in_memory, spilling
 from lightrag_dagster.storage.vectors import VectorStore
 
 # Vector table → table whose rows it holds.
 _EMBEDDED = {"chunk_vectors": "chunks", "entity_vectors": "entities", "relation_vectors": "relations"}
 
-# Id, embedded text, and the fingerprint of text and embedder of each row, over the views of a generation.
-_ROWS = {
-    "chunk_vectors": """
-        SELECT id, text, left(sha256(getvariable('identity') || chr(10) || text), 32) AS embedding_fingerprint
-        FROM (
-            SELECT chunk_id AS id, any_value(chunk_text(context, content)) AS text FROM chunks GROUP BY chunk_id
-        )""",
-    "entity_vectors": """
-        SELECT entity_id AS id, entity_text(name, description) AS text, embedding_fingerprint FROM entities""",
+# Id and embedded text of each row, over the views of a generation; a chunk has a row for each of its places.
+_TEXTS = {
+    "chunk_vectors": "SELECT chunk_id AS id, chunk_text(context, content) AS text FROM chunks",
+    "entity_vectors": "SELECT entity_id AS id, entity_text(name, description) AS text FROM entities",
     "relation_vectors": """
-        SELECT relation_id AS id, relation_text(keywords, src, tgt, description) AS text, embedding_fingerprint
-        FROM relations""",
+        SELECT relation_id AS id, relation_text(keywords, src, tgt, description) AS text FROM relations""",
 }
+
+_FINGERPRINT = "left(sha256(getvariable('identity') || chr(10) || text), 32) AS embedding_fingerprint"
 
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
 
+# Texts of more rows are sorted in a database that spills.
+_ROWS_IN_MEMORY = 200_000
 
-async def build_vectors(generation: Generation, name: str, embedding: Embedding) -> VectorTable:
-    """Make one of VECTOR_TABLES hold what a generation holds, pin and record it, unless that is done already.
+
+async def write_vectors(generation: Generation, name: str, embedding: Embedding) -> VectorTable:
+    """Make one of VECTOR_TABLES hold what a generation holds, unless that is recorded already; return its entry.
+
+    `record_vectors` finishes it.
 
     Raises:
         ProviderError: see `Embedder.embed_documents`; what was written before stays; the next run continues there.
@@ -49,46 +56,57 @@ async def build_vectors(generation: Generation, name: str, embedding: Embedding)
         IntegrityError: see `sync_vectors`.
         StoreError: a table cannot be read or written.
     """
-    embedder, settings = embedding.embedder, embedding.settings
+    if entry := _recorded(generation).get(name):
+        return entry
+    with _open_texts(generation, [name], embedding.embedder.identity) as connection:
+        distinct = f"SELECT DISTINCT id, {_FINGERPRINT} FROM ({_TEXTS[name]})"
+        wanted = connection.sql(distinct).to_arrow_table()
+
+        def texts_of(ids: Sequence[str]) -> Iterator[list[str]]:
+            connection.register("changed", pa.table({"id": pa.array(ids, pa.string())}))
+            changed = f"FROM ({_TEXTS[name]}) SEMI JOIN changed USING (id) ORDER BY id"
+            yield from _distinct_texts(connection.sql(changed).to_arrow_reader(_ROWS_PER_BLOCK))
+
+        return await embed_changed(generation.home, name, wanted, texts_of, embedding, generation.id)
+
+
+async def record_vectors(generation: Generation, name: str, entry: VectorTable, embedding: Embedding) -> VectorTable:
+    """Index, tag and record what `write_vectors` wrote, unless that is done; the embedder is no longer needed.
+
+    The index of a large table is built where the engine keeps what takes a whole machine. Raises StoreError.
+    """
+    if name in (recorded := _recorded(generation)):
+        return recorded[name]
+    home = replace(generation.home, database=None)  # no worker needs it
+    if entry.rows < vector_index.INDEX_ROWS:
+        entry = pin_vectors(open_database(home), entry)
+    else:
+        with embedding.engine.keep(partial(open_database, home)) as kept:
+            entry = await kept.call(pin_vectors, entry)
+    if home.bucket is None:
+        files.sync_tree(home.lance / f"{entry.table}.lance")
+    settings, embedder = embedding.settings, embedding.embedder
     record = manifest.Vectors(
         provider=settings.provider,
         model=settings.model,
         dimensions=embedder.dimensions,
         max_input_tokens=settings.max_input_tokens,
         identity=embedder.identity,
-        tables={},
+        tables=recorded | {name: entry},
     )
-    if generation.has(generations.VECTORS):
-        record = generation.read_record(generations.VECTORS, manifest.Vectors)
-    if name not in record.tables:
-        with in_memory() as connection:
-            create_views(connection, generation, [_EMBEDDED[name]])
-            run(connection, "embedded_text")
-            connection.execute("SET VARIABLE identity = $1", [embedder.identity])
-            wanted = connection.sql(f"SELECT id, embedding_fingerprint FROM ({_ROWS[name]})").to_arrow_table()
-
-            def texts_of(ids: Sequence[str]) -> list[str]:
-                connection.register("block", pa.table({"id": ids}))
-                texts = dict(
-                    connection.execute(f"SELECT id, text FROM ({_ROWS[name]}) SEMI JOIN block USING (id)").fetchall()
-                )
-                return [texts[one] for one in ids]
-
-            entry = await embed_changed(generation.home, name, wanted, texts_of, embedding, generation.id)
-        record = record.model_copy(update={"tables": record.tables | {name: entry}})
-        generation.write_record(generations.VECTORS, record)
-    return record.tables[name]
+    generation.write_record(generations.VECTORS, record)
+    return entry
 
 
 async def embed_changed(
     home: Home,
     name: str,
     wanted: pa.Table,
-    texts_of: Callable[[Sequence[str]], list[str]],
+    texts_of: Callable[[Sequence[str]], Iterable[list[str]]],
     embedding: Embedding,
     tag: str,
 ) -> VectorTable:
-    """Make a vector table hold exactly the wanted rows, embedding only those that it lacks, and pin that version.
+    """Make a vector table hold exactly the wanted rows, embedding only those that it lacks.
 
     Each embedder has tables of its own, so that a snapshot made with another one keeps its vectors.
 
@@ -96,7 +114,7 @@ async def embed_changed(
         home: the home to write to.
         name: one of VECTOR_TABLES; also the stage of progress.
         wanted: `id`, distinct, and `embedding_fingerprint`.
-        texts_of: returns the texts of some of the ids, in their order.
+        texts_of: yields the texts of some of the ids, in their order, in blocks that are embedded and written together.
         embedding: embeds the texts.
         tag: name for the version.
 
@@ -115,8 +133,8 @@ async def embed_changed(
             done += embedded
             report(name, done, len(ids))
 
-        for start in range(0, len(ids), _ROWS_PER_BLOCK):
-            yield await embedding.vectors_of(texts_of(ids[start : start + _ROWS_PER_BLOCK]), count)
+        for texts in texts_of(ids):
+            yield await embedding.vectors_of(texts, count)
 
     embedder = embedding.embedder
     table = f"{name}-{digest(embedder.identity)[:8]}"
@@ -143,17 +161,14 @@ def texts_to_embed(generation: Generation, published: Generation | None, store: 
 
 def _texts_by_fingerprint(generation: Generation) -> list[dict[str, str]]:
     """Return for each vector table fingerprint → text, in order of fingerprint."""
-    with in_memory() as connection:
-        create_views(connection, generation, _EMBEDDED.values())
-        run(connection, "embedded_text")
-        connection.execute("SET VARIABLE identity = $1", [generation.inputs().embedder.identity])
+    with _open_texts(generation, _TEXTS, generation.inputs().embedder.identity) as connection:
         return [
-            dict(connection.execute(f"SELECT embedding_fingerprint, text FROM ({rows}) ORDER BY 1").fetchall())
-            for rows in _ROWS.values()
+            dict(connection.execute(f"SELECT {_FINGERPRINT}, text FROM ({rows}) ORDER BY 1").fetchall())
+            for rows in _TEXTS.values()
         ]
 
 
-def save_corpus_state(generation: Generation, embedder: Embedder) -> None:
+def save_corpus_state(generation: Generation, embedding: Embedding) -> None:
     """Store what the embedder must know of the corpus to embed a question, when it needs to know anything.
 
     Raises:
@@ -161,11 +176,44 @@ def save_corpus_state(generation: Generation, embedder: Embedder) -> None:
     """
     if generation.has(generations.CORPUS_STATE):
         return
-    with in_memory() as connection:
-        create_views(connection, generation, ["chunks"])
-        run(connection, "embedded_text")
-        rows = connection.execute("SELECT any_value(chunk_text(context, content)) FROM chunks GROUP BY chunk_id")
-        state = embedder.corpus_state(text for batch in iter(lambda: rows.fetchmany(1000), []) for (text,) in batch)
+    with _open_texts(generation, ["chunk_vectors"], embedding.embedder.identity) as connection:
+        rows = connection.sql(f"FROM ({_TEXTS['chunk_vectors']}) ORDER BY id").to_arrow_reader(_ROWS_PER_BLOCK)
+        state = embedding.corpus_state(_distinct_texts(rows))
     if state is not None:
         with files.replacing(generation.path(generations.CORPUS_STATE)) as temporary, temporary.open("wb") as file:
             np.save(file, state)
+
+
+def _recorded(generation: Generation) -> dict[str, VectorTable]:
+    """Return the vector tables that are finished."""
+    if not generation.has(generations.VECTORS):
+        return {}
+    return generation.read_record(generations.VECTORS, manifest.Vectors).tables
+
+
+@contextmanager
+def _open_texts(generation: Generation, names: Iterable[str], identity: str) -> Iterator[DuckDBPyConnection]:
+    """Open a database in which _TEXTS and _FINGERPRINT of some vector tables can be queried."""
+    tables = [_EMBEDDED[name] for name in names]
+    rows = max(sum(map(files.count_rows, generation.table_files(table))) for table in tables)
+    with ExitStack() as opened:
+        if rows <= _ROWS_IN_MEMORY:
+            connection = opened.enter_context(in_memory())
+        else:
+            folder = opened.enter_context(generations.scratch_folder(generation.home))
+            connection = opened.enter_context(spilling(folder))
+        create_views(connection, generation, tables)
+        run(connection, "embedded_text")
+        connection.execute("SET VARIABLE identity = $1", [identity])
+        yield connection
+
+
+def _distinct_texts(rows: pa.RecordBatchReader) -> Iterator[list[str]]:
+    """Yield the texts of rows that are sorted by id, each id once, in the blocks in which they are read."""
+    last = None
+    for batch in rows:
+        ids = batch["id"].to_pylist()
+        first = (one != before for one, before in zip(ids, chain([last], ids), strict=False))
+        if texts := list(compress(batch["text"].to_pylist(), first)):
+            yield texts
+        last = ids[-1]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from lightrag_dagster.core.tokens import rough_tokens
 from lightrag_dagster.engines.choice import map_rows
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.local import LocalEngine
-from lightrag_dagster.models.providers import open_plain_embedder
+from lightrag_dagster.models.offline import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
 
 BATCH_TOKENS = 100_000
@@ -40,8 +40,7 @@ class Embedding(NamedTuple):
             ProviderError: see `Embedder.embed_documents`.
             EmbeddingError: likewise.
         """
-        # To ask an engine for its workers may start them.
-        if self.settings.provider == "offline" and len(texts) >= 2 * _TEXTS_A_WORKER and self.engine.workers > 1:
+        if self._has_workers_for(texts):
             rows = pa.table({"text": texts})
             vectors = np.concatenate(map_rows(self.engine, partial(_embed_rows, self.settings), rows, _TEXTS_A_WORKER))
             done(len(texts))
@@ -53,6 +52,25 @@ class Embedding(NamedTuple):
         made = await self._in_batches([texts[at] for at in order], done)
         return made[np.argsort(order)]
 
+    def corpus_state(self, blocks: Iterable[Sequence[str]]) -> Vectors | None:
+        """Return the corpus state of the texts in all blocks, which is the sum of theirs; see `Embedder`."""
+        nothing = self.embedder.corpus_state([])
+        if nothing is None:
+            return None
+        total = nothing.astype(np.float64)  # exact also where many are added
+        for texts in blocks:
+            if self._has_workers_for(texts):
+                rows = pa.table({"text": texts})
+                states = map_rows(self.engine, partial(_count_rows, self.settings), rows, _TEXTS_A_WORKER)
+            else:
+                states = [cast("Vectors", self.embedder.corpus_state(texts))]
+            total += np.sum(states, axis=0)
+        return total.astype(np.float32)
+
+    def _has_workers_for(self, texts: Sequence[str]) -> bool:
+        # To ask an engine for its workers may start them.
+        return self.settings.provider == "offline" and len(texts) >= 2 * _TEXTS_A_WORKER and self.engine.workers > 1
+
     async def _in_batches(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:
         return np.concatenate(await gather_or_cancel(self._embed(one, done) for one in batches(texts, self.settings)))
 
@@ -63,11 +81,11 @@ class Embedding(NamedTuple):
 
 
 def _embed_rows(settings: EmbeddingSettings, rows: pa.Table) -> Vectors:
-    async def embed() -> Vectors:
-        async with open_plain_embedder(settings) as embedder:
-            return await embedder.embed_documents(rows["text"].to_pylist())
+    return run_sync(LexicalEmbedder(settings.dimensions).embed_documents(rows["text"].to_pylist()))
 
-    return run_sync(embed())
+
+def _count_rows(settings: EmbeddingSettings, rows: pa.Table) -> Vectors:
+    return LexicalEmbedder(settings.dimensions).corpus_state(rows["text"].to_pylist())
 
 
 def batches(texts: Iterable[str], settings: EmbeddingSettings) -> Iterator[list[str]]:

@@ -20,7 +20,6 @@ from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError, 
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.vector_index import matrix, nearest, update_index
 from lightrag_dagster.schemas import vector_schema
-from lightrag_dagster.storage import files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable
 
@@ -38,7 +37,7 @@ async def sync_vectors(
     tag: str,
     dimensions: int,
 ) -> VectorTable:
-    """Make a vector table hold exactly the wanted rows, and tag that version.
+    """Make a vector table hold exactly the wanted rows; `pin_vectors` then makes that version one to be read.
 
     Args:
         home: the home of the LanceDB database; one writer at a time.
@@ -46,7 +45,7 @@ async def sync_vectors(
         wanted: `id`, distinct, and `embedding_fingerprint`.
         vectors_of: called once, with the sorted ids that the table does not hold with the wanted fingerprint; yields
             their vectors in that order, in blocks of shape (rows, dimensions). Each block is written when it arrives.
-        tag: name of the version.
+        tag: name for the version.
         dimensions: length of every vector.
 
     Raises:
@@ -61,23 +60,18 @@ async def sync_vectors(
         handle = open_database(home).create_table(table, schema=vector_schema(dimensions), exist_ok=True)
         head = handle.search().select(["id", "embedding_fingerprint"]).to_arrow()
     changed = wanted.join(head, ["id", "embedding_fingerprint"], join_type="left anti").sort_by("id")
-    gone: list[str] = head.join(wanted, "id", join_type="left anti").column("id").to_pylist()
-    await _write(handle, table, changed, vectors_of, dimensions)
+    outdated = head.join(wanted, ["id", "embedding_fingerprint"], join_type="left anti").column("id")
     with lance_errors(table):
-        for start in range(0, len(gone), _IDS_PER_STATEMENT):
-            handle.delete(_among(gone[start : start + _IDS_PER_STATEMENT]))
-        search = update_index(handle, table)
-        pin(handle, tag)
-    if home.bucket is None:
-        files.sync_tree(home.lance / f"{table}.lance")
+        for start in range(0, len(outdated), _IDS_PER_STATEMENT):
+            handle.delete(_among(outdated[start : start + _IDS_PER_STATEMENT].to_pylist()))
+    await _write(handle, table, changed, vectors_of, dimensions)
     return VectorTable(
         table=table,
         tag=tag,
         rows=wanted.num_rows,
         dimensions=dimensions,
         upserted=changed.num_rows,
-        deleted=len(gone),
-        search=search,
+        deleted=head.join(wanted, "id", join_type="left anti").num_rows,
     )
 
 
@@ -94,10 +88,25 @@ async def _write(
     async for vectors in vectors_of(changed.column("id").to_pylist()):
         rows = _rows(table, changed.slice(written, len(vectors)), vectors, dimensions)
         with lance_errors(table):
-            handle.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
+            handle.add(rows)
         written += rows.num_rows
     if written != changed.num_rows:
         raise EmbeddingError(f"{table}: {written} vectors came for {changed.num_rows} rows; run again")
+
+
+def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
+    """Index a table that is large, and tag its newest version; return the entry with how the table is searched.
+
+    It may run in another process; LanceDB's index takes the memory and the processors of one machine.
+
+    Raises:
+        StoreError: the table cannot be read or written.
+    """
+    with lance_errors(entry.table):
+        handle = database.open_table(entry.table)
+        search = update_index(handle, entry.table)
+        pin(handle, entry.tag)
+    return entry.model_copy(update={"search": search})
 
 
 class VectorReader:

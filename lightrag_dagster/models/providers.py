@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
+from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.errors import SettingsError
@@ -52,14 +52,21 @@ async def open_chat_model(
 @asynccontextmanager
 async def open_embedder(
     settings: EmbeddingSettings, home: Home, account: Account | None = None, engine: Engine = _HERE
-) -> AsyncIterator[StoredEmbedder]:
+) -> AsyncIterator[CountingEmbedder]:
     """Open the embedding model for the block, in one event loop; a local model is where the engine keeps it.
+
+    The offline one has no store in front: its vectors cost nothing, and to look them up takes as long as to make them.
 
     Raises:
         StoreError: the vector store cannot be used.
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
         SettingsError: a local model is not on this machine.
     """
+    if settings.provider == "offline":
+        from lightrag_dagster.models.offline import LexicalEmbedder
+
+        yield LexicalEmbedder(settings.dimensions)
+        return
     from lightrag_dagster.spending.ledger import Ledger
     from lightrag_dagster.storage.vectors import VectorStore
 

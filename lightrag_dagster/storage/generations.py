@@ -15,10 +15,10 @@ manifest.json                         written when it is published
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -47,6 +47,10 @@ class Generation:
 
     home: Home
     id: str
+
+    def __reduce__(self) -> tuple[Callable[..., "Generation"], tuple[Home, str]]:
+        """Leave the database behind: a worker reads and writes files alone."""
+        return _of_worker, (replace(self.home, database=None), self.id)
 
     def path(self, name: str) -> Path:
         """Return a file or folder of the generation."""
@@ -202,3 +206,7 @@ def fetched(home: Home, generation_id: str) -> Generation:
     """Return a generation, with its files fetched from a bucket; raises StoreError."""
     bucket.fetch_folder(home, home.generation(generation_id))
     return Generation(home, generation_id)
+
+
+def _of_worker(home: Home, generation_id: str) -> Generation:
+    return Generation(home.in_worker(), generation_id)

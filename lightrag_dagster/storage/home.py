@@ -93,6 +93,14 @@ class Home:
         """
         return Home._cached(uri, load_settings().cache, None)
 
+    def in_worker(self) -> "Home":
+        """Return this home in a process that works for another: a bucket's has the cache of its own machine there.
+
+        Raises as `of_worker`.
+        """
+        is_elsewhere = self.bucket is not None and not self.root.exists()
+        return Home.of_worker(str(self.bucket)) if is_elsewhere else self
+
     @classmethod
     def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
         from lightrag_dagster.storage.cache import claim_folder

@@ -270,9 +270,7 @@ class SourceTables:
 
 
 def _of_worker(home: Home, candidate: bool) -> SourceTables:
-    """Return the tables of a worker, with the cache of its own machine where that of the run is not there."""
-    elsewhere = home.bucket is not None and not home.root.exists()
-    return SourceTables(Home.of_worker(str(home.bucket)) if elsewhere else home, candidate=candidate)
+    return SourceTables(home.in_worker(), candidate=candidate)
 
 
 def _leaves(table: str, rows: pa.Table) -> dict[str, str]:

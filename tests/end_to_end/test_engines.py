@@ -13,9 +13,10 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.build import graph
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.engines.ray import RayEngine
-from lightrag_dagster.indexes import embedding_batches
+from lightrag_dagster.indexes import embedding_batches, vector_index
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.merging import buckets as merging
 from lightrag_dagster.storage import shards
@@ -26,6 +27,7 @@ from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_conte
 
 QUESTIONS = {"Who maintains the gauge at Halden Weir?": "mix", "Bergen": "local", "What did the flood damage?": "naive"}
 SHARD_STEPS = {"read_shard", "chunk_shard", "extract_in_worker", "parse_shard"}
+OTHERS = {"_embed_rows", "_build"}
 STEPS = {"deal", "group_entities", "group_relations", "finish"}
 
 
@@ -53,6 +55,8 @@ def _work_for_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "ROWS", 1)
     monkeypatch.setattr(embedding_batches, "_TEXTS_A_WORKER", 4)
     monkeypatch.setattr(merging, "ROWS_PER_BUCKET", 5)
+    monkeypatch.setattr(graph, "_ROWS_FOR_WORKERS", 0)
+    monkeypatch.setattr(vector_index, "INDEX_ROWS", 10)
 
 
 def assert_same(settings: Settings, expected: Settings) -> None:
@@ -81,7 +85,7 @@ def test_processes_build_what_one_process_builds(
     monkeypatch.setattr(ProcessEngine, "map", counted)
     processes = local.changed(home=tmp_path / "processes", engine="processes")
     build(processes)
-    assert {name for name, size in sizes.items() if size > 1} >= {"_embed_rows", *SHARD_STEPS, *STEPS}
+    assert {name for name, size in sizes.items() if size > 1} >= {*OTHERS, *SHARD_STEPS, *STEPS}
     assert_same(processes, local)
 
 
@@ -127,7 +131,7 @@ def test_machines_that_share_a_bucket_alone_build_what_one_process_builds(
 
     monkeypatch.setattr(RayEngine, "map", without_the_disk)
     assert build(in_bucket).failed == {}
-    assert sizes.keys() >= {"_embed_rows", *SHARD_STEPS, *STEPS}
+    assert sizes.keys() >= {*OTHERS, *SHARD_STEPS, *STEPS}
     assert_same(in_bucket, local)
     assert list(machines[1].glob("*/cache/*/*/scratch/*/summary.parquet")), "the machines have caches of their own"
     assert not [key for key in buckets.keys(str(Home.of(in_bucket).bucket)) if "scratch" in key]

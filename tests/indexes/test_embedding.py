@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +9,17 @@ import pytest
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.progress import listening
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.errors import TransientProviderError
-from lightrag_dagster.indexes import embedding as vectors
-from lightrag_dagster.indexes.embedding import build_vectors, embed_changed, save_corpus_state
+from lightrag_dagster.errors import StoreError, TransientProviderError
+from lightrag_dagster.indexes import embedding, vector_index
+from lightrag_dagster.indexes.embedding import embed_changed, record_vectors, save_corpus_state, write_vectors
 from lightrag_dagster.indexes.embedding_batches import Embedding
-from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.indexes.lance import open_database, open_vectors, pin_vectors
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.storage import manifest
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES
-from tests.storage.corpus import OFFICE, RIVER, HashEmbedder, content, home_of, merge, write_source
+from tests.storage.corpus import OFFICE, RIVER, HashEmbedder, build_vectors, content, home_of, merge, write_source
 
 SETTINGS = EmbeddingSettings(dimensions=8, batch_size=2)
 
@@ -104,20 +104,16 @@ class FailingEmbedder(HashEmbedder):
 def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifest.VectorTable:
     ids = [f"id-{n}" for n in range(count)]
     wanted = pa.table({"id": ids, "embedding_fingerprint": ["f"] * count})
-    return asyncio.run(
-        embed_changed(
-            home,
-            "chunk_vectors",
-            wanted,
-            lambda some: [f"text {one.removeprefix('id-')}" for one in some],
-            Embedding(embedder, SETTINGS),
-            "g1",
-        )
-    )
+
+    def texts_of(some: Sequence[str]) -> Iterator[list[str]]:
+        for start in range(0, len(some), 4):
+            yield [f"text {one.removeprefix('id-')}" for one in some[start : start + 4]]
+
+    entry = embed_changed(home, "chunk_vectors", wanted, texts_of, Embedding(embedder, SETTINGS), "g1")
+    return pin_vectors(open_database(home), asyncio.run(entry))
 
 
-def test_a_failure_keeps_its_type_and_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_ROWS_PER_BLOCK", 4)
+def test_a_failure_keeps_its_type_and_what_was_written(tmp_path: Path) -> None:
     with pytest.raises(TransientProviderError, match="try again"):
         run_changed(Home(tmp_path), FailingEmbedder())
     embedder = HashEmbedder()
@@ -126,8 +122,7 @@ def test_a_failure_keeps_its_type_and_what_was_written(tmp_path: Path, monkeypat
     assert open_vectors(Home(tmp_path), entry).rows().num_rows == 10
 
 
-def test_progress_is_reported_by_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_ROWS_PER_BLOCK", 4)
+def test_progress_is_reported_by_batch(tmp_path: Path) -> None:
     heard: list[tuple[str, int, int]] = []
     with listening(lambda stage, done, total: heard.append((stage, done, total))):
         run_changed(Home(tmp_path), HashEmbedder(), count=9)
@@ -136,11 +131,43 @@ def test_progress_is_reported_by_batch(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_corpus_state_is_of_distinct_chunks(tmp_path: Path) -> None:
     generation = merge(home_of(tmp_path, river=RIVER, office=OFFICE), "river", "office")
-    save_corpus_state(generation, HashEmbedder())
+    save_corpus_state(generation, Embedding(HashEmbedder(), SETTINGS))
     assert np.load(generation.path("corpus_state.npy")).tolist() == [4.0]
     before = generation.path("corpus_state.npy").stat()
-    save_corpus_state(generation, HashEmbedder())
+    save_corpus_state(generation, Embedding(HashEmbedder(), SETTINGS))
     assert generation.path("corpus_state.npy").stat() == before
+
+
+def test_a_large_table_is_embedded_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = merge(home_of(tmp_path / "small", river=RIVER, office=OFFICE, other=RIVER), "river", "office", "other")
+    tables = build_all(small, HashEmbedder()).tables
+    monkeypatch.setattr(embedding, "_ROWS_IN_MEMORY", 0)
+    monkeypatch.setattr(embedding, "_ROWS_PER_BLOCK", 1)
+    large = merge(home_of(tmp_path / "large", river=RIVER, office=OFFICE, other=RIVER), "river", "office", "other")
+    assert build_all(large, HashEmbedder()).tables == tables
+    for entry in tables.values():
+        one, other = (open_vectors(one.home, entry).rows().sort_by("id") for one in (small, large))
+        assert one.num_rows == entry.rows
+        assert one == other
+    for generation in (small, large):
+        save_corpus_state(generation, Embedding(HashEmbedder(), SETTINGS))
+    assert small.path("corpus_state.npy").read_bytes() == large.path("corpus_state.npy").read_bytes()
+    assert not list(large.home.generations.glob(".*"))
+
+
+def test_an_index_that_was_built_before_a_crash_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_index, "INDEX_ROWS", 1)
+    generation = merge(home_of(tmp_path, river=RIVER), "river")
+    embedded = Embedding(HashEmbedder(), SETTINGS)
+    entry = asyncio.run(write_vectors(generation, "entity_vectors", embedded))
+    with pytest.raises(StoreError):
+        open_vectors(generation.home, entry)
+    pinned = pin_vectors(open_database(generation.home), entry)
+    again = asyncio.run(write_vectors(generation, "entity_vectors", embedded))
+    assert (again.upserted, again.deleted) == (0, 0)
+    recorded = asyncio.run(record_vectors(generation, "entity_vectors", again, embedded))
+    assert recorded.search == pinned.search == "partitioned"
+    assert open_vectors(generation.home, recorded).rows().num_rows == entry.rows
 
 
 def test_no_corpus_state_is_no_file(tmp_path: Path) -> None:
@@ -149,5 +176,5 @@ def test_no_corpus_state_is_no_file(tmp_path: Path) -> None:
             return None
 
     generation = merge(home_of(tmp_path, river=RIVER), "river")
-    save_corpus_state(generation, Stateless())
+    save_corpus_state(generation, Embedding(Stateless(), SETTINGS))
     assert not generation.has("corpus_state.npy")

@@ -1,12 +1,15 @@
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.tokens import rough_tokens
+from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.indexes import embedding_batches
-from lightrag_dagster.indexes.embedding_batches import batches
+from lightrag_dagster.indexes.embedding_batches import Embedding, batches
+from lightrag_dagster.models.offline import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
 
 
@@ -33,3 +36,14 @@ def test_batches_keep_texts_and_order_within_both_bounds(
     assert all(len(batch) == 1 or weight(batch) <= tokens for batch in made)
     for batch, following in pairwise(made):
         assert len(batch) == size or weight([*batch, following[0]]) > tokens
+
+
+def test_workers_count_a_corpus_as_one_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding_batches, "_TEXTS_A_WORKER", 2)
+    embedder = LexicalEmbedder(64)
+    blocks = [["The weir held.", "The gauge failed.", "The weir failed.", "Nothing"], ["One more weir."], []]
+    with ProcessEngine(2) as engine:
+        counted = Embedding(embedder, EmbeddingSettings(dimensions=64), engine).corpus_state(blocks)
+    assert counted is not None
+    np.testing.assert_array_equal(counted, embedder.corpus_state(text for texts in blocks for text in texts))
+    assert counted[-1] == 5

@@ -10,7 +10,7 @@ import pytest
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError
 from lightrag_dagster.indexes import vector_index
-from lightrag_dagster.indexes.lance import VectorReader, open_vectors, sync_vectors
+from lightrag_dagster.indexes.lance import VectorReader, open_database, open_vectors, pin_vectors, sync_vectors
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable
 
@@ -36,7 +36,8 @@ class Store:
             {"embedding_fingerprint": [fingerprint for fingerprint, _ in rows.values()], "id": list(rows)},
             pa.schema([("embedding_fingerprint", pa.string()), ("id", pa.string())]),
         )
-        return asyncio.run(sync_vectors(self.home, "entities-1", wanted, vectors_of, tag, dimensions))
+        entry = asyncio.run(sync_vectors(self.home, "entities-1", wanted, vectors_of, tag, dimensions))
+        return pin_vectors(open_database(self.home), entry)
 
     def open(self, entry: VectorTable) -> VectorReader:
         return open_vectors(self.home, entry)

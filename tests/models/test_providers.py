@@ -194,3 +194,13 @@ def test_a_damaged_store_is_named(tmp_path: Path, loopback: Loopback) -> None:
     (tmp_path / "responses.sqlite").write_bytes(b"no database" * 1000)
     with pytest.raises(StoreError, match=r"responses\.sqlite is damaged"):
         asyncio.run(_ask(Home(tmp_path)))
+
+
+def test_offline_vectors_are_not_stored(tmp_path: Path) -> None:
+    async def embed() -> Usage:
+        async with open_embedder(EmbeddingSettings(provider="offline"), Home(tmp_path)) as embedder:
+            assert (await embedder.embed_documents(["text"])).shape == (1, embedder.dimensions)
+            return embedder.usage
+
+    assert asyncio.run(embed()) == Usage()
+    assert not list(tmp_path.iterdir())

@@ -20,7 +20,7 @@ from benchmarks.parity_vectors import DIMENSIONS, embed, entity_text, relation_t
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
-from lightrag_dagster.indexes.lance import VectorReader, open_vectors, sync_vectors
+from lightrag_dagster.indexes.lance import VectorReader, open_database, open_vectors, pin_vectors, sync_vectors
 from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
@@ -88,7 +88,8 @@ def reader(home: Home, name: str, row_ids: list[str], texts: list[str]) -> Vecto
         yield unit([text_of[one] for one in changed])
 
     wanted = pa.table({"id": row_ids, "embedding_fingerprint": row_ids})
-    return open_vectors(home, asyncio.run(sync_vectors(home, name, wanted, vectors_of, "gen-test", DIMENSIONS)))
+    entry = asyncio.run(sync_vectors(home, name, wanted, vectors_of, "gen-test", DIMENSIONS))
+    return open_vectors(home, pin_vectors(open_database(home), entry))
 
 
 @pytest.fixture(scope="module")

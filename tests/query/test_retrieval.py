@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
-from lightrag_dagster.indexes.lance import VectorReader, open_vectors, sync_vectors
+from lightrag_dagster.indexes.lance import VectorReader, open_database, open_vectors, pin_vectors, sync_vectors
 from lightrag_dagster.query.retrieval import Trace, fitting, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
@@ -46,7 +46,8 @@ def reader(home: Home, table: str, similarities: dict[str, float]) -> VectorRead
         yield np.array([towards(similarities[one]) for one in changed], dtype=np.float32)
 
     wanted = pa.table({"id": ids, "embedding_fingerprint": ids})
-    return open_vectors(home, asyncio.run(sync_vectors(home, table, wanted, vectors_of, "gen-test", 2)))
+    entry = asyncio.run(sync_vectors(home, table, wanted, vectors_of, "gen-test", 2))
+    return open_vectors(home, pin_vectors(open_database(home), entry))
 
 
 @pytest.fixture

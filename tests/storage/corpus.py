@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.adjacency import build_adjacency
-from lightrag_dagster.indexes.embedding import build_vectors
+from lightrag_dagster.indexes.embedding import record_vectors, write_vectors
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.integrity import build_graph, findings
 from lightrag_dagster.indexes.views import build_views
@@ -26,7 +26,7 @@ from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.acceptance import accept, accepted
 from lightrag_dagster.storage.generations import ADJACENCY, Generation, scratch_folder, store
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VECTOR_TABLES, Embedder, GenerationInputs, Manifest
+from lightrag_dagster.storage.manifest import VECTOR_TABLES, Embedder, GenerationInputs, Manifest, VectorTable
 from lightrag_dagster.storage.tables import SourceTables
 
 Documents = Mapping[str, Sequence[Sequence[str]]]
@@ -217,6 +217,11 @@ def inputs_of(home: Home, *sources: str, embedder_identity: str = "hash/8", code
         encoding="o200k_base",
         embedder=Embedder(provider="offline", model="hash", dimensions=8, identity=embedder_identity),
     )
+
+
+async def build_vectors(generation: Generation, table: str, embedding: Embedding) -> VectorTable:
+    """Write, index, tag and record one vector table."""
+    return await record_vectors(generation, table, await write_vectors(generation, table, embedding), embedding)
 
 
 async def build(generation: Generation, embedder: HashEmbedder | None = None) -> Generation:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.offline.terms import terms
 
@@ -45,7 +45,7 @@ class _Features(NamedTuple):
 
 
 class LexicalEmbedder:
-    """Implements `Embedder`; a text without words is the first axis, never zero."""
+    """Implements `CountingEmbedder`, without calls to count; a text without words is the first axis, never zero."""
 
     def __init__(self, dimensions: int = 1024) -> None:
         if dimensions < _FEWEST_DIMENSIONS:
@@ -53,6 +53,7 @@ class LexicalEmbedder:
                 f"setting embedding.dimensions: {dimensions} is too few for the offline embedder; use 64 or more"
             )
         self._dimensions = dimensions
+        self.usage = Usage()
 
     @property
     def identity(self) -> str:
