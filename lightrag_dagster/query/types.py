@@ -89,9 +89,9 @@ class Chunk:
 
     `score` is its cosine similarity to the question, None where no vector was compared; in modes `fusion` and `ppr`
     its share of the random walk, in mode `bm25` its BM25 score. `rerank_score` comes from the reranker, `tokens` is the
-    length of `content`. `context` is what else of the document a model reads before it: headings above it, the header of
-    its table. `doc_id`, `source` and `path` are those of the first citation, `reference_id` is that document's number in
-    the references. `content` is the exact quote at every place.
+    length of `content`. `context` is what else of the document a model reads before it: headings above it, the header
+    of its table. `doc_id`, `source` and `path` are those of the first citation, `reference_id` is that document's
+    number in the references. `content` is the exact quote at every place.
     """
 
     chunk_id: str
