@@ -33,7 +33,7 @@ _REVISIONS = {
     "layout": 3,
     "mentions": 2,
     "merge": 4,
-    "stores": 4,
+    "stores": 5,
     "report": 2,
 }
 

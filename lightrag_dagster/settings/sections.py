@@ -251,7 +251,7 @@ class GraphSettings(Section):
 class QuerySettings(Section):
     """Defaults of a question; each can be given per call."""
 
-    mode: str = Field(default="mix", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
+    mode: str = Field(default="fusion", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
     top_k: int = Field(default=40, gt=0, description="Entities, and relations, found by vector search.")
     chunk_top_k: int = Field(default=20, gt=0, description="Chunks in the context.")
     cosine_threshold: float = Field(default=0.2, ge=-1, le=1, description="Less similar hits are dropped.")
@@ -285,9 +285,7 @@ class RerankSettings(Section):
 class EvaluationSettings(Section):
     """Settings of the `retrieval_evaluation` asset, which asks the questions that name where their answer is."""
 
-    modes: tuple[str, ...] = Field(
-        default=(), description="Modes that are compared, and the control bm25; empty: all that retrieve, and bm25."
-    )
+    modes: tuple[str, ...] = Field(default=(), description="Modes that are compared; empty: all that retrieve.")
 
 
 class RetentionSettings(Section):
