@@ -164,10 +164,9 @@ class Recipes:
         """Of asking: query settings, prompts and model."""
         return digest(
             self.settings.query.model_dump(),
-            self.settings.rerank.model_dump(include={"provider", "model"}),
-            self.prompts.fingerprint("answer"),
-            chat_identity(self.settings.llm.of("keywords")),
-            chat_identity(self.settings.llm.of("answer")),
+            self.settings.rerank.model_dump(include={"provider", "model", "with_first"}),
+            [self.prompts.fingerprint(group) for group in ("keywords", "facts", "hops", "answer")],
+            [chat_identity(self.settings.llm.of(role)) for role in ("keywords", "facts", "hops", "answer")],
         )
 
     @cached_property

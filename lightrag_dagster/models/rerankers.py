@@ -22,6 +22,9 @@ _ENDPOINTS = {
 }
 """provider → its URL, and the environment variable of its key."""
 
+_FIRST_CHARACTERS = 800
+"""Of the first text before another: cross-encoders read some 2,000 characters, and the other must be among them."""
+
 _ATTEMPTS = 3
 _TRANSIENT = {408, 409, 425, 429}
 
@@ -58,6 +61,14 @@ async def open_reranker(settings: RerankSettings) -> AsyncIterator[Reranker]:
     headers = {"authorization": f"Bearer {key}"} if key else {}
     async with httpx2.AsyncClient(timeout=settings.timeout, headers=headers) as client:
         yield _Endpoint(client, url, settings, variable)
+
+
+def after_first(texts: Sequence[str]) -> list[str]:
+    """Return texts with the start of the first one before each of the others."""
+    if not texts:
+        return []
+    first = texts[0][:_FIRST_CHARACTERS]
+    return [texts[0], *(f"{first}\n\n{text}" for text in texts[1:])]
 
 
 class _Result(BaseModel):

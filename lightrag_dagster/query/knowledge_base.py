@@ -13,9 +13,10 @@ from typing import Any, Self, TypeVar, Unpack
 from lightrag_dagster.core.protocols import ChatRequest, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.query.asking import Asking, require_model
 from lightrag_dagster.query.citations import resolve_citations
 from lightrag_dagster.query.context import context_of, prompt_of, request_in_context, request_of
-from lightrag_dagster.query.keywords import fall_back_to_question, parse_keywords, without_blanks
+from lightrag_dagster.query.keywords import without_blanks
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.question import Filters, QueryOptions, Question, question_of
@@ -26,7 +27,6 @@ from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retri
 from lightrag_dagster.settings import MergingSettings, Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
-from lightrag_dagster.stages.prompts.requests import keyword_request
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 
@@ -66,6 +66,7 @@ class KnowledgeBase:
         self.settings = settings
         self._prompts = load_prompts(settings.prompts, settings.language)
         self._models = Models(settings, snapshot.manifest.vectors, account)
+        self._asking = Asking(self._prompts, self._models.complete)
         # Of a function, since a cache of a method would keep this object, and its memory, in a reference cycle.
         self._scoped = lru_cache(_SCOPES)(partial(_scope, snapshot, settings.merging))
         self._callers = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
@@ -117,6 +118,7 @@ class KnowledgeBase:
             QueryError: the question is empty or too short, there is no such mode or source, or a value is out of
                 bounds.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
+            SettingsError: `filter_facts` or `decompose` asks a model, and none is configured.
         """
         with self.snapshot.reading():
             return self._retrieve(self._question(query, options))
@@ -239,7 +241,9 @@ class KnowledgeBase:
         self.close()
 
     def _question(self, query: str, options: QueryOptions) -> Question:
-        return question_of(query, options, self.settings.query)
+        question = question_of(query, options, self.settings.query)
+        require_model(question.settings, self.settings.llm)
+        return question
 
     def _retrieve(self, question: Question) -> Retrieval:
         """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
@@ -254,7 +258,7 @@ class KnowledgeBase:
             return replace(nothing, steps=trace.steps)
         with trace.step("filter"):
             snapshot = self._scoped(question.filters)
-        search = Search(snapshot, question.text, keywords, settings, self._embed, self._searchers)
+        search = Search(snapshot, question.text, keywords, settings, self._embed, self._searchers, self._asking)
         rerank = self._models.rerank if self._models.reranks else None
         found = retrieve(search, self._count, self._reserved(question), rerank, trace)
         return replace(found, steps=trace.steps)
@@ -262,10 +266,7 @@ class KnowledgeBase:
     def _keywords(self, question: Question) -> Keywords:
         """Return the caller's keywords, else the model's, else the question itself if it is short."""
         given = without_blanks(question.keywords or Keywords())
-        if given != Keywords():
-            return given
-        request = keyword_request(self._prompts, question.text)
-        return fall_back_to_question(parse_keywords(self.complete(request)), question.text)
+        return given if given != Keywords() else self._asking.keywords(question.text)
 
     def _count(self, text: str) -> int:
         return load_tokenizer(self.settings.chunking.encoding).count(text)

@@ -7,7 +7,7 @@ that mention them, and restarts with probability 1 − damping. Chunks are ranke
 embedder is the only model that is called.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from scipy.sparse import coo_array, csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Lists
+from lightrag_dagster.query.facts import filter_facts
 from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ranking.seeds import largest
 from lightrag_dagster.query.search import Search
@@ -55,15 +56,15 @@ def find_by_pagerank(search: Search) -> Found:
     near = search.nearest(
         entities=search.query, relations=search.query, chunks=search.query, most_chunks=WALK.start_chunks
     )
-    start = start_mass(graph, near, WALK)
+    filtered = filter_facts(search, near.relations)
+    start = start_mass(graph, replace(near, relations=filtered.facts), WALK)
     if not start.any():
-        return Found({}, near.relations, near.chunks)
+        return Found({}, near.relations, near.chunks, filtered.notes)
     mass = pagerank(search.snapshot.transitions, start, WALK.damping)
     split = len(graph.entities.ids)
     entities = largest(mass[:split], settings.top_k)
-    return Found(
-        {row: near.entities.get(row) for row in entities}, near.relations, largest(mass[split:], settings.chunk_top_k)
-    )
+    chunks = largest(mass[split:], settings.chunk_top_k)
+    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, filtered.notes)
 
 
 def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:

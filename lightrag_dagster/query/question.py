@@ -88,6 +88,9 @@ class QueryOptions(TypedDict, total=False):
     system_prompt: str | None
     rerank: bool | None
     min_rerank_score: float | None
+    filter_facts: bool | None
+    decompose: bool | None
+    max_hops: int | None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from lightrag_dagster.query.context import (
     render,
     with_references,
 )
+from lightrag_dagster.query.hops import HOP_PASSAGES, HOP_TOKENS, follow_hops
 from lightrag_dagster.query.modes import MODES, Found, Hits, round_robin
 from lightrag_dagster.query.related import related_chunks
 from lightrag_dagster.query.search import Search
@@ -91,6 +92,8 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         found = mode.find(search)
         notes |= {"entities": len(found.entities), "relations": len(found.relations), "chunks": len(found.chunks)}
         notes |= found.notes
+    if settings.decompose:
+        found = follow_hops(search, found, lambda hits: _best_passages(search, hits, count), trace.step)
     entities = _entities(search, found.entities, count, trace)
     relations = _relations(search, found.relations, count, trace)
     hits = found.chunks
@@ -142,8 +145,7 @@ def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple
     """Return the chunks in the reranker's order, and its scores; if it fails they keep their order."""
     settings, rows = search.settings, list(hits)
     with trace.step("rerank") as notes:
-        found = search.snapshot.graph.chunks.take(np.array(rows, dtype=np.int32))
-        texts = [passage(row["content"], row.get("context")) for row in found]
+        texts = _passages(search, rows)
         try:
             best = rerank(search.query, texts, settings.chunk_top_k)
         except ProviderError as error:
@@ -153,6 +155,17 @@ def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple
         scores = {rows[place]: score for place, score in best if score >= settings.min_rerank_score}
         notes |= {"kept": len(scores), "cut": len(rows) - len(scores), "below the minimum": len(best) - len(scores)}
         return {row: hits[row] for row in scores}, scores
+
+
+def _best_passages(search: Search, hits: Hits, count: Count) -> list[str]:
+    """Return the first passages, as many as fit."""
+    budget = min(HOP_TOKENS, search.settings.max_total_tokens)
+    return [*fitting(_passages(search, list(hits)[:HOP_PASSAGES]), str, count, budget)]
+
+
+def _passages(search: Search, rows: Sequence[int]) -> list[str]:
+    found = search.snapshot.graph.chunks.take(np.array(rows, dtype=np.int32))
+    return [passage(row["content"], row.get("context")) for row in found]
 
 
 def _chunks(

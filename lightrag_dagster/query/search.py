@@ -8,6 +8,7 @@ import numpy as np
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Rows
+from lightrag_dagster.query.asking import Asking
 from lightrag_dagster.query.modes import Found, Hits
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.types import Keywords
@@ -25,14 +26,19 @@ class Search:
         settings: QuerySettings,
         embed: Callable[[Sequence[str]], Vectors],
         threads: Executor | None = None,
+        asking: Asking | None = None,
     ) -> None:
-        """Keep the question; `embed` returns unit vectors for texts, `threads` search several tables at once."""
+        """Keep the question; `embed` returns unit vectors for texts, `threads` search several tables at once.
+
+        `asking` asks the language model in the steps that need it; without, they are left out.
+        """
         self.snapshot = snapshot
         self.query = query
         self.keywords = keywords
         self.settings = settings
         self._embed = embed
         self._threads = threads
+        self.asking = asking
         self._vectors: dict[str, Vectors] = {}
 
     @property
@@ -44,6 +50,10 @@ class Search:
     def themes(self) -> str:
         """The high-level keywords as one text."""
         return ", ".join(self.keywords.high_level)
+
+    def about(self, query: str, keywords: Keywords) -> "Search":
+        """Return the search for another question in the same way."""
+        return Search(self.snapshot, query, keywords, self.settings, self._embed, self._threads, self.asking)
 
     def nearest(
         self,

@@ -13,7 +13,7 @@ ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 Provider = Literal["offline", "openai"]
 EmbeddingProvider = Literal["offline", "openai", "local"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
-Role = Literal["extract", "summarise", "keywords", "answer", "judge", "describe"]
+Role = Literal["extract", "summarise", "keywords", "facts", "hops", "answer", "judge", "describe"]
 
 
 class Section(BaseModel):
@@ -116,7 +116,7 @@ class RoleSettings(Section):
 
 
 class LLMSettings(EndpointSettings):
-    """The language model that extracts, summarises, finds keywords, answers, judges and describes images."""
+    """The language model that extracts, summarises, helps to retrieve, answers, judges and describes images."""
 
     provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
@@ -149,7 +149,8 @@ class LLMSettings(EndpointSettings):
     )
     batch: BatchSettings = BatchSettings()
     roles: dict[Role, RoleSettings] = Field(
-        default={}, description="Exceptions, by role: extract, summarise, keywords, answer, judge, describe."
+        default={},
+        description="Exceptions, by role: extract, summarise, keywords, facts, hops, answer, judge, describe.",
     )
 
     @property
@@ -268,6 +269,17 @@ class QuerySettings(Section):
     system_prompt: str = Field(default="", description="Replaces the package's instructions to that model.")
     rerank: bool = Field(default=True, description="Rerank chunks, where a reranker is configured.")
     min_rerank_score: float = Field(default=0.0, description="Chunks that the reranker scores lower are dropped.")
+    filter_facts: bool = Field(
+        default=False,
+        description="In modes `fusion` and `ppr`, ask the language model, in its role `facts`, which of the 20 "
+        "relations nearest to the question help to answer it; the walk starts at these. One call a search.",
+    )
+    decompose: bool = Field(
+        default=False,
+        description="After the first search, ask the language model, in its role `hops`, what to look up next, and "
+        "search for that too, until it says that nothing is missing. One call, and one search, a hop.",
+    )
+    max_hops: int = Field(default=3, ge=1, le=10, description="With decompose, most calls, and further searches.")
 
 
 class RerankSettings(Section):
@@ -280,6 +292,11 @@ class RerankSettings(Section):
     model: str = Field(default="", description="Name at the endpoint; for local a name or folder.")
     url: str = Field(default="", description="URL of the endpoint, instead of the provider's own.")
     timeout: float = Field(default=30.0, gt=0, description="Per request. Seconds.")
+    with_first: bool = Field(
+        default=False,
+        description="The reranker reads the start of the chunk that was found first before each of the others, so that "
+        "a chunk that goes on from it can be told from one that does not.",
+    )
 
 
 class EvaluationSettings(Section):

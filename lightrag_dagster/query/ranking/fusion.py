@@ -5,11 +5,12 @@ and at the chunks that resemble it by words (BM25) and by vectors. The better th
 of the walk starts there. The embedder is the only model that is called. docs/evaluation.md has what each part adds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.query.facts import filter_facts
 from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ppr import pagerank
 from lightrag_dagster.query.ranking.lexical import lexical_scores, visible_chunks
@@ -58,9 +59,12 @@ def find_by_fusion(search: Search) -> Found:
     visible = visible_chunks(graph)
     links = link_names(search.query, names_of(graph, visible)) if how.names else []
     covered = coverage(search.query, links, graph.texts)
-    start = start_mass(graph, near, links, lexical_scores(graph, search.query, visible), covered, how)
+    filtered = filter_facts(search, near.relations)
+    seeds = replace(near, relations=filtered.facts)
+    start = start_mass(graph, seeds, links, lexical_scores(graph, search.query, visible), covered, how)
     found = dict(list(near.relations.items())[: settings.top_k])
     notes = {"covered by names": round(covered, 2), "names": [f"{one.name} ({one.probability:.2f})" for one in links]}
+    notes |= filtered.notes
     if not start.any():
         return Found({}, found, {}, notes)
     mass = pagerank(snapshot.transitions, start, how.damping, how.steps)

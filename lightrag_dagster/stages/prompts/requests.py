@@ -97,6 +97,24 @@ def keyword_request(prompts: Prompts, query: str) -> ChatRequest:
     return ChatRequest("keywords", (Message("system", system), Message("user", f"Question:\n\n{fence(query)}")))
 
 
+def facts_request(prompts: Prompts, query: str, facts: Sequence[str]) -> ChatRequest:
+    """Ask which facts, one a line with its number, help to answer a question, as JSON with `facts`, their numbers."""
+    lines = "\n".join(facts)
+    user = f"Question:\n\n{fence(query)}\n\nFacts:\n\n{fence(lines, 'json')}"
+    return ChatRequest("facts", (Message("system", prompts.render("facts_system")), Message("user", user)))
+
+
+def hop_request(prompts: Prompts, query: str, asked: Sequence[str], passages: Sequence[str]) -> ChatRequest:
+    """Ask what to look up next for a question, as JSON with `next`, a question, or with `done`."""
+    parts = [f"Question:\n\n{fence(query)}"]
+    if asked:
+        earlier = "\n".join(map(_one_line, asked))
+        parts.append(f"Looked up so far:\n\n{fence(earlier)}")
+    parts += ["Passages:", *map(fence, passages)] if passages else ["No passage was found."]
+    system = Message("system", prompts.render("hops_system"))
+    return ChatRequest("hops", (system, Message("user", "\n\n".join(parts))))
+
+
 def answer_request(
     prompts: Prompts,
     query: str,
