@@ -1,0 +1,174 @@
+"""Steps of retrieval that ask a language model: read by literal tables, then asked of a server on 127.0.0.1."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase, Retrieval
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.query.facts import fact_lines, parse_numbers
+from lightrag_dagster.query.hops import fuse, parse_next
+from lightrag_dagster.query.modes import Found
+from lightrag_dagster.query.types import Relation
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.prompts.fencing import last_fenced
+from lightrag_dagster.storage.home import Home
+from tests.loopback import Loopback, Reply
+
+OFFICE = "Who leads the office of the firm that built the gauge?"
+
+Open = Callable[..., KnowledgeBase]
+
+
+@pytest.fixture
+def opened(published_home: Path, tmp_path: Path, loopback: Loopback) -> Iterator[Open]:
+    """Open a copy of the small snapshot, whose language model is the server; its vectors are the offline embedder's."""
+    home = Path(shutil.copytree(published_home, tmp_path / "home"))
+    with ExitStack() as stack:
+
+        def open_one(account: Account | None = None, **query: object) -> KnowledgeBase:
+            settings = load_settings(home=home, llm={"provider": "openai", "max_retries": 0}, query=query)
+            return stack.enter_context(KnowledgeBase.open(settings=settings, account=account))
+
+        yield open_one
+
+
+def facts_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    _, _, facts = body["messages"][-1]["content"].partition("Facts:\n\n")
+    return [json.loads(line) for line in (last_fenced(facts) or "").splitlines()]
+
+
+def notes(found: Retrieval, name: str) -> dict[str, Any]:
+    return next(step.notes for step in found.steps if step.name == name)
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ('{"facts": [3, 1]}', [0, 2]),
+        ('<think>{"facts": [2]}</think>```json\n{"facts": ["1", 1, 9]}\n```', [0]),
+        ('{"facts": []}', []),
+        ('{"facts": [0, 4]}', None),
+        ('{"facts": "none"}', None),
+        ('{"kept": [1]}', None),
+        ('{"facts": [1', None),
+        ("The first fact.", None),
+        ('{"facts": [null]}', None),
+    ],
+)
+def test_the_numbers_of_facts_are_read(text: str, places: list[int] | None) -> None:
+    assert parse_numbers(text, 3) == places
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ('{"next": " Who leads\\nit? "}', "Who leads it?"),
+        ('Then: {"next": "Who?", "done": false}', "Who?"),
+        ('{"done": true}', ""),
+        ('{"next": null, "done": true}', ""),
+        ('{"next": null}', None),
+        ('{"next": ""}', None),
+        ("done", None),
+        ("{", None),
+    ],
+)
+def test_what_to_look_up_next_is_read(text: str, question: str | None) -> None:
+    assert parse_next(text) == question
+
+
+def test_a_fact_is_a_line_with_the_start_of_its_description() -> None:
+    one = Relation("rel-1", "ent-1", "ent-2", "Ida", "Gauge", "", "x" * 1000, 1.0, 1, None)
+    first, second = map(json.loads, fact_lines([one, one]))
+    assert first == {"number": 1, "entity1": "Ida", "entity2": "Gauge", "description": "x" * 300}
+    assert second["number"] == 2
+
+
+def test_searches_are_fused_by_turns_with_the_first_score() -> None:
+    fused = fuse([Found({1: 0.9, 2: 0.1}, {}, {1: 0.5, 2: 0.4}, {"a": 1}), Found({3: 0.8}, {7: 1.0}, {3: 0.9, 1: 0.1})])
+    assert list(fused.entities.items()) == [(1, 0.9), (3, 0.8), (2, 0.1)]
+    assert list(fused.chunks.items()) == [(1, 0.5), (3, 0.9), (2, 0.4)]
+    assert (fused.relations, fused.notes) == ({7: 1.0}, {"a": 1})
+
+
+@pytest.mark.parametrize("mode", ["fusion", "ppr"])
+def test_the_walk_starts_at_the_facts_that_the_model_keeps(opened: Open, loopback: Loopback, mode: str) -> None:
+    def keep(name: str) -> Callable[[dict[str, Any]], str]:
+        return lambda body: json.dumps({"facts": [one["number"] for one in facts_of(body) if name in str(one)]})
+
+    knowledge = opened(mode=mode, filter_facts=True)
+    first: dict[str, str] = {}
+    for name in ("Bergen", "Priya Nair"):
+        loopback.chat = keep(name)
+        found = knowledge.retrieve(f"What is known of the people? {len(first)}")
+        assert "facts error" not in notes(found, "find")
+        assert all(name in one for one in notes(found, "find")["facts that count"])
+        assert notes(found, "find")["facts input tokens"] == 100
+        first[name] = found.entities[0].name
+    assert first["Bergen"] != first["Priya Nair"]
+    assert len(loopback.requests) == 2
+
+
+@pytest.mark.parametrize("mode", ["fusion", "ppr"])
+@pytest.mark.parametrize("reply", ["I cannot say.", Reply.error(400)])
+def test_an_unusable_answer_keeps_all_facts(opened: Open, loopback: Loopback, mode: str, reply: str | Reply) -> None:
+    if isinstance(reply, Reply):
+        loopback.script.append(reply)
+    else:
+        loopback.chat = lambda body: reply
+    found = opened(mode=mode).retrieve(OFFICE, filter_facts=True)
+    assert found == opened(mode=mode).retrieve(OFFICE)
+    assert notes(found, "find")["facts kept"] == "all"
+    assert notes(found, "find")["facts error"]
+    assert len(loopback.requests) == 1
+
+
+def test_a_question_is_looked_up_hop_by_hop_within_the_bound(opened: Open, loopback: Loopback) -> None:
+    answers = iter(["Where is the office in Bergen?", "Who leads the office in Bergen?", "Who repaired the sensor?"])
+    loopback.chat = lambda body: json.dumps({"next": next(answers)})
+    knowledge = opened(mode="naive", decompose=True, max_hops=2, chunk_top_k=2)
+    found = knowledge.retrieve(OFFICE)
+    assert len(loopback.requests) == 2
+    first, second = (received.body["messages"][-1]["content"] for received in loopback.requests)
+    assert "Looked up so far" not in first
+    assert "Where is the office in Bergen?" in second
+    assert len(found.chunks) == 2
+    assert notes(found, "hop 2")["question"] == "Who leads the office in Bergen?"
+    single = knowledge.retrieve(OFFICE, decompose=False)
+    assert [chunk.chunk_id for chunk in found.chunks] != [chunk.chunk_id for chunk in single.chunks]
+
+    assert knowledge.retrieve(OFFICE) == found
+    assert len(loopback.requests) == 2  # the second time they come from the store
+
+
+@pytest.mark.parametrize("answer", ['{"done": true}', "Nothing.", json.dumps({"next": OFFICE})])
+def test_what_ends_the_hops_leaves_what_was_found(opened: Open, loopback: Loopback, answer: str) -> None:
+    loopback.chat = lambda body: answer
+    knowledge = opened(decompose=True)
+    assert knowledge.retrieve(OFFICE) == knowledge.retrieve(OFFICE, decompose=False)
+    assert len(loopback.requests) == 1
+
+
+def test_calls_are_booked_under_their_roles(opened: Open, loopback: Loopback, tmp_path: Path) -> None:
+    loopback.chat = lambda body: json.dumps({"facts": [1], "next": "Who leads the office in Bergen?"})
+    knowledge = opened(Account("run-1"), filter_facts=True, decompose=True, max_hops=1)
+    knowledge.retrieve(OFFICE)
+    knowledge.close()
+    booked = Ledger(Home(tmp_path / "home").ledger).by_purpose()
+    assert {purpose: entry.calls for purpose, entry in booked.items() if purpose != "embed"} == {"facts": 2, "hops": 1}
+
+
+@pytest.mark.parametrize("step", ["filter_facts", "decompose"])
+def test_without_a_model_the_steps_are_refused(published_home: Path, step: str) -> None:
+    with (
+        KnowledgeBase.open(published_home) as knowledge,
+        pytest.raises(SettingsError, match=rf"query\.{step} .* offline"),
+    ):
+        knowledge.retrieve(OFFICE, **{step: True})
