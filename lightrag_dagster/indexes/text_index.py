@@ -101,6 +101,10 @@ class TextIndex:
                 scores[self.term_chunks.values[first:end]] += self.rarity(term) * self.term_weights[first:end]
         return scores
 
+    def highest_score(self, wanted: Iterable[str]) -> float:
+        """Return what no score of a chunk for some terms exceeds."""
+        return (_SATURATION + 1) * sum(map(self.rarity, dict.fromkeys(wanted)))
+
     def entities_named(self, names: Sequence[str]) -> list[Rows]:
         """Return the entities of each name, given as words with a space between."""
         wanted = np.array([_hash(name) for name in names], dtype=np.uint64)
