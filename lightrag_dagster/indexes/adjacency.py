@@ -110,7 +110,7 @@ class Adjacency:
             StoreError: a file is missing or damaged.
         """
         try:
-            if (folder / "text_sizes.npy").exists():
+            if _has_texts(folder):
                 return cls._map(folder, folder)
             with tempfile.TemporaryDirectory(prefix="lightrag-texts-") as texts:
                 write_texts(folder, Path(texts))
@@ -153,11 +153,17 @@ def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
 
 def has_adjacency(folder: Path) -> bool:
     """Say whether a folder holds all arrays; a builder that is killed may leave a part of them in a bucket."""
+    if not _has_texts(folder):
+        return False
     try:
         Adjacency.open(folder)
     except StoreError:
         return False
     return True
+
+
+def _has_texts(folder: Path) -> bool:
+    return (folder / "text_sizes.npy").exists()
 
 
 def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunks: Sequence[Path]) -> None:
