@@ -40,7 +40,12 @@ RAW_DOCUMENTS = pa.schema(
         _field("language", pa.string(), "ISO 639 code, as detected, else as the document says.", nullable=True),
         _field("status", pa.string(), "processed, duplicate, failed, skipped, empty, disabled or stale."),
         _field("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
-        _field("error", pa.string(), "Why the document has no text, or is stale.", nullable=True),
+        _field(
+            "error",
+            pa.string(),
+            "Why it has no text, is stale, or has images without description.",
+            nullable=True,
+        ),
         _field("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
     ]
 )

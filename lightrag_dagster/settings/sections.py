@@ -13,7 +13,7 @@ ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 Provider = Literal["offline", "openai"]
 EmbeddingProvider = Literal["offline", "openai", "local"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
-Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
+Role = Literal["extract", "summarise", "keywords", "answer", "judge", "describe"]
 
 
 class Section(BaseModel):
@@ -29,12 +29,27 @@ class DocumentSettings(Section):
     max_seconds: float = Field(
         default=60.0,
         gt=0,
-        description="A file whose parser takes longer becomes a failed row; plain text has no parser. Seconds.",
+        description="A file whose parser takes longer becomes a failed row; plain text has no parser. Each page whose "
+        "text is recognised has as long again. Seconds.",
     )
     max_memory_mb: int = Field(
         default=2048,
         ge=512,
         description="A file whose parser needs more memory becomes a failed row; on Linux. Megabytes.",
+    )
+    recognise_text: bool = Field(
+        default=False,
+        description="Recognise the text in images: of scanned pages in PDFs, and of image files, which are skipped "
+        "otherwise. With the extra `ocr`; about four seconds a page.",
+    )
+    describe_figures: bool = Field(
+        default=False,
+        description="Ask the language model, in its role `describe`, what the images in documents show, and image "
+        "files, which are skipped otherwise. It must be one that sees images.",
+    )
+    pdf_reader: Literal["pdfium", "docling"] = Field(
+        default="pdfium",
+        description="docling finds layout and tables with models, slowly; with the extra `docling`.",
     )
     max_deleted_share: float = Field(
         default=0.2,
@@ -101,7 +116,7 @@ class RoleSettings(Section):
 
 
 class LLMSettings(EndpointSettings):
-    """The language model that extracts, summarises, finds keywords, answers and judges."""
+    """The language model that extracts, summarises, finds keywords, answers, judges and describes images."""
 
     provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
@@ -113,6 +128,9 @@ class LLMSettings(EndpointSettings):
         "Tokens.",
     )
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
+    offline_dates: bool = Field(
+        default=False, description="The rules of the offline provider make entities of dates and amounts, too."
+    )
     max_cost_usd: float | None = Field(
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )
@@ -131,7 +149,7 @@ class LLMSettings(EndpointSettings):
     )
     batch: BatchSettings = BatchSettings()
     roles: dict[Role, RoleSettings] = Field(
-        default={}, description="Exceptions, by role: extract, summarise, keywords, answer, judge."
+        default={}, description="Exceptions, by role: extract, summarise, keywords, answer, judge, describe."
     )
 
     @property
@@ -182,8 +200,14 @@ class EmbeddingSettings(EndpointSettings):
 
 
 class ExtractionSettings(Section):
-    """What is asked of the model for each chunk."""
+    """How entities and relations are found in each chunk, and what is asked of the model for it."""
 
+    method: Literal["llm", "mentions"] = Field(
+        default="llm",
+        description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
+        "their chunks; no model is asked, and there are no relations but those of `co_mentions`.",
+    )
+    co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )

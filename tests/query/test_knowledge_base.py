@@ -88,7 +88,7 @@ def test_local_starts_from_entities_and_global_from_relations(knowledge: Knowled
 
 @pytest.mark.parametrize(
     ("mode", "keywords", "same_as"),
-    [("local", Keywords(high_level=("flood",)), "global"), ("global", Keywords(low_level=("Station 14",)), "local")],
+    [("local", Keywords(high_level=("repaired",)), "global"), ("global", Keywords(low_level=("Station 14",)), "local")],
 )
 def test_a_mode_without_its_keywords_uses_the_others(
     knowledge: KnowledgeBase, mode: str, keywords: Keywords, same_as: str
