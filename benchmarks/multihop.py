@@ -52,6 +52,7 @@ LEFT_OUT: Mapping[str, dict[str, Any]] = {
     "no walk": {"steps": 0},
     "steps 4": {"steps": 4},
     "damping 0.5": {"damping": 0.5},
+    "steps 16": {"steps": 16},
 }
 METRICS = ("recall_at_2", "recall", "mrr")
 

@@ -31,11 +31,11 @@ class Fusion:
     """
 
     names: float = 1.0
-    facts: float = 0.3
+    facts: float = 0.2
     chunks: float = 0.1
     dense: float = 1.0
     lexical: float = 4.0
-    damping: float = 0.75
+    damping: float = 0.85
     steps: int = 8
     compared_facts: int = 50
     compared_chunks: int = 200
