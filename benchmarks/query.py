@@ -3,9 +3,9 @@
     python -m benchmarks.query --entities 200000 --dimensions 256 HOME
 
 The snapshot is built in HOME unless it is there: 1.5 relations and 3 mentions an entity, 4 entities a chunk, hubs of
-high degree, vectors in clusters of 200. A question names two entities beside ten words of the chunks. It prints recall of the index against comparing all vectors, and for each mode
-milliseconds at the median and the 95th percentile, milliseconds of processor time at the median (which other work on
-the machine lengthens less), and where the time goes.
+high degree, vectors in clusters of 200. A question names two entities and has ten more words of the chunks. It prints
+recall of the index against comparing all vectors, and for each mode milliseconds at the median and the 95th percentile,
+milliseconds of processor time at the median (which other work on the machine lengthens less), and where the time goes.
 """
 
 import argparse
