@@ -45,7 +45,7 @@ def filter_facts(search: Search, facts: Hits) -> Filtered:
         return Filtered(facts, _named("facts ", notes | {"kept": "all"}))
     rows = list(asked)
     named = tuple(f"{relations[place].src} — {relations[place].tgt}" for place in kept)
-    notes |= {"kept": f"{len(kept)} of {len(asked)}", "that count": named}
+    notes |= {"kept": f"{len(kept)} of {len(asked)}"} | ({"that count": named} if named else {})
     return Filtered({rows[place]: 1.0 for place in kept}, _named("facts ", notes))
 
 

@@ -57,10 +57,14 @@ def follow_hops(
 
 
 def fuse(rankings: Sequence[Found]) -> Found:
-    """Return what several searches found by turns, each with the score of the first search that found it."""
+    """Return what several searches found by turns, each with the score of the first search that found it.
+
+    Entities and relations are no more than the longest of the searches found, so that the context does not grow.
+    """
+    entities, relations = [one.entities for one in rankings], [one.relations for one in rankings]
     return Found(
-        _by_turns([one.entities for one in rankings]),
-        _by_turns([one.relations for one in rankings]),
+        _by_turns(entities, max(map(len, entities))),
+        _by_turns(relations, max(map(len, relations))),
         _by_turns([one.chunks for one in rankings]),
         rankings[0].notes,
     )
@@ -91,8 +95,8 @@ def _find(search: Search, asking: Asking, question: str) -> Found:
     return mode.find(search.about(question, keywords))
 
 
-def _by_turns(rankings: Sequence[Hits]) -> Hits:
+def _by_turns(rankings: Sequence[Hits], most: int | None = None) -> Hits:
     scores: Hits = {}
     for ranking in rankings:
         scores = ranking | scores
-    return {row: scores[row] for row in round_robin(*map(list, rankings))}
+    return {row: scores[row] for row in round_robin(*map(list, rankings))[:most]}

@@ -4,7 +4,7 @@ After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), whose paramete
 at what resembles the question: the ends of the few relations (facts) nearest to it, or the nearest entities if there
 are none, and with a small share the nearest chunks. It follows relations, and the links between entities and the chunks
 that mention them, and restarts with probability 1 − damping. Chunks are ranked by how often the walk visits them. The
-embedder is the only model that is called.
+embedder is the only model that is called, unless `query.filter_facts` has a language model choose the facts.
 """
 
 from dataclasses import dataclass, replace

@@ -2,8 +2,8 @@
 
 The walk is that of `ppr`. It starts at entities that the question names, at the ends of the relations that resemble it,
 and at the chunks that resemble it by words (BM25) and by vectors. Two numbers calibrate it: the part of the question
-that is names, and the part that the best chunk holds by itself. The embedder is the only model that is called.
-docs/evaluation.md has what each part adds.
+that is names, and the part that the best chunk holds by itself. The embedder is the only model that is called, unless
+`query.filter_facts` has a language model choose the relations. docs/evaluation.md has what each part adds.
 """
 
 from dataclasses import dataclass
