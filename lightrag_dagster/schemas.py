@@ -223,7 +223,7 @@ ANSWERS = pa.schema(
 _EVALUATED = [
     _field("sequence", pa.int32(), "Number of the snapshot, 1 for the first of the home."),
     _field("snapshot_id", pa.string(), "The snapshot that was asked."),
-    _field("mode", pa.string(), "Retrieval mode, or the control bm25."),
+    _field("mode", pa.string(), "Retrieval mode."),
 ]
 
 EVALUATED_QUESTIONS = pa.schema(
@@ -232,6 +232,7 @@ EVALUATED_QUESTIONS = pa.schema(
         _field("question", pa.string(), "The question as filed."),
         _field("question_key", pa.string(), "Hash of the question, what should be found for it, and k."),
         _field("recall", pa.float64(), "Share of what should be found among the first k chunks."),
+        _field("recall_at_2", pa.float64(), "The same among the first two.", nullable=True),
         _field("precision", pa.float64(), "Share of the first k chunks that hold something of it."),
         _field("mrr", pa.float64(), "One over the rank of the first such chunk; 0 without any."),
         _field("ndcg", pa.float64(), "What was found, discounted by rank, over the ideal."),

@@ -161,6 +161,7 @@ def chunk_source(
 def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_model: OpenModel) -> StageReport | Waiting:
     """Ask the model about every chunk of a source that has no row yet, into `extractions`.
 
+    By the method `mentions` no model is opened, and names are found instead.
     Kept are rows of unchanged chunks, but those that failed for a passing reason. A model that puts its questions into
     batches leaves nothing but the report that the source waits for them. With an engine that has workers, `open_model`
     can be pickled, and each worker opens it.
@@ -170,6 +171,8 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     step = _step(source, tables, recipes)
+    if recipes.name_finder:
+        open_model = recipes.name_finder.open
     with ingestion(tables, source) as scratch:
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
@@ -234,7 +237,7 @@ def _ask(
     settings = step.recipes.settings
     llm = settings.llm.of("extract")
     tasks = ((shard, places(shard)) for shard in parts)
-    if len(parts) > 1 and not settings.llm.by_batch:
+    if len(parts) > 1 and (step.recipes.name_finder or not settings.llm.by_batch):
         with open_engine(settings.engine) as engine:
             if engine.workers > 1:
                 share = max(1, llm.max_concurrency // engine.workers)

@@ -8,6 +8,7 @@ is raised by hand whenever a stage's code would make other rows of the same inpu
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
@@ -17,6 +18,9 @@ from lightrag_dagster.stages.documents.formats import LIBRARIES, RECOGNISER
 from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.storage.manifest import Embedder, GenerationInputs
+
+if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
+    from lightrag_dagster.models.offline.names import NameFinder
 
 _LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method"}
 # The settings that recipes of chunks always named; others are named where they are not the default, so that a new
@@ -30,7 +34,7 @@ _REVISIONS = {
     "layout": 3,
     "mentions": 2,
     "merge": 4,
-    "stores": 4,
+    "stores": 5,
     "report": 2,
 }
 
@@ -81,11 +85,23 @@ class Recipes:
 
     @cached_property
     def extractions(self) -> str:
-        """Recipe of extraction: prompts, model and parameters; part of every extraction key."""
+        """Recipe of extraction: prompts, model and parameters, or the rules; part of every extraction key."""
+        if self.name_finder:
+            return digest(_REVISIONS["extractions"], self.name_finder.identity)
         identity = chat_identity(self.settings.llm.of("extract"))
         return digest(
             _REVISIONS["extractions"], extraction_fingerprint(self.prompts, self.settings.extraction, identity)
         )
+
+    @property
+    def name_finder(self) -> "NameFinder | None":
+        """What finds the entities of a chunk where no language model is asked about it."""
+        extraction = self.settings.extraction
+        if extraction.method != "mentions":
+            return None
+        from lightrag_dagster.models.offline.names import NameFinder
+
+        return NameFinder(co_mentions=extraction.co_mentions)
 
     @cached_property
     def summaries(self) -> str:

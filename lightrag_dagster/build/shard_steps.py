@@ -211,10 +211,13 @@ def embedding(open_embedder: OpenEmbedder, settings: EmbeddingSettings) -> Itera
 
 def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int) -> Extractor:
     """Return how a model is asked about chunks by today's settings and prompts, so many at once."""
+    extraction = recipes.settings.extraction
+    if recipes.name_finder:
+        extraction = extraction.model_copy(update={"answer_format": "rows", "gleaning": 0})
     return Extractor(
         model,
         recipes.prompts,
-        recipes.settings.extraction,
+        extraction,
         recipes.extractions,
         load_tokenizer(recipes.settings.chunking.encoding).count,
         conversations,

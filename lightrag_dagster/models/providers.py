@@ -105,7 +105,7 @@ async def open_plain_chat_model(settings: LLMSettings, claim: Claim | None = Non
     if settings.provider == "offline":
         from lightrag_dagster.models.offline import OfflineChatModel
 
-        yield OfflineChatModel()
+        yield OfflineChatModel(dates=settings.offline_dates)
         return
     from lightrag_dagster.models.openai_chat import OpenAIChatModel
 
@@ -159,7 +159,7 @@ def chat_identity(settings: LLMSettings) -> str:
         return openai_chat_identity(settings)
     from lightrag_dagster.models.offline import OfflineChatModel
 
-    return OfflineChatModel().identity
+    return OfflineChatModel(dates=settings.offline_dates).identity
 
 
 def embedder_identity(settings: EmbeddingSettings) -> str:

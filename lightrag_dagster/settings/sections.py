@@ -128,6 +128,9 @@ class LLMSettings(EndpointSettings):
         "Tokens.",
     )
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
+    offline_dates: bool = Field(
+        default=False, description="The rules of the offline provider make entities of dates and amounts, too."
+    )
     max_cost_usd: float | None = Field(
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )
@@ -197,8 +200,14 @@ class EmbeddingSettings(EndpointSettings):
 
 
 class ExtractionSettings(Section):
-    """What is asked of the model for each chunk."""
+    """How entities and relations are found in each chunk, and what is asked of the model for it."""
 
+    method: Literal["llm", "mentions"] = Field(
+        default="llm",
+        description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
+        "their chunks; no model is asked, and there are no relations but those of `co_mentions`.",
+    )
+    co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )
@@ -242,7 +251,7 @@ class GraphSettings(Section):
 class QuerySettings(Section):
     """Defaults of a question; each can be given per call."""
 
-    mode: str = Field(default="mix", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
+    mode: str = Field(default="fusion", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
     top_k: int = Field(default=40, gt=0, description="Entities, and relations, found by vector search.")
     chunk_top_k: int = Field(default=20, gt=0, description="Chunks in the context.")
     cosine_threshold: float = Field(default=0.2, ge=-1, le=1, description="Less similar hits are dropped.")
@@ -276,9 +285,7 @@ class RerankSettings(Section):
 class EvaluationSettings(Section):
     """Settings of the `retrieval_evaluation` asset, which asks the questions that name where their answer is."""
 
-    modes: tuple[str, ...] = Field(
-        default=(), description="Modes that are compared, and the control bm25; empty: all that retrieve, and bm25."
-    )
+    modes: tuple[str, ...] = Field(default=(), description="Modes that are compared; empty: all that retrieve.")
 
 
 class RetentionSettings(Section):

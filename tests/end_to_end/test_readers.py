@@ -47,8 +47,9 @@ print(outcome.failed, outcome.manifest.snapshot_id)
 
 
 def build_year(settings: Settings, year: int) -> str:
-    """Publish a snapshot in which the gauge was built in that year."""
-    write_source(settings, "notes", {"river.md": RIVER.replace("2019", str(year)), "flood.txt": FLOOD})
+    """Publish a snapshot in which the gauge was built in that year, at the station of its last digits."""
+    river = RIVER.replace("2019", f"{year} at Station {year - 2000}")
+    write_source(settings, "notes", {"river.md": river, "flood.txt": FLOOD})
     build(settings)
     return published(settings).snapshot_id
 
@@ -110,8 +111,8 @@ def test_an_analyst_holds_up_no_run_and_sees_one_state(settings: Settings) -> No
         found = graph.execute(nodes)
         assert isinstance(found, kuzu.QueryResult)
         assert found.get_all() == [list(row) for row in rows]
-        assert ("2001",) in rows
-        assert ("2002",) not in rows
+        assert ("Station 1",) in rows
+        assert ("Station 2",) not in rows
 
         # A name keeps a snapshot for somebody who opened its files without the library.
         pin(home, "analysis", first.id)

@@ -14,8 +14,9 @@ Years = Callable[[int], tuple[Settings, list[str]]]
 
 
 def build_year(settings: Settings, year: int, **more: str | bytes) -> str:
-    """Publish a snapshot in which the gauge was built in that year."""
-    write_source(settings, "notes", {"river.md": RIVER.replace("2019", str(year)), "flood.txt": FLOOD} | more)
+    """Publish a snapshot in which the gauge was built in that year, at the station of its last digits."""
+    river = RIVER.replace("2019", f"{year} at Station {year - 2000}")
+    write_source(settings, "notes", {"river.md": river, "flood.txt": FLOOD} | more)
     build(settings)
     return published(settings).snapshot_id
 

@@ -12,9 +12,10 @@ from lightrag_dagster.models.offline.prose import plain
 from lightrag_dagster.models.offline.summarise import answer, summarise
 from lightrag_dagster.models.offline.terms import terms
 from lightrag_dagster.models.offline.words import words
+from lightrag_dagster.stages.extraction.records import Records
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
-_VERSION = 3
+_VERSION = 4
 """Raise it when an answer changes: it is part of the key of stored answers."""
 
 _DELIMITER = "<|#|>"
@@ -27,10 +28,14 @@ _SUMMARY_TOKENS = 600
 class OfflineChatModel:
     """Implements `ChatModel` without network, key or cost; the same request always gets the same answer."""
 
+    def __init__(self, *, dates: bool = False) -> None:
+        """With `dates`, make entities of dates and amounts as well."""
+        self._dates = dates
+
     @property
     def identity(self) -> str:
         """Names the provider and the version of its rules."""
-        return f"offline/rules-{_VERSION}"
+        return f"offline/rules-{_VERSION}{'?dates' if self._dates else ''}"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request.
@@ -50,7 +55,7 @@ class OfflineChatModel:
                 f"the offline model was asked to {request.role}, but the message ends in no fence; check custom prompts"
             )
         if request.role == "extract":
-            return ChatResponse(_records(body))
+            return ChatResponse(as_rows(extract(without_marks(body), dates=self._dates)))
         if request.role == "keywords":
             return ChatResponse(_keywords(body))
         limit = _LIMIT.search(request.messages[0].content)
@@ -63,9 +68,13 @@ class OfflineChatModel:
             yield line
 
 
-def _records(content: str) -> str:
-    """Return a chunk's entities and relations, one record a line."""
-    found = extract(_MARKS.sub(" ", content))
+def without_marks(content: str) -> str:
+    """Return the text of a chunk without what looks like a mark of the answer's format."""
+    return _MARKS.sub(" ", content)
+
+
+def as_rows(found: Records) -> str:
+    """Return a chunk's entities and relations as an answer, one record a line."""
     rows: list[tuple[str, ...]] = [("entity", one.name, one.type, one.description) for one in found.entities]
     rows += [("relation", one.src, one.tgt, one.keywords, one.description) for one in found.relations]
     lines = (_DELIMITER.join(" ".join(_MARKS.sub(" ", field).split()) for field in row) for row in rows)

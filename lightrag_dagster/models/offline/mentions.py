@@ -1,11 +1,15 @@
 """Names, dates, amounts and titles in a sentence, found by capital letters and shape."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from lightrag_dagster.models.offline.tokens import Kind, Token, bare, gap, opens, scan
-from lightrag_dagster.models.offline.words import words
+from lightrag_dagster.models.offline.words import noun_types, words
 
+_SERIAL = re.compile(r"[A-Z]{1,4}-\d{2,8}")
+_NUMERAL = re.compile(r"[IVX]{1,5}")
+_FRACTION = re.compile(r"[:.,]\d")
 _LONGEST_NAME = 12
 """Tokens; a longer run of capitals is cut."""
 
@@ -106,19 +110,30 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
         if between == ", " and following.text.casefold().rstrip(".") in words("legal"):
             return after + 1
         initial = between == ". " and (len(last) == 1 or last.casefold() in words("abbreviations"))
-        numbered = following.kind == "digits" and after == end and following.text.isalnum()
+        numbered = after == end and _is_numbered(text, last, following)
         if not (between == " " or initial) or not (following.kind == "upper" or numbered):
             break
+        if _SERIAL.fullmatch(following.text):
+            break  # `Heron Logger HL-0640` is a product and one of its kind
         end = after + 1
     return end
+
+
+def _is_numbered(text: str, last: str, number: Token) -> bool:
+    """Tell whether a number belongs to the name before it: in `Station 9`, not in `Item 4` or `Screen 14:08`."""
+    if number.kind != "digits" or not number.text.isalnum():
+        return False
+    counted = last.casefold() in words("counted") or last.casefold() in words("german nouns")
+    return not counted and _FRACTION.match(text, number.end) is None
 
 
 def _connects(tokens: Sequence[Token], at: int, end: int, index: int, german: bool) -> bool:
     """Tell whether a lower-case word may be inside the name that begins at `at` and so far ends at `end`."""
     word, last = tokens[index].text, tokens[end - 1].text.casefold()
     heads = words("organizations") | words("events")
-    if word == "of" and end - at > 1 and last not in heads | words("roles") | {"states"}:
-        return False  # `Nookat District of Osh Province` is two names, `District of Columbia` one
+    if word == "of" and end - at > 1 and last not in heads | words("roles") | {"states", "house", "order", "chamber"}:
+        # `Nookat District of Osh Province` is two names, `District of Columbia` one
+        return _NUMERAL.fullmatch(tokens[end - 1].text) is not None
     if word in ("and", "und"):  # `Ministry of Food and Agriculture`
         collective = any(token.text in ("of", "for", "für") for token in tokens[at:end][-3:])
         named = {token.text.casefold() for token in tokens[at:end]}
@@ -139,6 +154,8 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
     for index in range(first, after - 2):
         if tokens[index].text.casefold() in words("roles") and tokens[index + 1].kind == "upper":
             first = index + 1  # `Chief Engineer Marcus Lindqvist`
+    while vocabulary.german and first < after and tokens[first].text.casefold() in words("german nouns"):
+        first += 1  # `Unterlagen Steinhag Dam`
     if first == after:
         return None
     mention = _mention(text, tokens, first, after)
@@ -146,6 +163,8 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
     single = after - first == 1 and (
         len(folded) < 2
         or folded in words("nameless")
+        or (opening and folded in vocabulary.lower and folded in noun_types())
+        or folded.endswith(("-speaking", "-based", "-born", "-language"))
         or folded in words("months")
         or (opening and first == at and not _opens_as_name(text, tokens, first, vocabulary))
         or (vocabulary.german and _is_common_noun(tokens, first))
@@ -191,5 +210,12 @@ def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Voca
 def _is_common_noun(tokens: Sequence[Token], at: int) -> bool:
     """Tell whether a single German word with a capital is more likely a noun than a name."""
     word = tokens[at].text
+    folded = word.casefold()
+    if folded in noun_types():
+        return True
+    if folded in words("geography") or (len(folded) > 7 and folded.endswith(tuple(words("organization endings")))):
+        return False
+    if folded.endswith(tuple(words("location endings"))) and len(folded) > 6:
+        return False
     placed = at > 0 and tokens[at - 1].text.casefold() in words("before names")
     return word.istitle() and (not placed or word.endswith(tuple(words("noun endings"))))

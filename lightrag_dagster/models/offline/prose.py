@@ -105,7 +105,9 @@ def _split(block: Sentence) -> Iterator[Sentence]:
     text, start = block.text, 0
     ends = () if block.level else _END.finditer(text)
     for stop in [*(end.end() for end in ends if _ends_sentence(text, end)), len(text)]:
-        for part in textwrap.wrap(text[start:stop].strip(), _LONGEST_SENTENCE, break_on_hyphens=False):
+        whole = text[start:stop].strip()
+        short = len(whole) <= _LONGEST_SENTENCE and whole
+        for part in [whole] if short else textwrap.wrap(whole, _LONGEST_SENTENCE, break_on_hyphens=False):
             yield Sentence(part, block.level)
         start = stop
 

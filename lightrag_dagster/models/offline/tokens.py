@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
+from lightrag_dagster.models.offline import east_asian
 from lightrag_dagster.models.offline.words import words
 
 Kind = Literal["name", "date", "number", "title", "term", "upper", "digits", "word"]
@@ -15,7 +16,7 @@ _KINDS: dict[str, Kind] = {
     "title": "title",
     "quote": "title",
     "term": "term",
-    "cjk": "name",
+    "east_asian": "name",
 }
 _OPENERS = frozenset((":", ";", "–", "—", "-", "•", '"', "“", "„", ',"', ', "'))
 
@@ -30,12 +31,12 @@ class Token(NamedTuple):
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
+def _pattern(*, east_asian_names: bool) -> re.Pattern[str]:
     """Return the pattern of all tokens; its repetitions are bounded or cannot overlap, so it takes linear time."""
     month = "|".join(sorted((month.capitalize() for month in words("months")), key=lambda name: (-len(name), name)))
     year = r"(?:1\d|20)\d\d"
-    kanji, kana = r"\u3400-\u9fff", r"\u3040-\u30ff"
-    letter = rf"[^\W_{kanji}{kana}]"
+    letter = r"[^\W_\u3040-\u30ff\u3400-\u9fff]" if east_asian_names else r"[^\W_]"
+    names = rf"| (?P<east_asian>{east_asian.pattern()})" if east_asian_names else ""
     return re.compile(
         rf"""
         (?P<date>(?=[\dA-Z])(?<![\w.,£$€/-])(?:
@@ -56,10 +57,7 @@ def _pattern() -> re.Pattern[str]:
       | ["“„](?P<title>[^\W_a-zß-öø-ÿ][^"“”„\n]{{0,70}}?)[,.;:!]?[ ]?["”“]
       | [「『《](?P<quote>[^「」『』《》\n]{{1,40}})[」』》]
       | `(?P<term>[^\W\d_][\w.-]{{1,38}}[^\W_])`
-      | (?P<cjk>[ァ-ヺー・]{{3,40}}
-          | [{kanji}]{{1,4}}(?=さん|氏|様|先生|女士)
-          | (?:(?![的了在是和与及由从對对为於于被把向到有個个这那他她它我你將将并也又或但而其等以之])[{kanji}]){{1,8}}?
-            (?:公司|大学|大學|研究所|银行|銀行|医院|病院|委员会|協会|协会|省|市|县|県|区|山|川|江|河|湖|島|岛))
+      {names}
       | (?P<word>(?:{letter}\.){{2,12}} | {letter}+(?:[-'’.&+/_@]{letter}+)* | & )
         """,
         re.VERBOSE,
@@ -69,14 +67,18 @@ def _pattern() -> re.Pattern[str]:
 def scan(text: str) -> list[Token]:
     """Split a sentence into tokens, in order."""
     tokens = []
-    for found in _pattern().finditer(text):
+    for found in _pattern(east_asian_names=east_asian.is_used_in(text)).finditer(text):
         group = found.lastgroup or "word"
         word = found[group]
+        if group == "title" and word.isupper() and " " in word:
+            continue  # `NOT FOR SALE`
         if group == "title" and not _is_titled(word):
             start = found.start(group)
             tokens += [Token(token.text, token.start + start, token.end + start, token.kind) for token in scan(word)]
             continue
         kind = _KINDS.get(group, "word")
+        if kind == "name" and east_asian.is_common(word):
+            continue
         if kind == "word" and word[0].isdigit():
             kind = "digits"
         elif kind == "word" and "@" not in word:
@@ -88,6 +90,8 @@ def scan(text: str) -> list[Token]:
 
 def _is_titled(quotation: str) -> bool:
     """Tell whether a quotation is a title, not speech: short, or most of its longer words have a capital."""
+    if (date := _pattern(east_asian_names=False).match(quotation)) and date["date"] == quotation:
+        return False
     long = [word for word in quotation.split() if len(word) > 3]
     return len(long) < 2 or sum(not word.islower() for word in long) * 2 > len(long)
 

@@ -1,7 +1,13 @@
-"""The word lists of `words.txt`, one set for each of its sections."""
+"""The word lists of `words.txt` and `nouns.txt`, one set for each of their sections."""
 
 from functools import cache
 from importlib import resources
+
+NOUN_TYPES = (
+    *("person", "content", "artifact", "organization", "event", "location", "method", "concept"),
+    *("naturalobject", "creature"),
+)
+"""Entity types that have nouns; a noun of several sections belongs to the first."""
 
 
 @cache
@@ -11,10 +17,24 @@ def words(kind: str) -> frozenset[str]:
 
 
 @cache
+def noun_types() -> dict[str, str]:
+    """Return the entity type of each noun that says what a name is of."""
+    named = {"roles": "person", "places": "location", "events": "event", "organizations": "organization"}
+    sections = {f"{kind} nouns": kind for kind in NOUN_TYPES} | named
+    found: dict[str, str] = {}
+    for section, kind in sections.items():
+        for noun in sorted(words(section)):
+            found.setdefault(noun, kind)
+    return found
+
+
+@cache
 def _sections() -> dict[str, frozenset[str]]:
     sections: dict[str, set[str]] = {}
     listed: set[str] = set()
-    for line in (resources.files(__package__) / "words.txt").read_text("utf-8").splitlines():
+    folder = resources.files(__package__)
+    lines = (line for name in ("words.txt", "nouns.txt") for line in (folder / name).read_text("utf-8").splitlines())
+    for line in lines:
         if line.startswith("["):
             listed = sections.setdefault(line.strip("[]"), set())
         elif not line.startswith("#"):

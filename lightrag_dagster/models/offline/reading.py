@@ -1,0 +1,161 @@
+"""What the offline rules read in a text: its sentences and headings, the names in them, and the types of these."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lightrag_dagster.models.offline.entity_types import Vote, decide, votes_of_part
+from lightrag_dagster.models.offline.mentions import Mention, Vocabulary, find, join_phrases
+from lightrag_dagster.models.offline.prose import sentences
+from lightrag_dagster.models.offline.spellings import canonical, counted, divide
+from lightrag_dagster.models.offline.tokens import Token, gap, name_like, opens, scan
+from lightrag_dagster.models.offline.words import words
+
+MEASURES = ("date", "number")
+"""Kinds of mentions that are dates and amounts."""
+
+_MOST_CAPITALS = 3
+_GERMAN_WORDS = 4
+_LONGEST_TOPIC = 12
+_QUESTIONS = ("how", "what", "when", "where", "which", "who", "why", "was", "wann", "warum", "wer", "wie", "wo")
+_PARENTHESES = re.compile(r"\s*\([^()]*\)\s*$")
+
+
+@dataclass
+class Part:
+    """A sentence or heading with its mentions and the topic it belongs to."""
+
+    text: str
+    level: int
+    tokens: list[Token]
+    mentions: list[Mention] = field(default_factory=list)
+    topic: str | None = None
+
+
+class Reading(NamedTuple):
+    """The parts of a text in order, and the type of each name in them, by the case-folded name."""
+
+    parts: Sequence[Part]
+    types: Mapping[str, str]
+
+
+def read(text: str, *, dates: bool) -> Reading:
+    """Find the names of a text and their types; dates and amounts only with `dates`."""
+    parts = [Part(sentence.text, sentence.level, scan(sentence.text)) for sentence in sentences(text)]
+    _find_mentions(parts, text.casefold())
+    _divide(parts, dates=dates)
+    votes = _votes(parts)
+    types = {name: decide(found) for name, found in votes.items()}
+    _respell(parts, votes, types)
+    return Reading(parts, types)
+
+
+def _divide(parts: Sequence[Part], *, dates: bool) -> None:
+    """Divide names that run together, and leave out dates and amounts unless they are wanted."""
+    known = counted(mention for part in parts for mention in part.mentions)
+    names: dict[str, str] = {}
+    for part in parts:
+        kept = [mention for mention in part.mentions if dates or mention.kind not in MEASURES]
+        part.mentions = divide(part.text, part.tokens, kept, known)
+        starts = {mention.start: mention.name for mention in reversed(kept)}
+        names |= {starts[one.start].casefold(): one.name for one in part.mentions if one.start in starts}
+    for part in parts:
+        part.topic = names.get(part.topic.casefold()) if part.topic else None
+
+
+def _votes(parts: Sequence[Part]) -> dict[str, list[Vote]]:
+    """Return the votes for the type of each name, to which all its mentions in the text add."""
+    votes: dict[str, list[Vote]] = {}
+    for part in parts:
+        for mention, found in zip(part.mentions, votes_of_part(part.text, part.tokens, part.mentions), strict=True):
+            votes.setdefault(mention.name.casefold(), []).extend(found)
+    return votes
+
+
+def _respell(parts: Sequence[Part], votes: Mapping[str, list[Vote]], types: dict[str, str]) -> None:
+    """Write each name in its best spelling, whose type the votes for all spellings decide."""
+    names: dict[str, str] = {}
+    for part in parts:
+        for mention in part.mentions:
+            names.setdefault(mention.name.casefold(), mention.name)
+    better = canonical(names, types)
+    if not better:
+        return
+    joined: dict[str, list[Vote]] = {}
+    for folded in names:
+        joined.setdefault(better.get(folded, folded).casefold(), []).extend(votes[folded])
+    types.update((name, decide(found)) for name, found in joined.items())
+    for part in parts:
+        part.mentions = [one._replace(name=better.get(one.name.casefold(), one.name)) for one in part.mentions]
+        part.topic = better.get(part.topic.casefold(), part.topic) if part.topic else None
+
+
+def _find_mentions(parts: Sequence[Part], folded: str) -> None:
+    """Find the mentions and topic of every part.
+
+    A heading that is a name, or that the text repeats, is the topic of the text after it and found there in any case.
+    """
+    vocabulary = _vocabulary(parts)
+    title: str | None = None
+    section: str | None = None
+    for part in parts:
+        if part.level and (topic := _topic(part, folded, vocabulary)):
+            part.mentions = [topic]
+            part.tokens = [token for token in part.tokens if token.start >= topic.end]
+        elif not part.level:
+            part.tokens = join_phrases(part.text, part.tokens, [name for name in (title, section) if name])
+        if not _is_shouted(part) and not (part.level and _is_listed(part.tokens)):
+            part.mentions += find(part.text, part.tokens, vocabulary)
+        first = next((mention.name for mention in part.mentions if mention.kind not in MEASURES), None)
+        if part.level > 1:
+            section = first
+        elif part.level:
+            title, section = first, None
+        elif not title and not section:
+            title = first
+        part.topic = section or title
+
+
+def _vocabulary(parts: Sequence[Part]) -> Vocabulary:
+    """Collect the lower-case words, and the single words with a capital where no rule asks for one."""
+    lower: set[str] = set()
+    upper: set[str] = set()
+    for part in parts:
+        tokens = part.tokens
+        named = (part.level == 1 or (part.level and len(tokens) > 1)) and name_like(tokens) and not _is_listed(tokens)
+        for at, token in enumerate(tokens):
+            if token.kind == "word":
+                lower.add(token.text.casefold())
+            elif token.kind == "upper" and (named or not opens(part.text, tokens, at)):
+                # `Time` alone is no name because `Central European Time` is one.
+                led = at > 0 and tokens[at - 1].kind == "upper" and gap(part.text, tokens, at - 1) == " "
+                if not led and not (gap(part.text, tokens, at) == " " and tokens[at + 1].kind == "upper"):
+                    upper.add(token.text.casefold())
+    return Vocabulary(frozenset(lower), frozenset(upper), german=len(words("german") & lower) >= _GERMAN_WORDS)
+
+
+def _is_shouted(part: Part) -> bool:
+    return part.text.isupper() and len(part.tokens) > (1 if part.level else _MOST_CAPITALS)
+
+
+def _is_listed(tokens: Sequence[Token]) -> bool:
+    return {token.text.casefold() for token in tokens} <= words("headings") | words("stop")
+
+
+def _topic(part: Part, folded: str, vocabulary: Vocabulary) -> Mention | None:
+    """Return the topic that a heading names, without the parentheses at its end."""
+    phrase = _PARENTHESES.sub("", part.text).replace("`", "").strip(" :.")
+    if _is_shouted(part):
+        return None
+    inside = [token for token in part.tokens if token.start < len(phrase)]
+    if _is_listed(inside) or ", " in phrase or len(inside) > _LONGEST_TOPIC:
+        return None
+    first = inside[0].text.casefold()
+    named = name_like(inside) and not (len(inside) == 1 and first in vocabulary.lower)
+    mention = Mention(phrase, "name" if named else "title", 0, len(phrase), 0, 0)
+    nameless = not any(token.kind in ("upper", "title", "term") for token in inside[1:])
+    titled = part.level == 1 and (nameless or named) and first not in _QUESTIONS
+    alone = first in vocabulary.upper and not vocabulary.german
+    repeated = first not in words("stop") and (len(inside) > 1 or alone)
+    return mention if titled or (repeated and folded.count(phrase.casefold()) > 1) else None

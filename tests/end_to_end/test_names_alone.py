@@ -1,0 +1,119 @@
+"""`extraction.method: mentions`: a knowledge base from names, which asks no model and moves to one by backfill."""
+
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster import Keywords, KnowledgeBase
+from lightrag_dagster.build.pending import pending
+from lightrag_dagster.build.plan import make_plan
+from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.documents.sources import chosen_sources
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import SourceTables
+from tests.loopback import Loopback
+from tests.models.models import offline_answer, role_of
+from tests.query.published import ingest
+from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
+
+KEYWORDS = Keywords(("closing",), ("Station 14",))
+# The same name in many texts, whose sentences a model would be asked to summarise.
+FILES: dict[str, str | bytes] = {
+    "river.md": RIVER,
+    "flood.txt": FLOOD,
+    **{f"{number}.txt": f"Marta Lindqvist visited Kessing on day {number}." for number in range(4)},
+}
+
+
+@pytest.fixture(autouse=True)
+def server(loopback: Loopback) -> Loopback:
+    loopback.chat = offline_answer
+    return loopback
+
+
+def settings(tmp_path: Path, home: str = "home", *, method: str = "mentions", co_mentions: bool = False) -> Settings:
+    (tmp_path / "sources").mkdir(exist_ok=True)
+    return load_settings(
+        home=tmp_path / home,
+        sources=tmp_path / "sources",
+        llm={"provider": "openai", "model": "gpt-4o-mini"},
+        extraction={"method": method, "co_mentions": co_mentions, "gleaning": 0},
+        merging={"summary_min_descriptions": 2},
+        documents={"accept_deletes": True},
+    )
+
+
+def asked(server: Loopback) -> list[str]:
+    """Return the roles of the requests since the last time."""
+    roles: list[str] = [role_of(one.body) for one in server.requests]
+    server.requests.clear()
+    return roles
+
+
+def test_no_model_is_asked_and_nothing_is_entered(tmp_path: Path, server: Loopback) -> None:
+    names = settings(tmp_path)
+    write_source(names, "notes", FILES)
+    plan = make_plan(names)
+    assert plan.sources[0].chunks_new == 0
+    assert plan.sources[0].problem is None
+    assert plan.total.high == 0.0
+    assert plan.steps["extraction"].calls is not None
+    assert plan.steps["extraction"].calls.high == 0
+
+    outcome = build(names)
+
+    assert (outcome.failed, outcome.rejected, outcome.cost_usd) == ({}, {}, 0.0)
+    assert asked(server) == []
+    assert {"extract", "summarise"}.isdisjoint(Ledger(Home(names.home).ledger).by_purpose())
+    rows = published(names).rows
+    assert (rows["extractions"], rows["relations"]) == (6, 0)
+    with KnowledgeBase.open(settings=names) as knowledge:
+        for mode in ("naive", "local", "ppr"):
+            found = knowledge.retrieve("Who closed Station 14?", mode=mode, keywords=KEYWORDS)
+            assert any("Jonas Feld closed" in chunk.content for chunk in found.chunks)
+        closed = knowledge.retrieve("Who closed Station 14?", mode="local", keywords=KEYWORDS).entities
+    assert "Station 14" in {entity.name for entity in closed}
+
+
+def test_a_source_moves_to_the_model_by_backfill_and_equals_a_clean_build(tmp_path: Path, server: Loopback) -> None:
+    names, model = settings(tmp_path), settings(tmp_path, method="llm")
+    write_source(names, "notes", FILES)
+    build(names)
+    write_source(names, "notes", {name: text for name, text in FILES.items() if name != "0.txt"} | {"new.txt": OFFICE})
+    build(names)
+    assert versions(names) == versions(settings(tmp_path, "clean"))
+    assert asked(server) == []
+
+    assert pending(model).sources["notes"].outdated == {"extractions": 6}
+    assert make_plan(model, ["notes"], backfill=True).sources[0].chunks_new == 6
+    build(model, backfill=True)
+    assert asked(server).count("extract") == 6
+    assert pending(model).sources["notes"].outdated == {}
+    clean = settings(tmp_path, "clean of the model", method="llm")
+    build(clean)
+    assert snapshot_contents(model) == snapshot_contents(clean)
+
+
+def versions(settings: Settings) -> dict[str, str]:
+    """Return a hash of the rows of every table of the source, ingested if it is not."""
+    tables = SourceTables(Home(settings.home))
+    if tables.current("raw_documents", "notes") is None:
+        ingest(chosen_sources(settings, ["notes"])[0], tables, Recipes.of(settings))
+    return {table: tables.require(table, "notes").version for table in ("chunks", "extractions", "entity_mentions")}
+
+
+def test_prompts_and_models_are_no_part_of_the_recipe_of_names(tmp_path: Path) -> None:
+    names = settings(tmp_path)
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "entity_types.md").write_text("Types: person.")
+    others = (
+        names.changed(llm={"model": "gpt-4o"}),
+        names.changed(extraction={"gleaning": 2, "answer_format": "json_schema"}),
+        names.changed(prompts=tmp_path / "prompts"),
+    )
+    assert {Recipes.of(one).extractions for one in (names, *others)} == {Recipes.of(names).extractions}
+    assert Recipes.of(settings(tmp_path, co_mentions=True)).extractions != Recipes.of(names).extractions
+    llm = settings(tmp_path, method="llm")
+    assert Recipes.of(llm).extractions == Recipes.of(settings(tmp_path, method="llm", co_mentions=True)).extractions
