@@ -73,7 +73,7 @@ def is_backfill(
 def account_of(context: dg.AssetExecutionContext, settings: Settings, source: str = "") -> Account:
     """Return on whose account a step makes its calls: the command's that started the run, else the run's own."""
     run = context.run.tags.get(COMMAND_TAG, context.run.run_id)
-    return Account.of(run, source, settings.llm)
+    return Account.of(run, source, settings.llm, context.run.run_id)
 
 
 def made_by(fingerprint: str) -> dict[str, str]:

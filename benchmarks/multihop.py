@@ -47,11 +47,12 @@ LEFT_OUT: Mapping[str, dict[str, Any]] = {
     "no names": {"names": 0.0},
     "no facts": {"facts": 0.0},
     "no chunks": {"chunks": 0.0},
-    "no lexical ranking": {"lexical": False},
-    "no dense ranking": {"dense": False},
+    "no lexical ranking": {"lexical": 0.0},
+    "no dense ranking": {"dense": 0.0},
     "no walk": {"steps": 0},
     "steps 4": {"steps": 4},
     "damping 0.5": {"damping": 0.5},
+    "steps 16": {"steps": 16},
 }
 METRICS = ("recall_at_2", "recall", "mrr")
 

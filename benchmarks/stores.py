@@ -69,8 +69,8 @@ def main(home: Home) -> None:
         batches = [keys[start : start + VECTORS_IN_A_BATCH] for start in range(0, ROWS, VECTORS_IN_A_BATCH)]
         rows = [dict.fromkeys(some, VECTOR) for some in batches]
         rate("vectors, 64 a put", ROWS, lambda: put_each(vectors.put_many, rows))
-    for number, limits in enumerate([(), (1e9,), (1e9, 1e9), (1e9, 1e9, 1e9)]):
-        account = Account(uuid4().hex, "source", *limits)
+    for number, (run, day, source) in enumerate([(None,) * 3, (1e9, None, None), (1e9, 1e9, None), (1e9,) * 3]):
+        account = Account(uuid4().hex, "source", run, day, source)
         rate(f"calls under {number} limits", ROWS, partial(asyncio.run, calls(account, home)))
 
 

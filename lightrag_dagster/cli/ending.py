@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from lightrag_dagster.core import tracing
 from lightrag_dagster.errors import LightRAGError
 
 PERSON, UNEXPECTED = 2, 1
@@ -66,6 +67,8 @@ def leave(run: Callable[[], object]) -> None:
         code = ended.code or 0
     if code == 0:
         atexit._run_exitfuncs()
+    else:
+        tracing.flush()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()

@@ -28,8 +28,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.errors import IntegrityError, StoreError
-from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists, offsets_of, write_array, write_lists
-from lightrag_dagster.indexes.text_index import TextIndex, name_words, passage, title_of, write_text_index
+from lightrag_dagster.indexes.arrays import (
+    Lists,
+    Rows,
+    map_array,
+    map_lists,
+    map_table,
+    offsets_of,
+    write_array,
+    write_lists,
+)
+from lightrag_dagster.indexes.text_arrays import write_texts
+from lightrag_dagster.indexes.text_index import TextIndex
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.storage import files
 
@@ -94,26 +104,36 @@ class Adjacency:
     def open(cls, folder: Path) -> "Adjacency":
         """Map a folder that `build_adjacency` wrote.
 
+        An older version wrote no texts; those of its folders are read from the tables, each time.
+
         Raises:
             StoreError: a file is missing or damaged.
         """
         try:
-            return cls(
-                entities=_map_keyed(folder, "entities"),
-                relations=_map_keyed(folder, "relations"),
-                chunks=_map_keyed(folder, "chunks"),
-                citations=_map_table(folder, "citations"),
-                endpoints=map_array(folder, "endpoints"),
-                priority=map_array(folder, "priority"),
-                entity_relations=map_lists(folder, "entity_relations"),
-                entity_chunks=map_lists(folder, "entity_chunks"),
-                relation_chunks=map_lists(folder, "relation_chunks"),
-                title_chunks=map_lists(folder, "title_chunks"),
-                citation_offsets=map_array(folder, "citation_offsets"),
-                texts=TextIndex.open(folder),
-            )
+            if _has_texts(folder):
+                return cls._map(folder, folder)
+            with tempfile.TemporaryDirectory(prefix="lightrag-texts-") as texts:
+                write_texts(folder, Path(texts))
+                return cls._map(folder, Path(texts))  # what is mapped stays when the files are gone
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
+
+    @classmethod
+    def _map(cls, folder: Path, texts: Path) -> "Adjacency":
+        return cls(
+            entities=_map_keyed(folder, "entities"),
+            relations=_map_keyed(folder, "relations"),
+            chunks=_map_keyed(folder, "chunks"),
+            citations=map_table(folder, "citations"),
+            endpoints=map_array(folder, "endpoints"),
+            priority=map_array(folder, "priority"),
+            entity_relations=map_lists(folder, "entity_relations"),
+            entity_chunks=map_lists(folder, "entity_chunks"),
+            relation_chunks=map_lists(folder, "relation_chunks"),
+            title_chunks=map_lists(texts, "title_chunks"),
+            citation_offsets=map_array(folder, "citation_offsets"),
+            texts=TextIndex.open(texts),
+        )
 
     def citations_of(self, chunk: int) -> list[dict[str, Any]]:
         """Return the positions of a chunk: source, path, doc_id, chunk_index, page, char_start, char_end, heading."""
@@ -133,11 +153,17 @@ def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
 
 def has_adjacency(folder: Path) -> bool:
     """Say whether a folder holds all arrays; a builder that is killed may leave a part of them in a bucket."""
+    if not _has_texts(folder):
+        return False
     try:
         Adjacency.open(folder)
     except StoreError:
         return False
     return True
+
+
+def _has_texts(folder: Path) -> bool:
+    return (folder / "text_sizes.npy").exists()
 
 
 def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunks: Sequence[Path]) -> None:
@@ -168,7 +194,7 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
                 cited = table.column("chunk_ids").combine_chunks()
                 rows = _rows_in(chunk_ids, cited.flatten(), name)
                 write_lists(arrays, name, pc.list_value_length(cited).to_numpy(zero_copy_only=False), rows)
-            _write_texts(arrays)
+            write_texts(arrays, arrays)
             for file in arrays.iterdir():
                 files.sync(file)
             shutil.rmtree(folder, ignore_errors=True)
@@ -189,7 +215,7 @@ def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:
         view_source_files(connection, "chunks", chunks, CHUNKS)
         _write_batches(arrays, "chunks", connection.sql(_sql("chunk_texts")).to_arrow_reader(_ROWS_PER_BATCH))
         citations = connection.sql(_sql("chunk_citations")).to_arrow_table()
-    chunk_ids = _map_table(arrays, "chunks").column("chunk_id").combine_chunks()
+    chunk_ids = map_table(arrays, "chunks").column("chunk_id").combine_chunks()
     _write_ids(arrays, "chunks", chunk_ids)
     _write_batches(arrays, "citations", citations.drop_columns("chunk_id").to_reader())
     cited = _rows_in(chunk_ids, citations.column("chunk_id"), "citations")
@@ -206,25 +232,6 @@ def _write_relations(arrays: Path, relations: pa.Table, entity_ids: pa.Array) ->
     by_entity = np.argsort(endpoints.ravel(), kind="stable")
     degrees = np.bincount(endpoints.ravel(), minlength=len(entity_ids))
     write_lists(arrays, "entity_relations", degrees, by_entity // 2)
-
-
-def _write_texts(arrays: Path) -> None:
-    """Write the index of texts and names, and which chunks have an entity's name in their title."""
-    chunks, names = _map_table(arrays, "chunks"), _map_table(arrays, "entities").column("name").to_pylist()
-    texts = [
-        passage(row["content"], row["context"])
-        for batch in chunks.select(["context", "content"]).to_batches()
-        for row in batch.to_pylist()
-    ]
-    write_text_index(arrays, texts, names)
-    titles = [f" {' '.join(name_words(title_of(text)))} " for text in texts]
-    mentioned = map_lists(arrays, "entity_chunks")
-    titled = []
-    for entity, name in enumerate(names):
-        words = f" {' '.join(name_words(name))} "
-        titled.append([chunk for chunk in mentioned.of(entity).tolist() if words.strip() and words in titles[chunk]])
-    lengths = np.array([len(own) for own in titled], dtype=np.int64)
-    write_lists(arrays, "title_chunks", lengths, np.array([chunk for own in titled for chunk in own], dtype=np.int32))
 
 
 def _write_keyed(arrays: Path, name: str, table: pa.Table) -> pa.Array:
@@ -256,11 +263,7 @@ def _rows_in(ids: pa.Array, wanted: pa.Array | pa.ChunkedArray, what: str) -> np
 
 
 def _map_keyed(folder: Path, name: str) -> KeyedTable:
-    return KeyedTable(_map_table(folder, name), map_array(folder, f"{name}_ids"))
-
-
-def _map_table(folder: Path, name: str) -> pa.Table:
-    return pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all()
+    return KeyedTable(map_table(folder, name), map_array(folder, f"{name}_ids"))
 
 
 def _sql(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 Rows = npt.NDArray[np.int32]
 
@@ -50,3 +51,8 @@ def map_array(folder: Path, name: str) -> npt.NDArray[Any]:
 def map_lists(folder: Path, name: str) -> Lists:
     """Map what `write_lists` wrote; raises as `map_array`."""
     return Lists(map_array(folder, f"{name}_offsets"), map_array(folder, f"{name}_values"))
+
+
+def map_table(folder: Path, name: str) -> pa.Table:
+    """Map an Arrow file; raises OSError or ArrowException when it is missing or damaged."""
+    return pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all()

@@ -17,7 +17,6 @@ embedded: its context, then its content. BM25: Robertson and Zaragoza, "The Prob
 import hashlib
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,13 +25,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists, write_array, write_lists
+from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists
 from lightrag_dagster.models.offline.terms import terms
 
 Hashes = npt.NDArray[np.uint64]
 Scores = npt.NDArray[np.float32]
 
-_SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
+SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
 """k1 and b of BM25."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -77,7 +76,7 @@ class TextIndex:
 
     def chunks_of(self, term: str) -> Rows:
         """Return the chunks that a term occurs in, ascending."""
-        at = _find(self.terms, _hash(term))
+        at = _find(self.terms, hash_of(term))
         return self.term_chunks.values[:0] if at is None else self.term_chunks.of(at)
 
     def chunks_of_all(self, wanted: Iterable[str]) -> Rows:
@@ -96,14 +95,18 @@ class TextIndex:
         """Return the BM25 score of every chunk for some terms, each counted once."""
         scores = np.zeros(self.chunks, dtype=np.float32)
         for term in dict.fromkeys(wanted):
-            if (at := _find(self.terms, _hash(term))) is not None:
+            if (at := _find(self.terms, hash_of(term))) is not None:
                 first, end = self.term_chunks.offsets[at : at + 2]
                 scores[self.term_chunks.values[first:end]] += self.rarity(term) * self.term_weights[first:end]
         return scores
 
+    def highest_score(self, wanted: Iterable[str]) -> float:
+        """Return what no score of a chunk for some terms exceeds."""
+        return (SATURATION + 1) * sum(map(self.rarity, dict.fromkeys(wanted)))
+
     def entities_named(self, names: Sequence[str]) -> list[Rows]:
         """Return the entities of each name, given as words with a space between."""
-        wanted = np.array([_hash(name) for name in names], dtype=np.uint64)
+        wanted = np.array([hash_of(name) for name in names], dtype=np.uint64)
         first, end = (np.searchsorted(self.names, wanted, side) for side in ("left", "right"))
         return [self.name_entities[start:stop] for start, stop in zip(first, end, strict=True)]
 
@@ -113,7 +116,7 @@ class TextIndex:
         The name is words with a space between; `least` is the smallest Dice coefficient of the two sets of pieces.
         """
         own = name_parts(name)
-        places = [_find(self.parts, _hash(part)) for part in own]
+        places = [_find(self.parts, hash_of(part)) for part in own]
         lists = [self.part_names.of(place) for place in places if place is not None]
         common = np.bincount(np.concatenate([self.part_names.values[:0], *lists]), minlength=len(self.names))
         likeness = 2 * common / (len(own) + self.name_sizes)
@@ -157,86 +160,12 @@ def name_parts(name: str) -> set[str]:
     return {framed[at : at + _PART] for at in range(len(framed) - _PART + 1)}
 
 
-def write_text_index(folder: Path, texts: Iterable[str], names: Iterable[str]) -> None:
-    """Write the arrays of one generation into a folder.
-
-    Args:
-        folder: an existing folder.
-        texts: of every chunk, in the order of its rows.
-        names: of every entity, in the order of its rows.
-    """
-    chunks = _write_terms(folder, texts)
-    longest_name = _write_names(folder, names)
-    write_array(folder, "text_sizes", np.array([chunks, longest_name], dtype=np.int32))
-
-
-def _write_terms(folder: Path, texts: Iterable[str]) -> int:
-    """Write the terms of chunks and their weights; return the number of chunks."""
-    numbers: dict[str, int] = {}
-    found, counts, lengths = [], [], []
-    for text in texts:
-        of_text = Counter(text_terms(text))
-        found.append(np.array([numbers.setdefault(term, len(numbers)) for term in of_text], dtype=np.int32))
-        counts.append(np.array(list(of_text.values()), dtype=np.float32))
-        lengths.append(of_text.total())
-    relative = np.array(lengths, dtype=np.float32) / max(1.0, float(np.mean(lengths or [0])))
-    rows = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])
-    count = np.concatenate([np.zeros(0, dtype=np.float32), *counts])
-    weights = count * (_SATURATION + 1) / (count + _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * relative[rows]))
-    order = _write_postings(folder, "terms", "term_chunks", numbers, found)
-    write_array(folder, "term_weights", weights[order].astype(np.float32))
-    return len(found)
-
-
-def _write_names(folder: Path, names: Iterable[str]) -> int:
-    """Write the names of entities and their pieces; return the number of words of the longest."""
-    words = [name_words(name) for name in names]
-    known = np.array([row for row, one in enumerate(words) if 0 < len(one) <= _LONGEST_NAME], dtype=np.int32)
-    spelt = [" ".join(words[row]) for row in known.tolist()]
-    hashes = np.array([_hash(name) for name in spelt], dtype=np.uint64)
-    order = np.lexsort((known, hashes))
-    write_array(folder, "names", hashes[order])
-    write_array(folder, "name_entities", known[order])
-    pieces = [sorted(name_parts(spelt[at])) for at in order.tolist()]
-    numbers: dict[str, int] = {}
-    found = [np.array([numbers.setdefault(one, len(numbers)) for one in own], dtype=np.int32) for own in pieces]
-    _write_postings(folder, "name_parts", "part_names", numbers, found)
-    write_array(folder, "name_sizes", np.array([len(own) for own in pieces], dtype=np.int16))
-    return max((len(words[row]) for row in known.tolist()), default=0)
-
-
-def _write_postings(
-    folder: Path, keys: str, lists: str, numbers: dict[str, int], found: Sequence[Rows]
-) -> npt.NDArray[np.int64]:
-    """Write the hashes of some keys, ascending, and the rows that each was found in.
-
-    Args:
-        folder: where to.
-        keys: name of the array of hashes.
-        lists: name of the lists of rows.
-        numbers: the number of each key.
-        found: of each row, the numbers of its keys, each once.
-
-    Returns:
-        The order of the values of the lists among all that was found, row after row.
-    """
-    hashes = np.array([_hash(key) for key in numbers], dtype=np.uint64)
-    by_hash = np.argsort(hashes, kind="stable")
-    places = np.empty(len(by_hash), dtype=np.int32)
-    places[by_hash] = np.arange(len(by_hash), dtype=np.int32)
-    key = places[np.concatenate([np.zeros(0, dtype=np.int32), *found])]
-    rows = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])
-    order = np.argsort(key, kind="stable")  # rows ascend already
-    write_array(folder, keys, hashes[by_hash])
-    write_lists(folder, lists, np.bincount(key, minlength=len(hashes)), rows[order])
-    return order
-
-
 def _find(hashes: Hashes, wanted: int) -> int | None:
     at = int(np.searchsorted(hashes, np.uint64(wanted)))
     return at if at < len(hashes) and int(hashes[at]) == wanted else None
 
 
 @lru_cache(maxsize=1 << 16)
-def _hash(text: str) -> int:
+def hash_of(text: str) -> int:
+    """Return the 64-bit key under which a text is looked up."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

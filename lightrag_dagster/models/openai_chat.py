@@ -4,13 +4,15 @@
 """
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from openai import AsyncOpenAI, AsyncStream
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens
+from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_client import Endpoint
@@ -29,8 +31,10 @@ _PATH = "/chat/completions"
 class OpenAIChatModel:
     """A language model behind `/chat/completions`."""
 
-    def __init__(self, settings: LLMSettings, claim: Claim | None = None) -> None:
+    def __init__(self, settings: LLMSettings, claim: Claim | None = None, billed: Attributes | None = None) -> None:
+        """Ask within a claim on timetables that others share; spans have the attributes of who is `billed`."""
         self._settings = settings
+        self._billed = billed or {}
         self._endpoint = Endpoint(settings, claim)
 
     @property
@@ -40,7 +44,17 @@ class OpenAIChatModel:
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request; see `ChatModel.complete`."""
-        return await self._endpoint.call(lambda client: self._ask(client, request), rough_tokens(request))
+        with self._span(request) as note:
+            response = await self._endpoint.call(lambda client: self._ask(client, request), rough_tokens(request))
+            note(
+                {
+                    "gen_ai.response.finish_reasons": [response.finish_reason],
+                    "gen_ai.usage.input_tokens": response.input_tokens,
+                    "gen_ai.usage.cache_read.input_tokens": response.cached_input_tokens,
+                    "gen_ai.usage.output_tokens": response.output_tokens,
+                }
+            )
+        return response
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
         """Yield an answer piece by piece; raises as `complete`. It is only tried again before its first piece."""
@@ -66,6 +80,18 @@ class OpenAIChatModel:
     async def close(self) -> None:
         """Close the connections."""
         await self._endpoint.close()
+
+    def _span(self, request: ChatRequest) -> AbstractContextManager[Callable[[Attributes], None]]:
+        settings = self._settings
+        asked = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": settings.provider,
+            "gen_ai.request.model": settings.model,
+            "gen_ai.request.max_tokens": request.max_output_tokens or settings.max_output_tokens,
+            "server.address": self._endpoint.target.host,
+            "lightrag.role": request.role,
+        }
+        return span(f"chat {settings.model}", asked | dict(self._billed), is_call=True)
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
         completion = await client.post(_PATH, cast_to=ChatCompletion, body=request_body(self._settings, request))

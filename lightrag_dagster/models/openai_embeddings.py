@@ -15,6 +15,7 @@ from pydantic_core import from_json
 
 from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer, rough_tokens
+from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_embedder_identity
 from lightrag_dagster.models.openai_chat import MALFORMED
 from lightrag_dagster.models.openai_client import Endpoint
@@ -33,9 +34,12 @@ _hosts_without_base64: set[str] = set()
 class OpenAIEmbedder:
     """An embedding model behind `/embeddings`; one request for each call of a method."""
 
-    def __init__(self, settings: EmbeddingSettings, usage: Usage, claim: Claim | None = None) -> None:
-        """Count input tokens of requests, and texts that were cut, in `usage`."""
+    def __init__(
+        self, settings: EmbeddingSettings, usage: Usage, claim: Claim | None = None, billed: Attributes | None = None
+    ) -> None:
+        """Count input tokens of requests, and texts that were cut, in `usage`; see also `OpenAIChatModel`."""
         self._settings = settings
+        self._billed = billed or {}
         self._usage = usage
         self._endpoint = Endpoint(settings, claim)
 
@@ -54,7 +58,16 @@ class OpenAIEmbedder:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         fitting = [await self._cut(text) for text in texts]
-        return await self._endpoint.call(lambda client: self._ask(client, fitting), sum(map(rough_tokens, fitting)))
+        asked = {
+            "gen_ai.operation.name": "embeddings",
+            "gen_ai.provider.name": self._settings.provider,
+            "gen_ai.request.model": self._settings.model,
+            "gen_ai.embeddings.dimension.count": self.dimensions,
+            "server.address": self._endpoint.target.host,
+            "lightrag.texts": len(texts),
+        }
+        with span(f"embeddings {self._settings.model}", asked | dict(self._billed), is_call=True):
+            return await self._endpoint.call(lambda client: self._ask(client, fitting), sum(map(rough_tokens, fitting)))
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return None: these models know nothing of the corpus."""

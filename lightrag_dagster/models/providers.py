@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
+from lightrag_dagster.core.tracing import Attributes
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.errors import SettingsError
@@ -43,7 +44,7 @@ async def open_chat_model(
     own, ledger = settings.of(role), Ledger(home.ledger)
     price = price_of(own.provider, own.model, own.prices)
     with ResponseStore(home.responses) as store:
-        async with open_plain_chat_model(own, ledger.claim) as model:
+        async with open_plain_chat_model(own, ledger.claim, _attributes(account)) as model:
             usage, limit = Usage(), own.max_output_tokens
             with _billed(account, ledger, role, model.identity, usage) as budget:
                 yield StoredChatModel(model, store, usage, price=price, budget=budget, max_output_tokens=limit)
@@ -73,9 +74,13 @@ async def open_embedder(
     usage, ledger = Usage(), Ledger(home.ledger)
     price = price_of(settings.provider, settings.model, settings.prices)
     with VectorStore(home.vectors) as store:
-        async with open_plain_embedder(settings, usage, ledger.claim, engine) as embedder:
+        async with open_plain_embedder(settings, usage, ledger.claim, engine, _attributes(account)) as embedder:
             with _billed(account, ledger, "embed", embedder.identity, usage) as budget:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
+
+
+def _attributes(account: Account | None) -> Attributes:
+    return account.attributes if account else {}
 
 
 @contextmanager
@@ -94,8 +99,10 @@ def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: s
 
 
 @asynccontextmanager
-async def open_plain_chat_model(settings: LLMSettings, claim: Claim | None = None) -> AsyncIterator[ChatModel]:
-    """Open the language model without a store, for readers without the right to write.
+async def open_plain_chat_model(
+    settings: LLMSettings, claim: Claim | None = None, billed: Attributes | None = None
+) -> AsyncIterator[ChatModel]:
+    """Open the language model without a store, for readers without the right to write; spans have what is `billed`.
 
     Limits a minute are those of this model alone, unless `claim` is on timetables that it shares with others.
 
@@ -109,7 +116,7 @@ async def open_plain_chat_model(settings: LLMSettings, claim: Claim | None = Non
         return
     from lightrag_dagster.models.openai_chat import OpenAIChatModel
 
-    model = OpenAIChatModel(settings, claim)
+    model = OpenAIChatModel(settings, claim, billed)
     try:
         yield model
     finally:
@@ -122,8 +129,9 @@ async def open_plain_embedder(
     usage: Usage | None = None,
     claim: Claim | None = None,
     engine: Engine = _HERE,
+    billed: Attributes | None = None,
 ) -> AsyncIterator[Embedder]:
-    """Open the embedding model without a store, and count input tokens in `usage` if given.
+    """Open the embedding model without a store, and count input tokens in `usage` if given; see also the chat model.
 
     Limits a minute are those of this model alone, unless `claim` is on timetables that it shares with others.
 
@@ -146,7 +154,7 @@ async def open_plain_embedder(
         return
     from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 
-    embedder = OpenAIEmbedder(settings, usage or Usage(), claim)
+    embedder = OpenAIEmbedder(settings, usage or Usage(), claim, billed)
     try:
         yield embedder
     finally:

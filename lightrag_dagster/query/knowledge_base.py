@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.tracing import span
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.citations import resolve_citations
 from lightrag_dagster.query.context import context_of, prompt_of, request_in_context, request_of
@@ -118,8 +119,7 @@ class KnowledgeBase:
                 bounds.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
         """
-        with self.snapshot.reading():
-            return self._retrieve(self._question(query, options))
+        return self._traced(self._question(query, options))
 
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords that `retrieve` would use; raises as it does."""
@@ -170,8 +170,7 @@ class KnowledgeBase:
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
         """Return the request that `query` would put to the model, for `answer`; raises as `retrieve`."""
         question = self._question(query, options)
-        with self.snapshot.reading():
-            retrieval = self._retrieve(question)
+        retrieval = self._traced(question)
         return Prepared(retrieval, request_of(self._prompts, question, retrieval))
 
     def answer(self, prepared: Prepared) -> Answer:
@@ -240,6 +239,15 @@ class KnowledgeBase:
 
     def _question(self, query: str, options: QueryOptions) -> Question:
         return question_of(query, options, self.settings.query)
+
+    def _traced(self, question: Question) -> Retrieval:
+        mode, source = question.settings.mode, self.snapshot_id
+        asked = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": source, "lightrag.mode": mode}
+        with self.snapshot.reading(), span(f"retrieval {mode}", asked) as note:
+            found = self._retrieve(question)
+            counts = {name: len(getattr(found, name)) for name in ("entities", "relations", "chunks")}
+            note({f"lightrag.{name}": count for name, count in counts.items()})
+        return found
 
     def _retrieve(self, question: Question) -> Retrieval:
         """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import ProviderError
 from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.query.context import (
@@ -48,7 +49,9 @@ class Trace:
         """Time a block, which enters its notes into the dictionary, ready for JSON."""
         notes: dict[str, Any] = {}
         started = time.perf_counter()
-        yield notes
+        with span(f"retrieval step {name}", {}) as note:
+            yield notes
+            note({f"lightrag.{key}": value for key, value in notes.items() if isinstance(value, int | float)})
         self.steps += (Step(name, (time.perf_counter() - started) * 1000, notes),)
 
     def kept(self, hits: Hits, kept: int, names: Callable[[Hits], Iterable[str]]) -> dict[str, Any]:

@@ -26,7 +26,8 @@ class Entry:
 class Account:
     """Who a call is billed to: a run, the source being ingested, and the limits that hold. US dollars.
 
-    Any number of processes may have the same account.
+    Any number of processes may have the same account. `dagster_run` is the id of the run of Dagster, if there is
+    one: the command that started it may have started others.
     """
 
     run: str
@@ -34,12 +35,19 @@ class Account:
     max_cost_usd: float | None = None
     max_cost_per_day_usd: float | None = None
     max_cost_per_source_usd: float | None = None
+    dagster_run: str = ""
 
     @classmethod
-    def of(cls, run: str, source: str, settings: LLMSettings) -> "Account":
+    def of(cls, run: str, source: str, settings: LLMSettings, dagster_run: str = "") -> "Account":
         """Return an account with the limits of the settings."""
         limits = (settings.max_cost_usd, settings.max_cost_per_day_usd, settings.max_cost_per_source_usd)
-        return cls(run, source, *limits)
+        return cls(run, source, *limits, dagster_run)
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What spans of calls say about it."""
+        named = {"dagster.run.id": self.dagster_run, "lightrag.run": self.run, "lightrag.source": self.source}
+        return {name: value for name, value in named.items() if value}
 
     @property
     def limits(self) -> dict[str, float]:

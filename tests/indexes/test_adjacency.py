@@ -197,3 +197,32 @@ def test_a_large_graph_builds_in_seconds_and_opens_at_once(tmp_path: Path) -> No
     assert built - started < 10
     assert time.perf_counter() - built < 1
     assert len(graph.entity_relations.values) == 2 * len(pairs)
+
+
+def test_a_title_names_the_entities_that_a_chunk_is_about(tmp_path: Path) -> None:
+    rows = [
+        {"chunk_id": "chunk-a", "path": "a.md", "content": "Ada Lovelace (poet)\nShe knew Babbage."},
+        {"chunk_id": "chunk-b", "path": "b.md", "content": "A machine.", "context": "Of Ada Lovelace"},
+        {"chunk_id": "chunk-c", "path": "c.md", "content": "Lovelaces\nAda Lovelace had cousins."},
+        {"chunk_id": "chunk-d", "path": "d.md", "content": "Ada Lovelace is not mentioned here, says the extraction."},
+    ]
+    mentioned = ["chunk-a", "chunk-b", "chunk-c"]
+    people = entities([{"name": "Ada Lovelace", "chunk_ids": mentioned}, {"name": "Babbage", "chunk_ids": ["chunk-a"]}])
+    graph = opened(tmp_path, people, relations([]), [chunk_file(tmp_path, "s", rows)])
+    named = {name: row for row, name in enumerate(graph.entities.rows["name"].to_pylist())}
+    assert graph.chunks.ids_at(graph.title_chunks.of(named["Ada Lovelace"])) == ["chunk-a", "chunk-b"]
+    assert graph.title_chunks.of(named["Babbage"]).tolist() == []
+
+
+def test_a_folder_of_an_older_version_has_its_texts_read_from_the_tables(graph: Adjacency, tmp_path: Path) -> None:
+    folder = tmp_path / "adjacency"
+    for name in ("text_sizes", "terms", "names", "title_chunks_offsets", "title_chunks_values"):
+        (folder / f"{name}.npy").unlink()
+    older = Adjacency.open(folder)
+    assert not (folder / "text_sizes.npy").exists()
+    assert older.texts.scores(["ada"]).tolist() == graph.texts.scores(["ada"]).tolist()
+    assert older.texts.entities_named(["ada"])[0].tolist() == graph.texts.entities_named(["ada"])[0].tolist()
+    assert older.title_chunks.values.tolist() == graph.title_chunks.values.tolist()
+    (folder / "text_sizes.npy").touch()
+    with pytest.raises(StoreError, match="delete them and run again"):
+        Adjacency.open(folder)

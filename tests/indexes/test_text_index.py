@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightrag_dagster.indexes.text_index import TextIndex, name_words, text_terms, title_of, write_text_index
+from lightrag_dagster.indexes.text_arrays import write_text_index
+from lightrag_dagster.indexes.text_index import TextIndex, name_words, text_terms, title_of
 
 TEXTS = [
     "The weir at Halden stands in the Lerch.",

@@ -1,19 +1,21 @@
 """Mode `fusion`: names, facts, words and meaning together decide where a walk over the graph starts.
 
 The walk is that of `ppr`. It starts at entities that the question names, at the ends of the relations that resemble it,
-and at the chunks that resemble it by words (BM25) and by vectors. The better the question is covered by names, the more
-of the walk starts there. The embedder is the only model that is called. docs/evaluation.md has what each part adds.
+and at the chunks that resemble it by words (BM25) and by vectors. Two numbers calibrate it: the part of the question
+that is names, and the part that the best chunk holds by itself. The embedder is the only model that is called.
+docs/evaluation.md has what each part adds.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ppr import pagerank
-from lightrag_dagster.query.ranking.lexical import lexical_scores, visible_chunks
-from lightrag_dagster.query.ranking.linking import Link, Mask, Names, coverage, link_names
+from lightrag_dagster.query.ranking.lexical import held_by_best, lexical_scores, visible_chunks
+from lightrag_dagster.query.ranking.linking import Mask, Names, coverage, link_names
 from lightrag_dagster.query.ranking.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
 from lightrag_dagster.query.search import Search
 
@@ -22,17 +24,18 @@ from lightrag_dagster.query.search import Search
 class Fusion:
     """How much each part counts; the values are measured in docs/evaluation.md.
 
-    Of the start, names have the share `names` times their coverage of the question, the `compared_facts` nearest
-    relations `facts`, and chunks `chunks` times what names leave uncovered. `dense` and `lexical` say which rankings of
-    chunks count. `damping` is the probability of a further step; no walk is longer than `steps`.
+    With c the part of the question that is names, and m the part that the chunk with the highest BM25 score holds, the
+    walk starts with probability m³ at chunks, and otherwise at names, facts and chunks in the ratio of `names` times c,
+    `facts` times 1 − c and `chunks` times 1 − c. The lexical ranking of chunks weighs `lexical` times m, the dense one
+    `dense`. `damping` is the probability of a further step; no walk is longer than `steps`.
     """
 
     names: float = 1.0
-    facts: float = 0.3
+    facts: float = 0.2
     chunks: float = 0.1
-    dense: bool = True
-    lexical: bool = True
-    damping: float = 0.75
+    dense: float = 1.0
+    lexical: float = 4.0
+    damping: float = 0.85
     steps: int = 8
     compared_facts: int = 50
     compared_chunks: int = 200
@@ -58,14 +61,28 @@ def find_by_fusion(search: Search) -> Found:
     visible = visible_chunks(graph)
     links = link_names(search.query, names_of(graph, visible)) if how.names else []
     covered = coverage(search.query, links, graph.texts)
-    start = start_mass(graph, near, links, lexical_scores(graph, search.query, visible), covered, how)
+    lexical = lexical_scores(graph, search.query, visible)
+    held = held_by_best(search.query, lexical, graph.texts) if how.lexical else 0.0
+    direct = direct_scores(near.chunks, lexical, (how.dense, how.lexical * held), how.compared_chunks)
+    spread = np.diff(graph.entity_chunks.offsets)
+    seeds = Seeds(seeds_of_names(links, spread), seeds_of_facts(graph, near.relations, spread), share(direct**3))
+    start = start_mass(seeds, covered, held, how)
     found = dict(list(near.relations.items())[: settings.top_k])
-    notes = {"covered by names": round(covered, 2), "names": [f"{one.name} ({one.probability:.2f})" for one in links]}
+    calibration = {"covered by names": round(covered, 2), "held by the best chunk": round(held, 2)}
+    notes = calibration | {"names": [f"{one.name} ({one.probability:.2f})" for one in links]}
     if not start.any():
         return Found({}, found, {}, notes)
     mass = pagerank(snapshot.transitions, start, how.damping, how.steps)
     split = len(graph.entities.ids)
     return Found(largest(mass[:split], settings.top_k), found, largest(mass[split:], settings.chunk_top_k), notes)
+
+
+class Seeds(NamedTuple):
+    """Shares of entities that are named, of entities in facts, and of chunks; each sums to 1, or to 0."""
+
+    names: Mass
+    facts: Mass
+    chunks: Mass
 
 
 def names_of(graph: Adjacency, visible: Mask) -> Names:
@@ -74,14 +91,16 @@ def names_of(graph: Adjacency, visible: Mask) -> Names:
     return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
 
 
-def start_mass(graph: Adjacency, near: Found, links: list[Link], lexical: Mass, covered: float, how: Fusion) -> Mass:
-    """Return where the walk starts: one number a node, entities first, then chunks; they sum to 1, or to 0."""
-    spread = np.diff(graph.entity_chunks.offsets)
-    entities = how.names * covered * seeds_of_names(links, spread)
-    if how.facts:
-        entities = entities + how.facts * seeds_of_facts(graph, near.relations, spread)
-    direct = direct_scores(
-        len(graph.chunks.ids), near.chunks, lexical if how.lexical else lexical[:0], how.compared_chunks
-    )
-    chunks = how.chunks * (1 - covered) * share(direct**2)
-    return share(np.concatenate([entities, chunks]).astype(np.float32))
+def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:
+    """Return where the walk starts: one number a node, entities first, then chunks; they sum to 1, or to 0.
+
+    Args:
+        seeds: the shares of names, facts and chunks.
+        covered: the part of the question that is names, 0 to 1.
+        held: the part of it that the best chunk holds, 0 to 1.
+        how: the weights.
+    """
+    entities = how.names * covered * seeds.names + how.facts * (1 - covered) * seeds.facts
+    graph = share(np.concatenate([entities, how.chunks * (1 - covered) * seeds.chunks]))
+    alone = np.concatenate([np.zeros_like(entities), seeds.chunks])
+    return share(((1 - held**3) * graph + held**3 * alone).astype(np.float32))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.indexes.text_index import text_terms
+from lightrag_dagster.indexes.text_index import TextIndex, text_terms
 from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ranking.linking import Mask
 from lightrag_dagster.query.ranking.seeds import Mass, largest
@@ -25,3 +25,9 @@ def visible_chunks(graph: Adjacency) -> Mask:
 def lexical_scores(graph: Adjacency, query: str, visible: Mask) -> Mass:
     """Return the BM25 score of every chunk; 0 for those that may not be found."""
     return np.where(visible, graph.texts.scores(text_terms(query)), np.float32(0))
+
+
+def held_by_best(query: str, scores: Mass, texts: TextIndex) -> float:
+    """Return the part of a question that the best chunk holds: its BM25 score over the highest possible one, 0 to 1."""
+    highest = texts.highest_score(text_terms(query))
+    return float(scores.max(initial=0.0)) / highest if highest else 0.0

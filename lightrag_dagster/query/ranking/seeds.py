@@ -68,19 +68,19 @@ def scores_of(hits: Hits) -> Mass:
     return np.array([score or 0.0 for score in hits.values()], dtype=np.float32)
 
 
-def direct_scores(chunks: int, dense: Hits, lexical: Mass, limit: int) -> Mass:
+def direct_scores(dense: Hits, lexical: Mass, weights: tuple[float, float], limit: int) -> Mass:
     """Return how much each chunk resembles the question itself: `peaks` of the dense and lexical rankings, added up.
 
     Args:
-        chunks: number of chunks.
         dense: the chunks nearest to the question, with their similarity.
-        lexical: the BM25 score of every chunk; empty to leave it out.
-        limit: the number of best chunks among which a score is compared.
+        lexical: the BM25 score of every chunk.
+        weights: of the two rankings.
+        limit: the number of best chunks among which a BM25 score is compared.
     """
-    scores = np.zeros(chunks, dtype=np.float32)
+    scores = np.zeros(len(lexical), dtype=np.float32)
     if dense:
-        scores[list(dense)] += peaks(scores_of(dense))
-    if len(lexical):
-        best = np.argpartition(-lexical, min(limit, chunks) - 1)[:limit]
-        scores[best] += np.where(lexical[best] > 0, peaks(lexical[best]), 0)
+        scores[list(dense)] += weights[0] * peaks(scores_of(dense))
+    if lexical.any():
+        best = np.argpartition(-lexical, min(limit, len(lexical)) - 1)[:limit]
+        scores[best] += weights[1] * np.where(lexical[best] > 0, peaks(lexical[best]), 0)
     return scores

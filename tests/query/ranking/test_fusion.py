@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lightrag_dagster import Filters, KnowledgeBase
@@ -43,7 +44,7 @@ def test_the_walk_reaches_what_shares_no_word_with_the_question(
     # Priya Nair repaired the sensor at Station 14, which Jonas Feld closed.
     asked = "Priya Nair"
     for steps, found in ((0, False), (8, True)):
-        options = {"names": 1.0, "facts": 0.0, "chunks": 0.1, "dense": False, "steps": steps}
+        options = {"names": 1.0, "facts": 0.0, "chunks": 0.1, "dense": 0.0, "lexical": 0.0, "steps": steps}
         monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, **options))  # type: ignore[arg-type]
         assert ("flood.md" in paths(knowledge, asked)) == found
 
@@ -62,6 +63,7 @@ def test_the_steps_tell_which_names_were_linked(knowledge: KnowledgeBase) -> Non
     (find,) = [step for step in knowledge.retrieve(STATION, mode="fusion").steps if step.name == "find"]
     assert find.notes["names"] == ["station 14 (1.00)"]
     assert 0 < find.notes["covered by names"] < 1
+    assert 0 < find.notes["held by the best chunk"] < 1
 
 
 def test_a_filter_bounds_everything(knowledge: KnowledgeBase) -> None:
@@ -75,7 +77,7 @@ def test_a_filter_bounds_everything(knowledge: KnowledgeBase) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"names": 0.0}, {"facts": 0.0}, {"chunks": 0.0}, {"dense": False}, {"lexical": False}, {"steps": 0}],
+    [{"names": 0.0}, {"facts": 0.0}, {"chunks": 0.0}, {"dense": 0.0}, {"lexical": 0.0}, {"steps": 0}],
     ids=str,
 )
 def test_each_ingredient_can_be_left_out(
@@ -83,6 +85,28 @@ def test_each_ingredient_can_be_left_out(
 ) -> None:
     monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, **options))  # type: ignore[arg-type]
     assert paths(knowledge, STATION)[0] in {"flood.md", "shared.md"}
+
+
+@pytest.mark.parametrize(
+    ("covered", "held", "expected"),
+    [
+        (0.0, 0.0, [0, 0.75, 0.25]),
+        (1.0, 0.0, [1, 0, 0]),
+        (0.5, 0.0, [0.5 / 0.7, 0.15 / 0.7, 0.05 / 0.7]),
+        (0.5, 1.0, [0, 0, 1]),
+        (1.0, 0.5, [7 / 8, 0, 1 / 8]),
+    ],
+)
+def test_the_start_is_calibrated(covered: float, held: float, expected: list[float]) -> None:
+    one, none = np.ones(1, dtype=np.float32), np.zeros(1, dtype=np.float32)
+    seeds = fusion.Seeds(np.concatenate([one, none]), np.concatenate([none, one]), one)
+    start = fusion.start_mass(seeds, covered, held, fusion.Fusion(names=1.0, facts=0.3, chunks=0.1))
+    assert start.tolist() == pytest.approx(expected)
+
+
+def test_without_seeds_there_is_no_start() -> None:
+    none = np.zeros(1, dtype=np.float32)
+    assert fusion.start_mass(fusion.Seeds(none, none, none), 0.5, 0.5, fusion.FUSION).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("query", ["Bergen", 'Bergen "', "Bergen AND (", "bergen?"])

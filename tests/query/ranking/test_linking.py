@@ -4,7 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lightrag_dagster.indexes.text_index import TextIndex, write_text_index
+from lightrag_dagster.indexes.text_arrays import write_text_index
+from lightrag_dagster.indexes.text_index import TextIndex
 from lightrag_dagster.query.ranking.linking import Names, coverage, likeness, link_names
 
 TEXTS = [

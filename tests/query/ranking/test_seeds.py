@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
+from lightrag_dagster.query.modes import Hits
 from lightrag_dagster.query.ranking.linking import Link
 from lightrag_dagster.query.ranking.seeds import (
     direct_scores,
@@ -86,15 +87,16 @@ def test_facts_count_by_the_square_of_their_peak(graph: Adjacency) -> None:
 
 
 def test_chunks_count_by_both_rankings() -> None:
-    both = direct_scores(4, {2: 0.9, 0: 0.1}, array(0, 0, 5, 1), 4)
-    dense = direct_scores(4, {2: 0.9, 0: 0.1}, NONE, 4)
-    lexical = direct_scores(4, {}, array(0, 0, 5, 1), 4)
-    assert both.tolist() == pytest.approx((dense + lexical).tolist())
+    hits: Hits = {2: 0.9, 0: 0.1}
+    words, none = array(0, 0, 5, 1), array(0, 0, 0, 0)
+    both = direct_scores(hits, words, (1, 2), 4)
+    dense, lexical = direct_scores(hits, none, (1, 1), 4), direct_scores({}, words, (1, 1), 4)
+    assert both.tolist() == pytest.approx((dense + 2 * lexical).tolist())
     assert both.argmax() == 2
     assert dense.tolist() == pytest.approx([0, 0, 1, 0])
     assert lexical[:2].tolist() == [0, 0]
-    assert direct_scores(4, {}, array(0, 0, 0, 0), 4).tolist() == [0] * 4
-    assert direct_scores(0, {}, NONE, 4).tolist() == []
+    assert direct_scores({}, none, (1, 1), 4).tolist() == [0] * 4
+    assert direct_scores({}, NONE, (1, 1), 4).tolist() == []
 
 
 def test_the_largest_come_first_and_none_without_mass() -> None:

@@ -1,0 +1,95 @@
+"""Spans of OpenTelemetry: of calls of models, and of the steps of a retrieval. Nothing happens unless it is configured.
+
+It is configured by a program that has set up OpenTelemetry's SDK, or by the variables of the environment that name an
+endpoint; the extra `tracing` then sends spans there. Attributes follow OpenTelemetry's conventions for generative AI.
+No text of a question, prompt or answer is among them.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
+Value = str | int | float | bool | Sequence[str]
+Attributes = Mapping[str, Value]
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_SERVICE = "lightrag-dagster"
+_FLUSH_MILLISECONDS = 5000
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def span(name: str, attributes: Attributes, *, is_call: bool = False) -> Iterator[Callable[[Attributes], None]]:
+    """Trace a block, and give what adds attributes to its span; an error of the block is recorded in it.
+
+    Args:
+        name: What is done, and by what: `chat gpt-4o-mini`.
+        attributes: Those known at the beginning.
+        is_call: Another service is called.
+    """
+    tracer = _tracer()
+    if tracer is None:
+        yield lambda more: None
+        return
+    from opentelemetry.trace import SpanKind
+
+    kind = SpanKind.CLIENT if is_call else SpanKind.INTERNAL
+    with tracer.start_as_current_span(name, kind=kind, attributes=attributes) as current:
+        try:
+            yield current.set_attributes
+        except Exception as error:
+            current.set_attribute("error.type", type(error).__name__)
+            raise
+
+
+def flush() -> None:
+    """Send what was not sent yet; a process that ends without clean-up calls it."""
+    if "opentelemetry.sdk.trace" in sys.modules:
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import TracerProvider
+
+        provider = trace.get_tracer_provider()
+        if isinstance(provider, TracerProvider):
+            provider.force_flush(_FLUSH_MILLISECONDS)
+
+
+def _tracer() -> "Tracer | None":
+    """Return what makes spans, or None when nobody would see them."""
+    is_sent = any(os.environ.get(name) for name in _ENDPOINTS)
+    # Without either, importing OpenTelemetry would be all that a question pays for.
+    return _open_tracer(is_sent=is_sent) if is_sent or "opentelemetry.sdk.trace" in sys.modules else None
+
+
+@cache
+def _open_tracer(*, is_sent: bool) -> "Tracer | None":
+    try:
+        from opentelemetry import trace
+
+        if is_sent and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            _send()
+    except ImportError:
+        _log.warning("no spans are sent to the endpoint of OpenTelemetry: install lightrag-dagster[tracing]")
+        return None
+    return trace.get_tracer("lightrag_dagster")
+
+
+def _send() -> None:
+    """Send spans to the endpoint that the environment names, in batches, the last one when the process ends."""
+    from opentelemetry import trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    name = os.environ.get("OTEL_SERVICE_NAME", _SERVICE)
+    provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)

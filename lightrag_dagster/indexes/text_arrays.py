@@ -1,0 +1,122 @@
+"""Writes what `TextIndex` reads, and which chunks have an entity's name in their title."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lightrag_dagster.indexes.arrays import Rows, map_lists, map_table, write_array, write_lists
+from lightrag_dagster.indexes.text_index import (
+    SATURATION,
+    hash_of,
+    name_parts,
+    name_words,
+    passage,
+    text_terms,
+    title_of,
+)
+
+_LENGTH_WEIGHT = 0.75
+"""b of BM25."""
+
+_LONGEST_NAME = 12
+
+
+def write_texts(arrays: Path, folder: Path) -> None:
+    """Write the index of texts and names, and the titles, of the graph arrays in one folder into another, or the same.
+
+    Raises:
+        OSError: the disk refuses, or an array is missing.
+    """
+    names = map_table(arrays, "entities").column("name").to_pylist()
+    texts = _passages(map_table(arrays, "chunks"))
+    write_text_index(folder, texts, names)
+    titles = [f" {' '.join(name_words(title_of(text)))} " for text in texts]
+    mentioned, titled = map_lists(arrays, "entity_chunks"), []
+    for entity, name in enumerate(names):
+        words = f" {' '.join(name_words(name))} "
+        titled.append([chunk for chunk in mentioned.of(entity).tolist() if words.strip() and words in titles[chunk]])
+    lengths = np.array([len(own) for own in titled], dtype=np.int64)
+    write_lists(folder, "title_chunks", lengths, np.array([chunk for own in titled for chunk in own], dtype=np.int32))
+
+
+def _passages(chunks: pa.Table) -> list[str]:
+    return [passage(row["content"], row.get("context")) for batch in chunks.to_batches() for row in batch.to_pylist()]
+
+
+def write_text_index(folder: Path, texts: Iterable[str], names: Iterable[str]) -> None:
+    """Write the arrays of one generation into a folder.
+
+    Args:
+        folder: an existing folder.
+        texts: of every chunk, in the order of its rows.
+        names: of every entity, in the order of its rows.
+    """
+    chunks = _write_terms(folder, texts)
+    longest_name = _write_names(folder, names)
+    write_array(folder, "text_sizes", np.array([chunks, longest_name], dtype=np.int32))
+
+
+def _write_terms(folder: Path, texts: Iterable[str]) -> int:
+    """Write the terms of chunks and their weights; return the number of chunks."""
+    numbers: dict[str, int] = {}
+    found, counts, lengths = [], [], []
+    for text in texts:
+        of_text = Counter(text_terms(text))
+        found.append(np.array([numbers.setdefault(term, len(numbers)) for term in of_text], dtype=np.int32))
+        counts.append(np.array(list(of_text.values()), dtype=np.float32))
+        lengths.append(of_text.total())
+    relative = np.array(lengths, dtype=np.float32) / max(1.0, float(np.mean(lengths or [0])))
+    rows = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])
+    count = np.concatenate([np.zeros(0, dtype=np.float32), *counts])
+    weights = count * (SATURATION + 1) / (count + SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * relative[rows]))
+    order = _write_postings(folder, "terms", "term_chunks", numbers, found)
+    write_array(folder, "term_weights", weights[order].astype(np.float32))
+    return len(found)
+
+
+def _write_names(folder: Path, names: Iterable[str]) -> int:
+    """Write the names of entities and their pieces; return the number of words of the longest."""
+    words = [name_words(name) for name in names]
+    known = np.array([row for row, one in enumerate(words) if 0 < len(one) <= _LONGEST_NAME], dtype=np.int32)
+    spelt = [" ".join(words[row]) for row in known.tolist()]
+    hashes = np.array([hash_of(name) for name in spelt], dtype=np.uint64)
+    order = np.lexsort((known, hashes))
+    write_array(folder, "names", hashes[order])
+    write_array(folder, "name_entities", known[order])
+    pieces = [sorted(name_parts(spelt[at])) for at in order.tolist()]
+    numbers: dict[str, int] = {}
+    found = [np.array([numbers.setdefault(one, len(numbers)) for one in own], dtype=np.int32) for own in pieces]
+    _write_postings(folder, "name_parts", "part_names", numbers, found)
+    write_array(folder, "name_sizes", np.array([len(own) for own in pieces], dtype=np.int16))
+    return max((len(words[row]) for row in known.tolist()), default=0)
+
+
+def _write_postings(
+    folder: Path, keys: str, lists: str, numbers: dict[str, int], found: Sequence[Rows]
+) -> npt.NDArray[np.int64]:
+    """Write the hashes of some keys, ascending, and the rows that each was found in.
+
+    Args:
+        folder: where to.
+        keys: name of the array of hashes.
+        lists: name of the lists of rows.
+        numbers: the number of each key.
+        found: of each row, the numbers of its keys, each once.
+
+    Returns:
+        The order of the values of the lists among all that was found, row after row.
+    """
+    hashes = np.array([hash_of(key) for key in numbers], dtype=np.uint64)
+    by_hash = np.argsort(hashes, kind="stable")
+    places = np.empty(len(by_hash), dtype=np.int32)
+    places[by_hash] = np.arange(len(by_hash), dtype=np.int32)
+    key = places[np.concatenate([np.zeros(0, dtype=np.int32), *found])]
+    rows = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])
+    order = np.argsort(key, kind="stable")  # rows ascend already
+    write_array(folder, keys, hashes[by_hash])
+    write_lists(folder, lists, np.bincount(key, minlength=len(hashes)), rows[order])
+    return order

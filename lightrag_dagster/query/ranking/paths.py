@@ -1,0 +1,51 @@
+"""How the random walk of a mode reached a passage: the way along which most of its mass came."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.query.ranking.seeds import Mass
+
+_LONGEST = 5
+
+
+class Walked(NamedTuple):
+    """A finished walk: where it started, how often it visits each node, and the probability of a further step."""
+
+    start: Mass
+    mass: Mass
+    damping: float
+
+
+def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[int]:
+    """Return the nodes from where the walk began to `node`, each the one that the next has most of its mass from.
+
+    It ends where most of the mass began, or after five steps; no node is twice on it.
+    """
+    path = [node]
+    while len(path) <= _LONGEST:
+        first = path[0]
+        around = slice(*transitions.indptr[first : first + 2])
+        before = transitions.indices[around]
+        shares = walked.damping * transitions.data[around] * walked.mass[before]
+        shares[np.isin(before, path)] = 0
+        begun = (1 - walked.damping) * walked.start[first]
+        if not len(shares) or shares.max() <= max(begun, 0):
+            break
+        path.insert(0, int(before[shares.argmax()]))
+    return path
+
+
+def names_along(graph: Adjacency, path: list[int]) -> list[str]:
+    """Return what people call the nodes of a path: the name of an entity, the first place of a chunk."""
+    split = len(graph.entities.ids)
+    names = []
+    for node in path:
+        if node < split:
+            names.append(graph.entities.rows.column("name")[node].as_py())
+        else:
+            places = graph.citations_of(node - split)
+            names.append(f"{places[0]['source']}/{places[0]['path']}" if places else "")
+    return names

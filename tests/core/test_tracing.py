@@ -1,0 +1,133 @@
+"""Spans go to the endpoint that the environment names, and nowhere else."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from lightrag_dagster.settings import load_settings
+from tests.loopback import Loopback, Reply
+from tests.query.published import publish_sources
+
+QUESTION = "Who maintains the gauge?"
+
+
+class Collector(HTTPServer):
+    """Receives spans as a collector of OpenTelemetry does."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.bodies: list[bytes] = []
+
+    @property
+    def spans(self) -> dict[str, list[dict[str, Any]]]:
+        """Name of a span → the attributes of those that came; `parent` and `error` are added."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        ids: dict[bytes, str] = {}
+        every = []
+        for body in self.bodies:
+            for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+                every += [span for scope in resource.scope_spans for span in scope.spans]
+        ids = {span.span_id: span.name for span in every}
+        for span in every:
+            values = {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
+            values |= {
+                "parent": ids.get(span.parent_span_id),
+                "error": span.status.code == span.status.STATUS_CODE_ERROR,
+            }
+            found.setdefault(span.name, []).append(values)
+        return found
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        assert isinstance(self.server, Collector)
+        assert self.path == "/v1/traces"
+        self.server.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with Collector() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def query(collector: Collector, *options: str) -> subprocess.CompletedProcess[str]:
+    """Ask by the command line, in a process that sends its spans to a collector."""
+    script = (
+        "import os, sys\n"
+        f"os.environ['OTEL_EXPORTER_OTLP_ENDPOINT'] = 'http://127.0.0.1:{collector.server_port}'\n"
+        "from lightrag_dagster.cli import console\n"
+        f"sys.argv = ['lightrag-dagster', 'query', {QUESTION!r}, *{options!r}]\n"
+        "console()\n"
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_question_is_a_trace(
+    tmp_path: Path, loopback: Loopback, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loopback.chat = lambda body: '{"high_level_keywords": ["upkeep"], "low_level_keywords": ["gauge"]}'
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    publish_sources(settings)
+    for name, value in {"HOME": settings.home, "SOURCES": settings.sources, "LLM__PROVIDER": "openai"}.items():
+        monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))
+
+    answered = query(collector, "--mode", "mix")
+
+    assert answered.returncode == 0, answered.stderr
+    spans = collector.spans
+    (retrieval,) = spans["retrieval mix"]
+    assert retrieval["gen_ai.operation.name"] == "retrieval"
+    assert retrieval["gen_ai.data_source.id"].startswith("gen-")
+    assert (retrieval["parent"], retrieval["error"]) == (None, False)
+    assert retrieval["lightrag.chunks"] > 0
+    assert {one["parent"] for one in spans["retrieval step find"]} == {"retrieval mix"}
+    keywords, answer = spans["chat gpt-4o-mini"]
+    assert (keywords["parent"], keywords["lightrag.role"]) == ("retrieval step keywords", "keywords")
+    assert answer["lightrag.role"] == "answer"
+    assert (answer["gen_ai.usage.input_tokens"], answer["gen_ai.usage.output_tokens"]) == (100, 20)
+    told = b"".join(collector.bodies)
+    assert b"gauge" not in told
+    assert os.environ["OPENAI_API_KEY"].encode() not in told
+
+
+def test_a_failed_call_is_an_error_in_the_trace(
+    tmp_path: Path, loopback: Loopback, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    publish_sources(settings)
+    loopback.fault = lambda received: Reply.error(401)
+    for name, value in {"HOME": settings.home, "SOURCES": settings.sources, "LLM__PROVIDER": "openai"}.items():
+        monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))
+    answered = query(collector)
+    assert answered.returncode == 2
+    (failed,) = collector.spans["chat gpt-4o-mini"]
+    assert (failed["error"], failed["error.type"]) == (True, "ProviderAccessError")
+
+
+def test_without_an_endpoint_opentelemetry_is_not_imported() -> None:
+    script = (
+        "import sys\n"
+        "from lightrag_dagster.core.tracing import flush, span\n"
+        "with span('a', {}) as note: note({'b': 1})\n"
+        "flush()\n"
+        "sys.exit('opentelemetry' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode == 0
