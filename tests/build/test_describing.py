@@ -20,6 +20,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import find_source
+from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.tables import SourceTables
@@ -175,6 +176,19 @@ def test_switching_it_on_reads_all_and_another_model_waits_for_a_backfill(settin
     assert not is_pending(another)
     assert read(another).usage.calls == 0
     assert read(another, backfill=True).usage.calls == 3
+
+
+@pytest.mark.long
+def test_workers_describe_the_images_of_their_shards(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = read(settings)
+    monkeypatch.setattr(shards, "ROWS", 1)
+    parallel = settings.changed(home=settings.home.with_name("parallel"), engine="processes")
+    report = read(parallel)
+    assert (report.usage.calls, report.version.shards > 1) == (3, True)
+    found = SourceTables(Home(parallel.home)).read("raw_documents", "notes")
+    one = SourceTables(Home(settings.home)).read("raw_documents", "notes")
+    assert found.sort_by("path").equals(one.sort_by("path"))
+    assert alone.usage.calls == 3
 
 
 def test_a_purge_keeps_the_descriptions_that_documents_name(settings: Settings) -> None:
