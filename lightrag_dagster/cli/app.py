@@ -149,6 +149,7 @@ def query(
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
     stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
     explain: Annotated[bool, typer.Option(help="Print after it what each step found, kept and cut.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Draw the names and passages used into this SVG file.")] = None,
 ) -> None:
     """Ask the published knowledge base."""
     from lightrag_dagster.cli.query import ask, output_of
@@ -177,7 +178,7 @@ def query(
         "explain": explain,
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(_console(soft_wrap=True), question, options, output)
+    ask(_console(soft_wrap=True), question, options, output, picture)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 import json
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -33,8 +34,15 @@ def output_of(*, only_prompt: bool, only_context: bool, as_json: bool, stream: b
     return next(output for output, wanted in asked.items() if wanted)
 
 
-def ask(console: Console, question: str, options: QueryOptions, output: Output) -> None:
+def ask(console: Console, question: str, options: QueryOptions, output: Output, picture: Path | None = None) -> None:
     """Ask and print; with the option `explain`, answer or context are followed by the steps.
+
+    Args:
+        console: Where it is printed.
+        question: What is asked.
+        options: How.
+        output: What is printed; a picture goes with the answer and with the context.
+        picture: The SVG file to write what was used to.
 
     Raises:
         NoSnapshotError: nothing is published yet.
@@ -59,17 +67,22 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output) 
                 answer = knowledge.query(question, **options)
                 retrieval, text = answer.retrieval, answer.text
             console.print(text)
+            if picture is not None:
+                from lightrag_dagster.query.picture import draw
+
+                picture.write_text(draw(retrieval), encoding="utf-8")
             if options.get("explain"):
                 console.print(explanation(retrieval.steps))
 
 
 def explanation(steps: tuple[Step, ...]) -> str:
-    """Return the steps as lines: name, milliseconds and what it did, then its items, those cut marked with a dash."""
+    """Return the steps as lines: name, milliseconds and what it did, its paths, its items; a dash marks those cut."""
     lines = []
     for step in steps:
-        notes = {name: value for name, value in step.notes.items() if name != "items"}
+        notes = {name: value for name, value in step.notes.items() if name not in ("items", "paths")}
         said = ", ".join(f"{name.replace('_', ' ')}: {_text(value)}" for name, value in notes.items())
         lines.append(f"{step.name:<15}{step.milliseconds:>8.1f} ms  {said}")
+        lines += [f"  {' → '.join(path)}" for path in step.notes.get("paths", [])]
         for item in step.notes.get("items", []):
             score = "     " if item["score"] is None else f"{item['score']:.3f}"
             lines.append(f"  {'+' if item['kept'] else '-'} {score}  {item['name']}")

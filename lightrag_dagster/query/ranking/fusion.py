@@ -16,6 +16,7 @@ from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ppr import pagerank
 from lightrag_dagster.query.ranking.lexical import held_by_best, lexical_scores, visible_chunks
 from lightrag_dagster.query.ranking.linking import Mask, Names, coverage, link_names
+from lightrag_dagster.query.ranking.paths import Walked, names_along, strongest_path
 from lightrag_dagster.query.ranking.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
 from lightrag_dagster.query.search import Search
 
@@ -43,6 +44,8 @@ class Fusion:
 
 FUSION = Fusion()
 
+_PATHS = 5
+
 
 def find_by_fusion(search: Search) -> Found:
     """Find entities, relations and chunks for a question, best first, by the mass of the walk.
@@ -69,12 +72,15 @@ def find_by_fusion(search: Search) -> Found:
     start = start_mass(seeds, covered, held, how)
     found = dict(list(near.relations.items())[: settings.top_k])
     calibration = {"covered by names": round(covered, 2), "held by the best chunk": round(held, 2)}
-    notes = calibration | {"names": [f"{one.name} ({one.probability:.2f})" for one in links]}
+    notes: dict[str, object] = calibration | {"names": [f"{one.name} ({one.probability:.2f})" for one in links]}
     if not start.any():
         return Found({}, found, {}, notes)
     mass = pagerank(snapshot.transitions, start, how.damping, how.steps)
     split = len(graph.entities.ids)
-    return Found(largest(mass[:split], settings.top_k), found, largest(mass[split:], settings.chunk_top_k), notes)
+    chunks, walked = largest(mass[split:], settings.chunk_top_k), Walked(start, mass, how.damping)
+    ways = [strongest_path(snapshot.transitions, walked, split + row) for row in list(chunks)[:_PATHS]]
+    notes |= {"paths": [names_along(graph, way) for way in ways]}
+    return Found(largest(mass[:split], settings.top_k), found, chunks, notes)
 
 
 class Seeds(NamedTuple):
