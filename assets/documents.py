@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
+from assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
 from assets.partitions import SOURCES
 from lightrag_dagster.build.ingest import read_source
 from resources import LightRAG
@@ -19,6 +19,8 @@ def raw_documents(
 ) -> dg.MaterializeResult:
     """Read the source as it is now."""
     tables = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
+    source = context.partition_key
+    describer = lightrag.describing_model(account_of(context, lightrag.settings, source))
     with stopwatch() as watch:
-        report = read_source(lightrag.source(context.partition_key), tables, lightrag.recipes)
+        report = read_source(lightrag.source(source), tables, lightrag.recipes, describer)
     return ingested(report, lightrag.recipes, watch)

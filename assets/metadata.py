@@ -123,7 +123,7 @@ def ingested(
                 "similar_documents": reading.similar_count,
                 "similar": dg.MetadataValue.md(markdown_table(reading.similar) if reading.similar_count else "none"),
             }
-    if version.table == "extractions":
+    if version.table == "extractions" or usage.calls or usage.stored:
         metadata |= {
             "calls": usage.calls,
             "stored_answers": usage.stored,
@@ -131,8 +131,9 @@ def ingested(
             "cached_input_tokens": usage.cached_input_tokens,
             "output_tokens": usage.output_tokens,
             "cost_usd": usage.cost_usd,
-            "answers_cost_usd": report.answers_cost_usd,
         }
+    if version.table == "extractions":
+        metadata |= {"answers_cost_usd": report.answers_cost_usd}
     return dg.MaterializeResult(
         asset_key=asset_key,
         data_version=dg.DataVersion(version.version),

@@ -8,8 +8,15 @@ import pyarrow as pa
 from assets.metadata import LLM_POOL, Metadata, account_of, stopwatch, table_metadata
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
-from lightrag_dagster.evaluation.report import cells, change_cells, markdown
-from lightrag_dagster.evaluation.summary import Change, changes, summarise, with_history
+from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, markdown, verdict
+from lightrag_dagster.evaluation.summary import (
+    Change,
+    advantages,
+    changes,
+    judge_default,
+    summarise,
+    with_history,
+)
 from lightrag_dagster.storage.tables import ALL_SOURCES
 from resources import LightRAG
 
@@ -30,7 +37,13 @@ QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
             asset="retrieval_evaluation",
             description="No mode finds less than in the previously evaluated snapshot: fails when the mean of recall "
             "or nDCG fell, over the same questions, by more than its 95% bootstrap interval.",
-        )
+        ),
+        dg.AssetCheckSpec(
+            "default_mode_is_best",
+            asset="retrieval_evaluation",
+            description="No mode finds more than the default one, `query.mode`: fails when the recall of another is "
+            "higher, question by question, by more than its 95% bootstrap interval.",
+        ),
     ],
 )
 def retrieval_evaluation(
@@ -57,8 +70,8 @@ def retrieval_evaluation(
         # Everything measured, except the time it took, which is never the same.
         data_version=dg.DataVersion(table_version(rows.drop_columns("milliseconds"))),
         metadata=table_metadata(summary, seconds=watch.seconds, questions=len(questions), missing_gold=missing)
-        | _shown(summary),
-        check_results=[_check(changes(history, snapshot_id))],
+        | _shown(summary, rows),
+        check_results=[_check(changes(history, snapshot_id)), default_check(rows, settings.query.mode)],
     )
 
 
@@ -76,11 +89,24 @@ def _check(changed: Sequence[Change]) -> dg.AssetCheckResult:
     )
 
 
-def _shown(summary: pa.Table) -> Metadata:
+def default_check(rows: pa.Table, mode: str) -> dg.AssetCheckResult:
+    """Say whether another mode finds more than the default one; rows are EVALUATED_QUESTIONS of one snapshot."""
+    judged = judge_default(rows, mode)
+    return dg.AssetCheckResult(
+        check_name="default_mode_is_best",
+        passed=not judged.better,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=verdict(judged),
+        metadata={"default": judged.default, "best": judged.best or ""},
+    )
+
+
+def _shown(summary: pa.Table, rows: pa.Table) -> Metadata:
     if not summary.num_rows:
         return {}
     recalls = (row for row in summary.to_pylist() if row["metric"] == "recall")
     # Dagster draws numbers over time.
-    return {"modes": dg.MetadataValue.md(markdown(cells(summary)))} | {
+    tables = {"modes": cells(summary), "beside the controls": advantage_cells(advantages(rows))}
+    return {name: dg.MetadataValue.md(markdown(table)) for name, table in tables.items()} | {
         f"recall/{row['mode']}": row["mean"] for row in recalls
     }

@@ -24,8 +24,8 @@ from benchmarks.chunking import document_rows
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.evaluation.bootstrap import Values, estimates
+from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.models.offline import LexicalEmbedder
-from lightrag_dagster.query.context import passage
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.formats import FORMATS, ExtractedText, extract_text
+from lightrag_dagster.stages.documents.formats import FORMATS
+from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
 from lightrag_dagster.stages.documents.isolation import extract_isolated
 
 WIDTHS = (7, 17, 8, 10, 20, 10)

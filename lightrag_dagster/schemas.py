@@ -40,7 +40,12 @@ RAW_DOCUMENTS = pa.schema(
         _field("language", pa.string(), "ISO 639 code, as detected, else as the document says.", nullable=True),
         _field("status", pa.string(), "processed, duplicate, failed, skipped, empty, disabled or stale."),
         _field("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
-        _field("error", pa.string(), "Why the document has no text, or is stale.", nullable=True),
+        _field(
+            "error",
+            pa.string(),
+            "Why it has no text, is stale, or has images without description.",
+            nullable=True,
+        ),
         _field("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
     ]
 )
@@ -218,7 +223,7 @@ ANSWERS = pa.schema(
 _EVALUATED = [
     _field("sequence", pa.int32(), "Number of the snapshot, 1 for the first of the home."),
     _field("snapshot_id", pa.string(), "The snapshot that was asked."),
-    _field("mode", pa.string(), "Retrieval mode, or the control bm25."),
+    _field("mode", pa.string(), "Retrieval mode."),
 ]
 
 EVALUATED_QUESTIONS = pa.schema(
@@ -227,6 +232,7 @@ EVALUATED_QUESTIONS = pa.schema(
         _field("question", pa.string(), "The question as filed."),
         _field("question_key", pa.string(), "Hash of the question, what should be found for it, and k."),
         _field("recall", pa.float64(), "Share of what should be found among the first k chunks."),
+        _field("recall_at_2", pa.float64(), "The same among the first two.", nullable=True),
         _field("precision", pa.float64(), "Share of the first k chunks that hold something of it."),
         _field("mrr", pa.float64(), "One over the rank of the first such chunk; 0 without any."),
         _field("ndcg", pa.float64(), "What was found, discounted by rank, over the ideal."),

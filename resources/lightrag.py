@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import cached_property, partial
 
+from lightrag_dagster.build.describing import OpenDescriber
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.shard_steps import OpenEmbedder, OpenModel
 from lightrag_dagster.core.protocols import CountingEmbedder
@@ -54,6 +55,12 @@ class LightRAG:
     def chat_model(self, role: Role, account: Account) -> AbstractAsyncContextManager[StoredChatModel]:
         """Open the language model for one block, for calls of one role."""
         return open_chat_model(self.settings.llm, self.home, role, account)
+
+    def describing_model(self, account: Account) -> OpenDescriber | None:
+        """Return what opens the language model that describes images, here or in a worker; None where none does."""
+        if not self.recipes.describes_figures:
+            return None
+        return partial(open_chat_model, self.settings.llm, self.home, "describe", account)
 
     def extraction_model(self, account: Account, *, backfill: bool = False) -> OpenModel:
         """Return what opens the language model for extraction, in the mode of `llm.mode`, here or in a worker.

@@ -86,9 +86,10 @@ class CallRatios:
 
 
 def question_tokens(request: ChatRequest, count_tokens: CountTokens) -> int:
-    """Return how many input tokens a request is billed for, in the tokenizer's own models. Tokens."""
+    """Return how many input tokens a request is billed for, in the tokenizer's own models; images at most. Tokens."""
     counted = count_tokens([message.content for message in request.messages])
-    return sum(counted) + _TOKENS_A_MESSAGE * len(counted) + _TOKENS_A_REQUEST
+    pictures = sum(message.picture_tokens for message in request.messages)
+    return sum(counted) + pictures + _TOKENS_A_MESSAGE * len(counted) + _TOKENS_A_REQUEST
 
 
 def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.build import dealing
+from lightrag_dagster.build.describing import OpenDescriber
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.reuse import MENTIONS, earlier_versions, parsed_before, read_before
 from lightrag_dagster.build.shard_steps import (
@@ -79,8 +80,12 @@ class Waiting:
     batches: frozenset[str]
 
 
-def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> StageReport:
+def read_source(
+    source: Source, tables: SourceTables, recipes: Recipes, open_describer: OpenDescriber | None = None
+) -> StageReport:
     """Read the documents of a source that changed into `raw_documents`, in a backfill all of them.
+
+    `open_describer` opens the model that describes their images, without which these are left out.
 
     Raises:
         SourceError: the source cannot be listed, or lost too many documents at once; its tables stay as they are.
@@ -95,7 +100,8 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
         with dealing.open_sql(scratch, len(parts)) as connection:
             listed_in = dealing.deal_listing(connection, listing, scratch / "files").of
             tasks = ((shard, listed_in(shard)) for shard in parts)
-            read = partial(read_shard, step, source, known)
+            at_once = max(1, recipes.settings.llm.of("describe").max_concurrency // max(1, engine.workers))
+            read = partial(read_shard, step, source, known, (open_describer, at_once))
             made = each_shard(engine, read, tasks, ("documents", parts, listing.count))
             stored, stamps = [one.files[0] for one in made], [one.files[1] for one in made]
             before = tables.paths("raw_documents", name, known.documents) if known.documents else []
@@ -107,7 +113,7 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
             if len(parts) > 1:
                 stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
         # With a document that could not be read just now, the next run reads again.
-        unread = any(one.counts["status"].get("stale") for one in stored)
+        unread = any(one.unfinished for one in made)
         version = tables.record(
             "raw_documents",
             name,
@@ -118,7 +124,8 @@ def read_source(source: Source, tables: SourceTables, recipes: Recipes) -> Stage
         )
         inputs = {"raw_documents": version.version}
         SourceTables(tables.home).record("stamps", name, stamps, inputs=inputs, fingerprint=code)
-    return replace(_report(tables, version, sum(one.kept[0] for one in made)), reading=about)
+    usage = sum((one.usage for one in made), Usage())
+    return replace(_report(tables, version, sum(one.kept[0] for one in made), usage), reading=about)
 
 
 def chunk_source(

@@ -36,6 +36,9 @@ from lightrag_dagster.storage.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
 from lightrag_dagster.storage.vectors import VectorStore
 
+_UNDESCRIBED = "(a description that is not made yet)" + " word" * 100
+# Tokens of a description, of which at most 150 words are asked. Not measured; that of a page of text is longer.
+_DESCRIPTION = Estimate(120, 20, 400)
 _CHUNK = ["chunk_id", "content", "heading", "context"]
 _CALLS = ["chunk_id", "status", "rounds", "input_tokens", "output_tokens"]
 
@@ -135,7 +138,8 @@ def make_plan(
     with ResponseStore(home.responses) as store, overlay(home) as copy:
         recipes = Recipes.of(settings.model_copy(update={"home": copy.root, "database": None, "engine": "local"}))
         extracting = DryRunModel(chat_identity(settings.llm.of("extract")), store, counts)
-        plans = [_plan_source(source, recipes, extracting, backfill=backfill) for source in sources]
+        describing = DryRunModel(chat_identity(settings.llm.of("describe")), store, counts, _UNDESCRIBED)
+        plans = [_plan_source(source, recipes, (extracting, describing), backfill=backfill) for source in sources]
         accept_pending(recipes.settings)
         unknown = bool(extracting.first or extracting.later)
         ratios = _ratios(home, sources, recipes, extracting)
@@ -143,8 +147,12 @@ def make_plan(
         after = {} if unknown and not knowledge_base else _merge(recipes, store, home, ratios, backfill=knowledge_base)
         if unknown and not after:
             after = _after_extraction(extraction, ratios, settings)
-    prices = _price(settings, "extract"), _price(settings, "summarise"), _embedding_price(settings)
-    return Plan(plans, ratios.known, all(price.known for price in prices), {"extraction": extraction, **after})
+    prices = [_price(settings, "extract"), _price(settings, "summarise"), _embedding_price(settings)]
+    steps = {"extraction": extraction, **after}
+    if describing.first:
+        prices.append(_price(settings, "describe"))
+        steps = {"descriptions": _descriptions(describing, prices[-1]), **steps}
+    return Plan(plans, ratios.known, all(price.known for price in prices), steps)
 
 
 def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
@@ -160,8 +168,14 @@ def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
     )
 
 
-def _plan_source(source: Source, recipes: Recipes, model: DryRunModel, *, backfill: bool) -> SourcePlan:
-    """Ingest one source of the overlay, and accept it if few enough chunks are unknown."""
+def _plan_source(
+    source: Source, recipes: Recipes, models: tuple[DryRunModel, DryRunModel], *, backfill: bool
+) -> SourcePlan:
+    """Ingest one source of the overlay, and accept it if few enough chunks are unknown.
+
+    The first model extracts, the second describes images.
+    """
+    model, describing = models
     name, plan = source.name, SourcePlan(source.name)
     tables = SourceTables(Home.of(recipes.settings), candidate=backfill)
     known, asked = tables.current("raw_documents", name), len(model.first)
@@ -169,7 +183,8 @@ def _plan_source(source: Source, recipes: Recipes, model: DryRunModel, *, backfi
         plan.documents = DocumentChanges(unchanged=known.rows if known else 0)
         if why_ingest(source, tables, recipes) is not None:
             before = _documents(tables, known) if known else None
-            plan.documents = compare(before, _documents(tables, read_source(source, tables, recipes).version))
+            read = read_source(source, tables, recipes, describing.open)
+            plan.documents = compare(before, _documents(tables, read.version))
             chunk_source(name, tables, recipes)
             extract_source(name, tables, recipes, model.open)
             parse_and_accept(name, tables, recipes)
@@ -200,6 +215,14 @@ def _ratios(home: Home, sources: Sequence[Source], recipes: Recipes, asked: DryR
     bought, held = Ledger(home.ledger).by_purpose(), pa.concat_tables(chunks, promote_options="default")
     own = own_ratios(held, pa.concat_tables(rows, promote_options="default"), bought, recipes, len(asked.first))
     return own or default_ratios(recipes, len(asked.first), sum(asked.first))
+
+
+def _descriptions(asked: DryRunModel, price: Price) -> Step:
+    """Return the calls, counted, and their tokens: images at the most that they may be billed as."""
+    calls, inputs = Estimate.exactly(len(asked.first)), Estimate.exactly(sum(asked.first))
+    outputs = calls.times(_DESCRIPTION)
+    cost = _cost(price, inputs, outputs)
+    return Step(cost, cost, calls, inputs, outputs)
 
 
 def _extraction(asked: DryRunModel, ratios: CallRatios, settings: Settings) -> Step:

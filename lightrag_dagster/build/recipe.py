@@ -7,14 +7,14 @@ is raised by hand whenever a stage's code would make other rows of the same inpu
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
-from lightrag_dagster.stages.documents.formats import LIBRARIES
+from lightrag_dagster.stages.documents.formats import LIBRARIES, RECOGNISER
 from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.storage.manifest import Embedder, GenerationInputs
@@ -27,13 +27,13 @@ _LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 5,
+    "raw_documents": 6,
     "chunks": 1,
     "extractions": 2,
     "layout": 3,
     "mentions": 2,
     "merge": 4,
-    "stores": 4,
+    "stores": 5,
     "report": 2,
 }
 
@@ -75,6 +75,11 @@ class Recipes:
         """Whether an embedder is asked where to cut some documents."""
         return any(one.method == "semantic" for one in self.settings.chunking.all_in_use)
 
+    @property
+    def describes_figures(self) -> bool:
+        """Whether a model is asked what images in documents show."""
+        return self.settings.documents.describe_figures and self.settings.llm.provider != "offline"
+
     @cached_property
     def extractions(self) -> str:
         """Recipe of extraction: prompts, model and parameters, or the rules; part of every extraction key."""
@@ -112,6 +117,9 @@ class Recipes:
                 _REVISIONS["raw_documents"],
                 self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
                 {library: version(library) for library in LIBRARIES},
+                *([_installed(RECOGNISER)] if self.settings.documents.recognise_text else []),
+                *(["figures"] if self.describes_figures else []),
+                *(["docling", _installed("docling")] if self.settings.documents.pdf_reader == "docling" else []),
             ),
             "chunks": layout,
             "extractions": layout,
@@ -192,3 +200,11 @@ class Recipes:
             "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,
         }
+
+
+def _installed(library: str) -> str | None:
+    """Return the version of a library that an extra brings; None without it."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from anyio.from_thread import start_blocking_portal
 
+from lightrag_dagster.build.describing import OpenDescriber, describing
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.reuse import (
     MENTIONS,
@@ -29,7 +30,7 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS, SOURCE_TABLES, STAMPS
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.stages.chunking.chunker import EmbedTexts
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.documents.reading import Before, read_listed
+from lightrag_dagster.stages.documents.reading import Before, read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.stages.documents.table import mark_duplicates
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
@@ -83,15 +84,29 @@ class Earlier(NamedTuple):
 
 @dataclass(frozen=True)
 class Made:
-    """What a step made of a shard: a file of each table, the rows kept of each, and the first failures: key, reason."""
+    """What a step made of a shard: a file of each table, the rows kept of each, and the first failures: key, reason.
+
+    `usage` is what a model did for it; an `unfinished` one is to be made again by the next run.
+    """
 
     files: tuple[StoredShard, ...]
     kept: tuple[int, ...] = (0,)
     reasons: list[tuple[str, str]] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    unfinished: bool = False
 
 
-def read_shard(step: Step, source: Source, known: ReadBefore, task: tuple[Shard, pa.Table]) -> Made:
-    """Read the listed documents of a shard that changed since what is `known` was read."""
+def read_shard(
+    step: Step,
+    source: Source,
+    known: ReadBefore,
+    describer: tuple[OpenDescriber | None, int],
+    task: tuple[Shard, pa.Table],
+) -> Made:
+    """Read the listed documents of a shard that changed since what is `known` was read.
+
+    `describer` opens the model that describes images, if one does, and says how many it may be asked about at once.
+    """
     shard, listed = task
     tables, name = step.tables, step.source
     documents, stamps = (
@@ -101,9 +116,13 @@ def read_shard(step: Step, source: Source, known: ReadBefore, task: tuple[Shard,
             ("stamps", known.stamps, STAMPS.empty_table()),
         )
     )
-    rows, read, unread = read_listed(source, listed, Before(documents, stamps), step.recipes.settings.documents)
+    before, usage = Before(documents, stamps), Usage()
+    with describing(describer[0], step.recipes, describer[1]) as describe:
+        rows, read, unread = read_listed(source, listed, before, step.recipes.settings.documents, describe)
+        usage = describe.usage if describe else usage
     stored = tables.store("raw_documents", name, rows), tables.store("stamps", name, read)
-    return Made(stored, (unread, 0), _reasons(rows, "path"))
+    unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), waits_for_descriptions(rows))).as_py()
+    return Made(stored, (unread, 0), _reasons(rows, "path"), usage, bool(unfinished))
 
 
 def mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:

@@ -109,6 +109,21 @@ def backfill(
     raise typer.Exit(run_backfill(_console(), source or [], **wanted, max_cost=max_cost))
 
 
+@app.command("try")
+def try_recipe(
+    documents: Annotated[int, typer.Option(min=1, help="The size of the sample.")] = 50,
+    prompts: Annotated[Path | None, typer.Option(help="Folder of prompts, in place of the setting.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model that extracts, in place of the setting.")] = None,
+    questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
+    max_cost: _MaxCost = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+) -> None:
+    """Build a sample by today's settings, and compare it with what is stored, before a backfill."""
+    from lightrag_dagster.cli.trial import Tried, show_trial
+
+    show_trial(_console(), documents, Tried(prompts, model, questions, max_cost), as_json=as_json)
+
+
 @app.command()
 def query(
     question: Annotated[str, typer.Argument(help="What to ask.")],

@@ -57,7 +57,7 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
         named_sources={},
         questions=examples / "questions.yaml",
         # Four of the modes tell enough, and the demo stays short.
-        evaluation=EvaluationSettings(modes=("bm25", "naive", "mix", "ppr")),
+        evaluation=EvaluationSettings(modes=("fusion", "naive", "bm25", "mix")),
         llm=LLMSettings(),
         embedding=EmbeddingSettings(),
         rerank=RerankSettings(),

@@ -10,9 +10,9 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
-from lightrag_dagster.evaluation.report import cells, change_cells
+from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, verdict
 from lightrag_dagster.evaluation.retrieving import missing_gold
-from lightrag_dagster.evaluation.summary import changes, of_snapshot
+from lightrag_dagster.evaluation.summary import advantages, changes, judge_default, of_snapshot
 from lightrag_dagster.runner import evaluate_modes
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -32,24 +32,31 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         raise SettingsError(
             "there are no questions that name documents or chunks; give --questions FILE or set `questions`"
         )
-    with display(Console(stderr=True)) as shown:
-        snapshot_id = evaluate_modes(settings, shown)
+    with display(Console(stderr=True)) as progress:
+        snapshot_id = evaluate_modes(settings, progress)
     tables = SourceTables(Home.of(settings))
     summary = of_snapshot(tables.read("retrieval_evaluation", ALL_SOURCES), snapshot_id)
-    changed = changes(tables.read("evaluated_questions", ALL_SOURCES), snapshot_id)
+    measured = tables.read("evaluated_questions", ALL_SOURCES)
+    changed, rows = changes(measured, snapshot_id), of_snapshot(measured, snapshot_id)
+    judged = judge_default(rows, settings.query.mode)
     dropped = [one for one in changed if one.dropped]
     if as_json:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference._asdict()} for one in dropped]
-        console.print_json(json.dumps({"snapshot_id": snapshot_id, "modes": summary.to_pylist(), "dropped": fallen}))
+        beside = [one._asdict() | {"difference": one.difference._asdict()} for one in advantages(rows)]
+        found = {"modes": summary.to_pylist(), "beside": beside, "best": judged.best, "dropped": fallen}
+        console.print_json(json.dumps({"snapshot_id": snapshot_id} | found))
     else:
-        heading, *rows = cells(summary, ["recall"])
-        print_table(console, heading, rows, wrap={"mode"}, title=f"{snapshot_id}, 95% intervals")
+        heading, *shown = cells(summary, ["recall"])
+        print_table(console, heading, shown, wrap={"mode"}, title=f"{snapshot_id}, 95% intervals")
+        heading, *shown = advantage_cells(advantages(rows))
+        print_table(console, heading, shown, wrap={"mode", "beside"}, title="beside the controls, the same questions")
+        console.print(verdict(judged), soft_wrap=True)
         with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
             missing = missing_gold(knowledge, gold)
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}", soft_wrap=True)
         if changed:
-            heading, *rows = change_cells(changed)
+            heading, *shown = change_cells(changed)
             title = "since the snapshot evaluated before"
-            print_table(console, heading, rows, wrap={"mode", "metric", ""}, title=title)
+            print_table(console, heading, shown, wrap={"mode", "metric", ""}, title=title)
     return 1 if dropped else 0

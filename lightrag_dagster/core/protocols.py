@@ -7,7 +7,7 @@ store and the vector store in front of either.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,26 @@ from lightrag_dagster.settings import Role
 Vectors = npt.NDArray[np.float32]
 
 
+class Picture(NamedTuple):
+    """An image that a model is shown: a hash of the original, a data URL, and the most tokens it may be billed as."""
+
+    digest: str
+    url: str
+    tokens: int
+
+
 @dataclass(frozen=True)
 class Message:
-    """One message of a conversation."""
+    """One message of a conversation, with the images that belong to it."""
 
     role: Literal["system", "user", "assistant"]
     content: str
+    pictures: tuple[Picture, ...] = ()
+
+    @property
+    def picture_tokens(self) -> int:
+        """The most tokens that its images may be billed as."""
+        return sum(picture.tokens for picture in self.pictures)
 
 
 @dataclass(frozen=True)
@@ -44,7 +58,7 @@ class ChatRequest:
 
 def rough_tokens(request: ChatRequest) -> int:
     """Estimate the tokens of a request, too high rather than too low: one for 3 bytes, and 8 a message."""
-    return sum(len(message.content.encode()) // 3 + 8 for message in request.messages)
+    return sum(len(message.content.encode()) // 3 + 8 + message.picture_tokens for message in request.messages)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.evaluation.judging import JUDGED, JUDGED_MODE, judge_answers
+from lightrag_dagster.evaluation.judging import JUDGED, judge_answers
 from lightrag_dagster.evaluation.metrics import measure
 from lightrag_dagster.evaluation.questions import Question
-from lightrag_dagster.evaluation.retrieving import BM25, gold_of, retrieve_all
+from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.modes import MODES
@@ -20,8 +20,8 @@ _KEYS = ["mode", "question"]
 def evaluate(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa.Table:
     """Return EVALUATED_QUESTIONS for the snapshot, by mode and question; without questions, no rows.
 
-    The modes are those of the setting `evaluation.modes`. Where a language model is configured, the answers of one of
-    them are judged.
+    The modes are those of the setting `evaluation.modes`. Where a language model is configured, the answers of the
+    default mode are judged, if it is one of them.
 
     Args:
         knowledge: the snapshot to ask.
@@ -34,11 +34,11 @@ def evaluate(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa.Tabl
     if not questions:
         return EVALUATED_QUESTIONS.empty_table()
     settings = knowledge.settings
-    modes = settings.evaluation.modes or (BM25, *(name for name, mode in MODES.items() if mode.retrieves))
+    modes = settings.evaluation.modes or tuple(name for name, mode in MODES.items() if mode.retrieves)
     asked, hits = retrieve_all(knowledge, questions, modes)
     measured = measure(asked.select(_KEYS), hits, gold_of(questions), K)
     judged = JUDGED.empty_table()
-    if settings.llm.provider != "offline" and JUDGED_MODE in modes:
+    if settings.llm.provider != "offline" and settings.query.mode in modes:
         judged = judge_answers(knowledge, questions)
     rows = asked.join(measured, _KEYS).join(judged, _KEYS)
     keys = {one.question: digest(one.question, one.gold, K) for one in questions}

@@ -18,9 +18,6 @@ from lightrag_dagster.stages.extraction.thinking import without_thinking
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.requests import judge_request
 
-JUDGED_MODE = "mix"
-"""The mode whose answers are judged; each question costs two calls."""
-
 RESPONSE_TYPE = "A short phrase: a name, a number or a date where one will do"
 """Form of the answers that are judged; short ones can be compared with the known answer."""
 
@@ -42,17 +39,20 @@ class Judgement(NamedTuple):
 
 
 def judge_answers(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa.Table:
-    """Answer the questions in JUDGED_MODE and judge the answers; return JUDGED, null where a model gave nothing usable.
+    """Answer the questions in the default mode and judge the answers; each question costs two calls.
+
+    Return JUDGED, null where a model gave nothing usable.
 
     Raises:
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
     """
+    mode = knowledge.settings.query.mode
     prompts = load_prompts(knowledge.settings.prompts, knowledge.settings.language)
 
     def judged(one: Question) -> dict[str, Any]:
-        row: dict[str, Any] = {"mode": JUDGED_MODE, "question": one.question}
+        row: dict[str, Any] = {"mode": mode, "question": one.question}
         try:
-            prepared = knowledge.prepare(one.question, mode=JUDGED_MODE, response_type=RESPONSE_TYPE)
+            prepared = knowledge.prepare(one.question, mode=mode, response_type=RESPONSE_TYPE)
             if prepared.request is None:
                 return row
             answer = without_references(knowledge.complete(prepared.request))

@@ -13,11 +13,12 @@ GOLD = pa.schema([("question", pa.string()), ("item", pa.string())])
 
 
 def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table:
-    """Return mode, question, recall, precision, mrr, ndcg for every row of `asked`, sorted. All lie in 0..1.
+    """Return mode, question, recall, recall_at_2, precision, mrr, ndcg for every row of `asked`, sorted; all in 0..1.
 
-    recall is the share of the gold items among the first k chunks, precision the share of the first k chunks that hold
-    a gold item, mrr one over the rank of the first that does, at any rank. ndcg discounts each gold item by the
-    logarithm of its rank, over what the ideal order would give (Järvelin and Kekäläinen, 2002), with gains of 0 and 1.
+    recall is the share of the gold items among the first k chunks, or two, precision the share of the first k chunks
+    that hold a gold item, mrr one over the rank of the first that does, at any rank. ndcg discounts each gold item by
+    the logarithm of its rank, over what the ideal order would give (Järvelin and Kekäläinen, 2002), with gains of 0 and
+    1.
 
     Args:
         asked: mode, question.

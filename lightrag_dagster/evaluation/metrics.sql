@@ -12,6 +12,7 @@ gained AS (
         mode,
         question,
         count(*) FILTER (rank <= $k) AS found,
+        count(*) FILTER (rank <= 2) AS found_at_2,
         min(rank) AS best,
         coalesce(sum(1 / log2(rank + 1) ORDER BY rank) FILTER (rank <= $k), 0) AS gain
     FROM first_ranks
@@ -31,6 +32,7 @@ SELECT
     asked.mode,
     asked.question,
     coalesce(gained.found / wanted.items, 0)::DOUBLE AS recall,
+    coalesce(gained.found_at_2 / wanted.items, 0)::DOUBLE AS recall_at_2,
     coalesce(relevant.chunks / $k, 0)::DOUBLE AS precision,
     coalesce(1 / gained.best, 0)::DOUBLE AS mrr,
     -- Two gold documents with the same text share one chunk, and then one rank: never more than the ideal.

@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
-from lightrag_dagster.evaluation.summary import METRICS, Change, K
+from lightrag_dagster.evaluation.summary import BESIDE, METRICS, Advantage, Change, K, Verdict
 
 _HEADINGS = {
     "recall": f"recall@{K}",
+    "recall_at_2": "recall@2",
     "precision": f"precision@{K}",
     "mrr": "MRR",
     "ndcg": f"nDCG@{K}",
@@ -45,6 +46,26 @@ def change_cells(changes: Sequence[Change]) -> list[list[str]]:
         for one in changes
     ]
     return [["mode", "metric", "before", "now", "difference", ""], *rows]
+
+
+def advantage_cells(advantages: Sequence[Advantage]) -> list[list[str]]:
+    """Return a heading and a row for each mode and control: what the mode finds beyond it, with intervals."""
+    shown: dict[tuple[str, str], list[str]] = {}
+    for one in advantages:
+        interval = f"{one.difference.mean:+.3f} [{one.difference.low:+.3f}, {one.difference.high:+.3f}]"
+        shown.setdefault((one.mode, one.control), []).append(interval)
+    return [
+        ["mode", "beside", *(_HEADINGS[metric] for metric in BESIDE)],
+        *([*key, *row] for key, row in shown.items()),
+    ]
+
+
+def verdict(judged: Verdict) -> str:
+    """Return one sentence on how the default mode stands, with what to do when another is better."""
+    if judged.better:
+        found = ", ".join(f"{one.mode} by {one.difference.mean:.3f}" for one in judged.better)
+        return f"more than the default mode {judged.default} find: {found} (recall@{K}); set query.mode to one of them"
+    return f"no mode finds more than the default mode {judged.default}; highest means: {judged.best or 'none measured'}"
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

@@ -1,5 +1,6 @@
 """From questions to modes: means with intervals, and changes since the previous snapshot."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,12 @@ METRICS = [field.name for field in EVALUATED_QUESTIONS if pa.types.is_floating(f
 
 COMPARED = ["recall", "ndcg"]
 """Metrics that decide if a mode got better or worse: what is found, and if it comes first."""
+
+BESIDE = ["recall_at_2", "recall", "mrr"]
+"""Metrics in which modes are compared with each other."""
+
+CONTROLS = ["naive", "bm25"]
+"""Modes without a graph; one that is not above them does not pay for its graph."""
 
 K = 5
 """Number of chunks that count for recall, precision and nDCG."""
@@ -93,6 +100,63 @@ def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
         means = zip(COMPARED, first.mean(axis=0), second.mean(axis=0), compared, strict=True)
         found += [Change(mode, metric, float(was), float(now), one, paired) for metric, was, now, one in means]
     return found
+
+
+class Advantage(NamedTuple):
+    """What a mode finds beyond a control, over the same questions."""
+
+    mode: str
+    control: str
+    metric: str
+    difference: Estimate
+
+
+def advantages(rows: pa.Table, controls: Sequence[str] = CONTROLS) -> list[Advantage]:
+    """Compare every mode with each control, question by question.
+
+    Args:
+        rows: EVALUATED_QUESTIONS of one snapshot.
+        controls: names of modes; those that were not measured are left out.
+    """
+    by_mode = {mode: _sorted_values(rows, mode) for mode in _distinct(rows, "mode")}
+    return [
+        Advantage(mode, control, metric, one)
+        for mode, values in by_mode.items()
+        for control in controls
+        if control in by_mode and control != mode
+        for metric, one in zip(BESIDE, estimates(values - by_mode[control]), strict=True)
+    ]
+
+
+class Verdict(NamedTuple):
+    """How the default mode stands among those that were measured.
+
+    `best` has the highest mean of recall, then of MRR. `better` are the modes whose recall is above that of the default
+    mode by more than chance among the questions explains; none where the default mode was not measured.
+    """
+
+    default: str
+    best: str | None
+    better: list[Advantage]
+
+
+def judge_default(rows: pa.Table, default: str) -> Verdict:
+    """Compare the default mode with the others on one snapshot; see `Verdict`.
+
+    Args:
+        rows: EVALUATED_QUESTIONS of one snapshot.
+        default: the mode in which questions are asked unless they say otherwise.
+    """
+    means = {mode: _sorted_values(rows, mode).mean(axis=0) for mode in _distinct(rows, "mode")}
+    order = [BESIDE.index("recall"), BESIDE.index("mrr")]
+    best = max(means, key=lambda mode: (*means[mode][order], mode == default), default=None)
+    compared = advantages(rows, [default])
+    better = [one for one in compared if one.metric == "recall" and one.difference.low > 0]
+    return Verdict(default, best, better)
+
+
+def _sorted_values(rows: pa.Table, mode: str) -> Values:
+    return _values(rows.filter(pc.equal(rows["mode"], mode)).sort_by("question_key"), BESIDE)
 
 
 def _values(rows: pa.Table, metrics: list[str]) -> Values:

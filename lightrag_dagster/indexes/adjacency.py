@@ -10,6 +10,8 @@ endpoints.npy                     int32[relations, 2]: the entity rows a relatio
 priority.npy                      int32[relations]: 0 for those of highest (rank, weight), equal for equal ones
 <lists>_offsets.npy, _values.npy  lists of rows: those of row r are values[offsets[r]:offsets[r + 1]]
 citation_offsets.npy              the same for citations, whose values would be 0, 1, 2, …
+
+What questions look words up in is in the same folder; see `text_index`.
 """
 
 import shutil
@@ -26,10 +28,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.errors import IntegrityError, StoreError
+from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists, offsets_of, write_array, write_lists
+from lightrag_dagster.indexes.text_index import TextIndex, name_words, passage, title_of, write_text_index
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.storage import files
-
-Rows = npt.NDArray[np.int32]
 
 _ENTITY_COLUMNS = ["entity_id", "name", "type", "description", "degree"]
 _RELATION_COLUMNS = ["relation_id", "src_id", "tgt_id", "src", "tgt", "keywords", "description", "weight", "rank"]
@@ -72,22 +74,6 @@ class KeyedTable:
 
 
 @dataclass(frozen=True)
-class Lists:
-    """A list of rows for every row (compressed sparse rows)."""
-
-    offsets: npt.NDArray[np.int64]
-    values: Rows
-
-    def of(self, row: int) -> Rows:
-        """Return the list of one row, in its order."""
-        return self.values[self.offsets[row] : self.offsets[row + 1]]
-
-    def of_any(self, rows: Rows) -> Rows:
-        """Return the union of the lists of some rows, ascending."""
-        return np.unique(np.concatenate([self.values[:0], *(self.of(row) for row in rows.tolist())]))
-
-
-@dataclass(frozen=True)
 class Adjacency:
     """The graph of one generation, with its chunks and their positions."""
 
@@ -100,7 +86,9 @@ class Adjacency:
     entity_relations: Lists
     entity_chunks: Lists
     relation_chunks: Lists
+    title_chunks: Lists
     citation_offsets: npt.NDArray[np.int64]
+    texts: TextIndex
 
     @classmethod
     def open(cls, folder: Path) -> "Adjacency":
@@ -115,12 +103,14 @@ class Adjacency:
                 relations=_map_keyed(folder, "relations"),
                 chunks=_map_keyed(folder, "chunks"),
                 citations=_map_table(folder, "citations"),
-                endpoints=_map_array(folder, "endpoints"),
-                priority=_map_array(folder, "priority"),
-                entity_relations=_map_lists(folder, "entity_relations"),
-                entity_chunks=_map_lists(folder, "entity_chunks"),
-                relation_chunks=_map_lists(folder, "relation_chunks"),
-                citation_offsets=_map_array(folder, "citation_offsets"),
+                endpoints=map_array(folder, "endpoints"),
+                priority=map_array(folder, "priority"),
+                entity_relations=map_lists(folder, "entity_relations"),
+                entity_chunks=map_lists(folder, "entity_chunks"),
+                relation_chunks=map_lists(folder, "relation_chunks"),
+                title_chunks=map_lists(folder, "title_chunks"),
+                citation_offsets=map_array(folder, "citation_offsets"),
+                texts=TextIndex.open(folder),
             )
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
@@ -177,7 +167,8 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
             for name, table in (("entity_chunks", entities), ("relation_chunks", relations)):
                 cited = table.column("chunk_ids").combine_chunks()
                 rows = _rows_in(chunk_ids, cited.flatten(), name)
-                _write_lists(arrays, name, pc.list_value_length(cited).to_numpy(zero_copy_only=False), rows)
+                write_lists(arrays, name, pc.list_value_length(cited).to_numpy(zero_copy_only=False), rows)
+            _write_texts(arrays)
             for file in arrays.iterdir():
                 files.sync(file)
             shutil.rmtree(folder, ignore_errors=True)
@@ -202,7 +193,7 @@ def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:
     _write_ids(arrays, "chunks", chunk_ids)
     _write_batches(arrays, "citations", citations.drop_columns("chunk_id").to_reader())
     cited = _rows_in(chunk_ids, citations.column("chunk_id"), "citations")
-    _write_array(arrays, "citation_offsets", _offsets(np.bincount(cited, minlength=len(chunk_ids))))
+    write_array(arrays, "citation_offsets", offsets_of(np.bincount(cited, minlength=len(chunk_ids))))
     return chunk_ids
 
 
@@ -210,11 +201,30 @@ def _write_relations(arrays: Path, relations: pa.Table, entity_ids: pa.Array) ->
     """Write the entities of each relation and the relations of each entity."""
     sides = [_rows_in(entity_ids, relations.column(side), "relations") for side in ("src_id", "tgt_id")]
     endpoints = np.stack(sides, axis=1).astype(np.int32)
-    _write_array(arrays, "endpoints", endpoints)
-    _write_array(arrays, "priority", priority_of(*(relations.column(name).to_numpy() for name in ("rank", "weight"))))
+    write_array(arrays, "endpoints", endpoints)
+    write_array(arrays, "priority", priority_of(*(relations.column(name).to_numpy() for name in ("rank", "weight"))))
     by_entity = np.argsort(endpoints.ravel(), kind="stable")
     degrees = np.bincount(endpoints.ravel(), minlength=len(entity_ids))
-    _write_lists(arrays, "entity_relations", degrees, by_entity // 2)
+    write_lists(arrays, "entity_relations", degrees, by_entity // 2)
+
+
+def _write_texts(arrays: Path) -> None:
+    """Write the index of texts and names, and which chunks have an entity's name in their title."""
+    chunks, names = _map_table(arrays, "chunks"), _map_table(arrays, "entities").column("name").to_pylist()
+    texts = [
+        passage(row["content"], row["context"])
+        for batch in chunks.select(["context", "content"]).to_batches()
+        for row in batch.to_pylist()
+    ]
+    write_text_index(arrays, texts, names)
+    titles = [f" {' '.join(name_words(title_of(text)))} " for text in texts]
+    mentioned = map_lists(arrays, "entity_chunks")
+    titled = []
+    for entity, name in enumerate(names):
+        words = f" {' '.join(name_words(name))} "
+        titled.append([chunk for chunk in mentioned.of(entity).tolist() if words.strip() and words in titles[chunk]])
+    lengths = np.array([len(own) for own in titled], dtype=np.int64)
+    write_lists(arrays, "title_chunks", lengths, np.array([chunk for own in titled for chunk in own], dtype=np.int32))
 
 
 def _write_keyed(arrays: Path, name: str, table: pa.Table) -> pa.Array:
@@ -226,20 +236,7 @@ def _write_keyed(arrays: Path, name: str, table: pa.Table) -> pa.Array:
 
 
 def _write_ids(arrays: Path, name: str, ids: pa.Array) -> None:
-    _write_array(arrays, f"{name}_ids", np.array(ids.to_pylist(), dtype=np.bytes_))
-
-
-def _write_lists(arrays: Path, name: str, lengths: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
-    _write_array(arrays, f"{name}_offsets", _offsets(lengths))
-    _write_array(arrays, f"{name}_values", values.astype(np.int32))
-
-
-def _offsets(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def _write_array(arrays: Path, name: str, array: npt.NDArray[Any]) -> None:
-    np.save(arrays / f"{name}.npy", array, allow_pickle=False)
+    write_array(arrays, f"{name}_ids", np.array(ids.to_pylist(), dtype=np.bytes_))
 
 
 def _write_batches(arrays: Path, name: str, batches: pa.RecordBatchReader) -> None:
@@ -259,19 +256,11 @@ def _rows_in(ids: pa.Array, wanted: pa.Array | pa.ChunkedArray, what: str) -> np
 
 
 def _map_keyed(folder: Path, name: str) -> KeyedTable:
-    return KeyedTable(_map_table(folder, name), _map_array(folder, f"{name}_ids"))
-
-
-def _map_lists(folder: Path, name: str) -> Lists:
-    return Lists(_map_array(folder, f"{name}_offsets"), _map_array(folder, f"{name}_values"))
+    return KeyedTable(_map_table(folder, name), map_array(folder, f"{name}_ids"))
 
 
 def _map_table(folder: Path, name: str) -> pa.Table:
     return pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all()
-
-
-def _map_array(folder: Path, name: str) -> npt.NDArray[Any]:
-    return np.load(folder / f"{name}.npy", mmap_mode="r")  # type: ignore[no-any-return]
 
 
 def _sql(name: str) -> str:

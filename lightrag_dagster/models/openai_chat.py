@@ -10,7 +10,7 @@ from typing import Any
 from openai import AsyncOpenAI, AsyncStream
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, rough_tokens
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_client import Endpoint
@@ -78,7 +78,7 @@ def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:
     reasoning = _REASONING.search(settings.model) is not None
     body: dict[str, Any] = {
         "model": settings.model,
-        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        "messages": [{"role": message.role, "content": _content(message)} for message in request.messages],
         "max_completion_tokens" if reasoning else "max_tokens": limit,
     }
     if not reasoning:
@@ -89,6 +89,13 @@ def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:
     elif request.json_answer:
         body["response_format"] = {"type": "json_object"}
     return body | settings.extra_body
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.pictures:
+        return message.content
+    shown = [{"type": "image_url", "image_url": {"url": picture.url}} for picture in message.pictures]
+    return [{"type": "text", "text": message.content}, *shown]
 
 
 def read_completion(completion: ChatCompletion, target: Target) -> ChatResponse:

@@ -96,7 +96,10 @@ class StoredChatModel:
 
 def response_key(identity: str, request: ChatRequest) -> str:
     """Return the key of a request's answer: a hash of all that shapes it, and of nothing about how it was bought."""
-    messages = [(message.role, message.content) for message in request.messages]
+    messages = [
+        (message.role, message.content, *(picture.digest for picture in message.pictures))
+        for message in request.messages
+    ]
     parts: list[Any] = [identity, request.role, messages, request.max_output_tokens, request.attempt]
     if request.json_answer:
         parts.append(request.answer_schema or "json")

@@ -30,11 +30,6 @@ def chunk_line(chunk: Chunk) -> str:
     return _json(reference_id=chunk.reference_id, **context, content=chunk.content)
 
 
-def passage(content: str, context: str | None) -> str:
-    """Return a chunk as it is embedded and reranked: its context, where it has one, and its content."""
-    return f"{context}\n\n{content}" if context else content
-
-
 def with_references(chunks: Sequence[Chunk]) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
     """Number the documents that the chunks come from: by chunks, most first, then by first appearance."""
     counted = Counter((chunk.source, chunk.path) for chunk in chunks)

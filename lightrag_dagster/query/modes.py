@@ -8,7 +8,7 @@ and relations, reranking, references) is the same for all modes. To add one, wri
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 if TYPE_CHECKING:
     from lightrag_dagster.query.search import Search
@@ -28,6 +28,8 @@ class Found:
     entities: Hits = field(default_factory=dict)
     relations: Hits = field(default_factory=dict)
     chunks: Hits = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+    """What else `--explain` tells of the step; ready for JSON."""
 
 
 class Mode(NamedTuple):
@@ -80,6 +82,20 @@ def _ppr(search: "Search") -> Found:
     return find_by_pagerank(search)
 
 
+def _bm25(search: "Search") -> Found:
+    """Find the chunks that share most rare words with the question."""
+    from lightrag_dagster.query.ranking.lexical import find_by_words
+
+    return find_by_words(search)
+
+
+def _fusion(search: "Search") -> Found:
+    """Find the chunks that a random walk from names, facts and similar chunks visits most."""
+    from lightrag_dagster.query.ranking.fusion import find_by_fusion
+
+    return find_by_fusion(search)
+
+
 def _bypass(search: "Search") -> Found:
     return Found()
 
@@ -97,7 +113,9 @@ def _graph(search: "Search", specifics: str, themes: str, question: str = "") ->
 
 
 MODES: dict[str, Mode] = {
+    "fusion": Mode(_fusion),
     "naive": Mode(_naive),
+    "bm25": Mode(_bm25),
     "local": Mode(_local, keywords=True, related_chunks=True),
     "global": Mode(_global, keywords=True, related_chunks=True),
     "hybrid": Mode(_hybrid, keywords=True, related_chunks=True),

@@ -14,13 +14,16 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.query.modes import Found, Hits
+from lightrag_dagster.indexes.arrays import Lists
+from lightrag_dagster.query.modes import Found
+from lightrag_dagster.query.ranking.seeds import largest
 from lightrag_dagster.query.search import Search
 
 Mass = npt.NDArray[np.float32]
 
-_ITERATIONS = 50
 _TOLERANCE = 1e-5
+TITLE_STEPS = 3
+"""Ways from an entity to a chunk whose title names it, beside the one to every chunk that mentions it."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,9 @@ def find_by_pagerank(search: Search) -> Found:
         return Found({}, near.relations, near.chunks)
     mass = pagerank(search.snapshot.transitions, start, WALK.damping)
     split = len(graph.entities.ids)
-    entities = _largest(mass[:split], settings.top_k)
+    entities = largest(mass[:split], settings.top_k)
     return Found(
-        {row: near.entities.get(row) for row in entities}, near.relations, _largest(mass[split:], settings.chunk_top_k)
+        {row: near.entities.get(row) for row in entities}, near.relations, largest(mass[split:], settings.chunk_top_k)
     )
 
 
@@ -91,7 +94,7 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
     return start / total if total else start
 
 
-def pagerank(transitions: csr_array, start: Mass, damping: float) -> Mass:
+def pagerank(transitions: csr_array, start: Mass, damping: float, steps: int = 50) -> Mass:
     """Return the share of visits of every node in the long run, which sums to 1; by power iteration.
 
     Args:
@@ -99,9 +102,10 @@ def pagerank(transitions: csr_array, start: Mass, damping: float) -> Mass:
             a node without neighbours, where the walk restarts.
         start: probabilities of the first node; sums to 1.
         damping: probability of a further step.
+        steps: the length of the longest walk that counts; it ends sooner where another step changes little.
     """
     mass: Mass = start
-    for _ in range(_ITERATIONS):
+    for _ in range(steps):
         stepped: Mass = damping * (transitions @ mass)
         following: Mass = stepped + (1.0 - stepped.sum()) * start
         if np.abs(following - mass).sum() < _TOLERANCE:
@@ -111,12 +115,22 @@ def pagerank(transitions: csr_array, start: Mass, damping: float) -> Mass:
 
 
 def transitions_of(graph: Adjacency) -> csr_array:
-    """Return the transition matrix of the walk over entities, then chunks; see `pagerank`."""
+    """Return the transition matrix of the walk over entities, then chunks; see `pagerank`.
+
+    A chunk whose title names an entity is about it, so a step between these two is more likely than others.
+    """
     entities = len(graph.entities.ids)
-    owners = np.repeat(np.arange(entities), np.diff(graph.entity_chunks.offsets))
-    mentioned = graph.entity_chunks.values.astype(np.int64) + entities
+    owners, chunks = pairs_of(graph.entity_chunks)
+    titled, titles = pairs_of(graph.title_chunks)
+    kept = np.repeat(np.flatnonzero(np.diff(graph.citation_offsets)[titles] > 0), TITLE_STEPS)
+    owners, chunks = np.concatenate([owners, titled[kept]]), np.concatenate([chunks, titles[kept]])
     relations = np.unique(graph.entity_relations.values)
-    return transition_matrix(graph.endpoints[relations], owners, mentioned, entities + len(graph.chunks.ids))
+    return transition_matrix(graph.endpoints[relations], owners, chunks + entities, entities + len(graph.chunks.ids))
+
+
+def pairs_of(lists: Lists) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return every row with each value of its list."""
+    return np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets)), lists.values.astype(np.int64)
 
 
 def transition_matrix(
@@ -139,9 +153,3 @@ def transition_matrix(
     out = np.asarray(links.sum(axis=0), dtype=np.float32)
     links.data /= out[links.indices]
     return links
-
-
-def _largest(mass: Mass, limit: int) -> Hits:
-    rows = np.argpartition(-mass, min(limit, len(mass) - 1))[:limit] if len(mass) else np.zeros(0, dtype=int)
-    best = rows[np.lexsort((rows, -mass[rows]))]
-    return {int(row): float(mass[row]) for row in best if mass[row] > 0}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightrag_dagster.indexes.adjacency import Lists
+from lightrag_dagster.indexes.arrays import Lists
 from lightrag_dagster.query.search import Search
 
 # LightRAG keeps no more chunks of an entity or relation; the tables here keep all, and a question takes the first.

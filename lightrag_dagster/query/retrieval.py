@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lightrag_dagster.errors import ProviderError
+from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.query.context import (
     chunk_line,
     entity_line,
-    passage,
     relation_line,
     render,
     with_references,
@@ -90,6 +90,7 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
     with trace.step("find") as notes:
         found = mode.find(search)
         notes |= {"entities": len(found.entities), "relations": len(found.relations), "chunks": len(found.chunks)}
+        notes |= found.notes
     entities = _entities(search, found.entities, count, trace)
     relations = _relations(search, found.relations, count, trace)
     hits = found.chunks

@@ -22,7 +22,8 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import QueryError, StoreError, one_line
-from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable, Lists, Rows, priority_of
+from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable, priority_of
+from lightrag_dagster.indexes.arrays import Lists, Rows
 from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.question import Filters

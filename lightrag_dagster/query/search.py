@@ -6,7 +6,8 @@ from concurrent.futures import Executor
 import numpy as np
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.indexes.adjacency import Adjacency, Rows
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.indexes.arrays import Rows
 from lightrag_dagster.query.modes import Found, Hits
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.types import Keywords
@@ -45,17 +46,28 @@ class Search:
         return ", ".join(self.keywords.high_level)
 
     def nearest(
-        self, *, entities: str = "", relations: str = "", chunks: str = "", most_chunks: int | None = None
+        self,
+        *,
+        entities: str = "",
+        relations: str = "",
+        chunks: str = "",
+        most_relations: int | None = None,
+        most_chunks: int | None = None,
+        threshold: float | None = None,
     ) -> Found:
-        """Find the `top_k` entities and relations and the `chunk_top_k`, or `most_chunks`, chunks nearest to texts.
+        """Find the `top_k` entities and relations and the `chunk_top_k` chunks nearest to texts.
 
-        The texts and the question are embedded in one call; an empty text is near nothing. Raises as the embedder.
+        `most_relations` and `most_chunks` replace these numbers, `threshold` the lowest similarity of a hit. The texts
+        and the question are embedded in one call; an empty text is near nothing. Raises as the embedder.
         """
         self._embed_new(entities, relations, chunks)
         settings = self.settings
-        limits = (settings.top_k, settings.top_k, most_chunks or settings.chunk_top_k)
+        limits = (settings.top_k, most_relations or settings.top_k, most_chunks or settings.chunk_top_k)
+        least = settings.cosine_threshold if threshold is None else threshold
         run = self._threads.map if self._threads else map
-        return Found(*run(self._nearest, ("entity", "relation", "chunk"), (entities, relations, chunks), limits))
+        kinds, texts = ("entity", "relation", "chunk"), (entities, relations, chunks)
+        entity_hits, relation_hits, chunk_hits = run(self._nearest, kinds, texts, limits, (least,) * len(kinds))
+        return Found(entity_hits, relation_hits, chunk_hits)
 
     def similarity(self, chunks: Rows) -> dict[int, float]:
         """Return the cosine similarity to the question of those of the chunks that have a vector."""
@@ -68,10 +80,10 @@ class Search:
         known = np.stack([vectors[chunk_id] for chunk_id in ids if chunk_id in vectors])
         return dict(zip(rows, (known @ self._vectors[self.query]).tolist(), strict=True))
 
-    def _nearest(self, kind: str, text: str, limit: int) -> Hits:
+    def _nearest(self, kind: str, text: str, limit: int, threshold: float) -> Hits:
         if not text:
             return {}
-        snapshot, threshold = self.snapshot, self.settings.cosine_threshold
+        snapshot = self.snapshot
         found = snapshot.vectors[f"{kind}_vectors"].search(self._vectors[text], limit, threshold)
         graph = snapshot.graph
         table = {"entity": graph.entities, "relation": graph.relations, "chunk": graph.chunks}[kind]

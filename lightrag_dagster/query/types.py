@@ -16,7 +16,7 @@ class Keywords:
 class Entity:
     """An entity; `score` is its cosine similarity to the low-level keywords, None when the graph led to it.
 
-    In mode `ppr` it is compared with the question.
+    In mode `ppr` it is compared with the question; in mode `fusion` the score is its share of the random walk.
     """
 
     entity_id: str
@@ -31,7 +31,7 @@ class Entity:
 class Relation:
     """A relation; `score` is its cosine similarity to the high-level keywords, None when the graph led to it.
 
-    In mode `ppr` it is compared with the question.
+    In modes `fusion` and `ppr` it is compared with the question.
     """
 
     relation_id: str
@@ -87,11 +87,11 @@ class Element:
 class Chunk:
     """A chunk and every place where it occurs, in canonical order.
 
-    `score` is its cosine similarity to the question, None where no vector was compared; in mode `ppr` its share of the
-    random walk. `rerank_score` comes from the reranker, `tokens` is the length of `content`. `context` is what else of
-    the document a model reads before it: headings above it, the header of its table. `doc_id`, `source` and `path` are
-    those of the first citation, `reference_id` is that document's number in the references. `content` is the exact
-    quote at every place.
+    `score` is its cosine similarity to the question, None where no vector was compared; in modes `fusion` and `ppr`
+    its share of the random walk, in mode `bm25` its BM25 score. `rerank_score` comes from the reranker, `tokens` is the
+    length of `content`. `context` is what else of the document a model reads before it: headings above it, the header
+    of its table. `doc_id`, `source` and `path` are those of the first citation, `reference_id` is that document's
+    number in the references. `content` is the exact quote at every place.
     """
 
     chunk_id: str

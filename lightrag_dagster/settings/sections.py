@@ -13,7 +13,7 @@ ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 Provider = Literal["offline", "openai"]
 EmbeddingProvider = Literal["offline", "openai", "local"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
-Role = Literal["extract", "summarise", "keywords", "answer", "judge"]
+Role = Literal["extract", "summarise", "keywords", "answer", "judge", "describe"]
 
 
 class Section(BaseModel):
@@ -29,12 +29,27 @@ class DocumentSettings(Section):
     max_seconds: float = Field(
         default=60.0,
         gt=0,
-        description="A file whose parser takes longer becomes a failed row; plain text has no parser. Seconds.",
+        description="A file whose parser takes longer becomes a failed row; plain text has no parser. Each page whose "
+        "text is recognised has as long again. Seconds.",
     )
     max_memory_mb: int = Field(
         default=2048,
         ge=512,
         description="A file whose parser needs more memory becomes a failed row; on Linux. Megabytes.",
+    )
+    recognise_text: bool = Field(
+        default=False,
+        description="Recognise the text in images: of scanned pages in PDFs, and of image files, which are skipped "
+        "otherwise. With the extra `ocr`; about four seconds a page.",
+    )
+    describe_figures: bool = Field(
+        default=False,
+        description="Ask the language model, in its role `describe`, what the images in documents show, and image "
+        "files, which are skipped otherwise. It must be one that sees images.",
+    )
+    pdf_reader: Literal["pdfium", "docling"] = Field(
+        default="pdfium",
+        description="docling finds layout and tables with models, slowly; with the extra `docling`.",
     )
     max_deleted_share: float = Field(
         default=0.2,
@@ -101,7 +116,7 @@ class RoleSettings(Section):
 
 
 class LLMSettings(EndpointSettings):
-    """The language model that extracts, summarises, finds keywords, answers and judges."""
+    """The language model that extracts, summarises, finds keywords, answers, judges and describes images."""
 
     provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
@@ -134,7 +149,7 @@ class LLMSettings(EndpointSettings):
     )
     batch: BatchSettings = BatchSettings()
     roles: dict[Role, RoleSettings] = Field(
-        default={}, description="Exceptions, by role: extract, summarise, keywords, answer, judge."
+        default={}, description="Exceptions, by role: extract, summarise, keywords, answer, judge, describe."
     )
 
     @property
@@ -236,7 +251,7 @@ class GraphSettings(Section):
 class QuerySettings(Section):
     """Defaults of a question; each can be given per call."""
 
-    mode: str = Field(default="mix", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
+    mode: str = Field(default="fusion", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
     top_k: int = Field(default=40, gt=0, description="Entities, and relations, found by vector search.")
     chunk_top_k: int = Field(default=20, gt=0, description="Chunks in the context.")
     cosine_threshold: float = Field(default=0.2, ge=-1, le=1, description="Less similar hits are dropped.")
@@ -270,9 +285,7 @@ class RerankSettings(Section):
 class EvaluationSettings(Section):
     """Settings of the `retrieval_evaluation` asset, which asks the questions that name where their answer is."""
 
-    modes: tuple[str, ...] = Field(
-        default=(), description="Modes that are compared, and the control bm25; empty: all that retrieve, and bm25."
-    )
+    modes: tuple[str, ...] = Field(default=(), description="Modes that are compared; empty: all that retrieve.")
 
 
 class RetentionSettings(Section):

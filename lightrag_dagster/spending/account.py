@@ -8,7 +8,7 @@ from lightrag_dagster.settings import LLMSettings
 
 @dataclass(frozen=True)
 class Entry:
-    """One step's calls for one purpose: extract, summarise, keywords, answer or embed. `source` may be empty."""
+    """One step's calls for a purpose: extract, summarise, keywords, answer, describe, embed. `source` may be empty."""
 
     run: str
     purpose: str

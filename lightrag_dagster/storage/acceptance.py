@@ -9,12 +9,13 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Record, read_record
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
-_MADE_FROM = {
+MADE_FROM = {
     "chunks": "raw_documents",
     "extractions": "chunks",
     "entity_mentions": "extractions",
     "relation_mentions": "extractions",
 }
+"""Table of a source → the one that it is made from."""
 
 
 class Accepted(Record):
@@ -107,7 +108,7 @@ def _broken_lineage(source: str, current: Mapping[str, TableVersion]) -> str | N
             return f"source {source!r} has no {table} yet; materialise {table} for it"
         if "status" in SOURCE_TABLES[table].names and "status" not in current[table].counts:
             return f"{table} of source {source!r} was written by an older version of this package; run again"
-    for table, parent in _MADE_FROM.items():
+    for table, parent in MADE_FROM.items():
         if current[table].inputs.get(parent) != current[parent].version:
             return f"{table} of source {source!r} was not made from its current {parent}; materialise {table} for it"
     return None

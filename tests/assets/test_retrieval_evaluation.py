@@ -7,12 +7,13 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.retrieval_evaluation import retrieval_evaluation
+from assets.retrieval_evaluation import default_check, retrieval_evaluation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 from resources import build_resources
+from tests.evaluation.test_summary import rows
 from tests.loopback import Loopback
 from tests.query.published import publish_sources
 
@@ -43,15 +44,39 @@ def offline(facts: Path, tmp_path: Path) -> Settings:
         home=tmp_path / "home",
         sources=tmp_path / "sources",
         questions=tmp_path / "questions.yaml",
-        evaluation={"modes": ["bm25", "naive", "mix"]},
+        evaluation={"modes": ["bm25", "naive", "fusion"]},
     )
 
 
 def evaluated(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
+    """Return the metadata, and the check of what dropped."""
+    metadata, checks = materialised(settings, instance)
+    return metadata, checks["no_mode_dropped"]
+
+
+def materialised(
+    settings: Settings, instance: dg.DagsterInstance
+) -> tuple[dict[str, Any], dict[str, dg.AssetCheckEvaluation]]:
     result = dg.materialize([retrieval_evaluation], instance=instance, resources=build_resources(settings))
     (event,) = result.asset_materializations_for_node("retrieval_evaluation")
-    (check,) = result.get_asset_check_evaluations()
-    return {name: value.value for name, value in event.metadata.items()}, check
+    checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
+    return {name: value.value for name, value in event.metadata.items()}, checks
+
+
+def test_modes_stand_beside_the_controls(offline: Settings, instance: dg.DagsterInstance) -> None:
+    metadata, checks = materialised(offline, instance)
+    assert checks["default_mode_is_best"].passed
+    assert checks["default_mode_is_best"].metadata["default"].value == "fusion"
+    assert "| fusion | naive | +0.000 [+0.000, +0.000] |" in metadata["beside the controls"]
+    stored = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES)
+    assert set(stored["recall_at_2"].to_pylist()) == {1.0}
+
+
+def test_a_default_mode_that_is_not_the_best_is_a_warning() -> None:
+    check = default_check(rows(1, {"mix": [0] * 8, "fusion": [1] * 8}), "mix")
+    assert not check.passed
+    assert check.severity is dg.AssetCheckSeverity.WARN
+    assert "fusion by 1.000" in str(check.description)
 
 
 def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, instance: dg.DagsterInstance) -> None:
@@ -105,12 +130,12 @@ def test_answers_are_judged_by_a_language_model_and_paid_once(
     asking = load_settings(**offline.model_dump() | {"llm": {"provider": "openai", "max_concurrency": 2}})
     metadata, _ = evaluated(asking, instance)
     assert "faithfulness" in metadata["modes"]
-    rows = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES).to_pylist()
-    judged = [row for row in rows if row["mode"] == "mix"]
+    stored = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES).to_pylist()
+    judged = [row for row in stored if row["mode"] == "fusion"]
     assert {row["answer"] for row in judged} == {"Ada"}
     assert sum(row["exact_match"] for row in judged) == 1
     assert {(row["faithfulness"], row["relevance"]) for row in judged} == {(1, 0.75)}
-    assert {row["answer"] for row in rows if row["mode"] == "bm25"} == {None}
+    assert {row["answer"] for row in stored if row["mode"] == "bm25"} == {None}
 
     calls = {purpose: one.calls for purpose, one in Ledger(Home(offline.home).ledger).by_purpose().items()}
     assert (calls["answer"], calls["judge"]) == (8, 8)

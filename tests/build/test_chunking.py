@@ -14,8 +14,8 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.identity import chunk_id, embedding_fingerprint
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.models.providers import open_embedder
-from lightrag_dagster.query.context import passage
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account

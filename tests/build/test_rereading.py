@@ -146,6 +146,7 @@ def test_other_code_a_backfill_and_lost_stamps_read_all(settings: Settings, monk
     assert read(settings, backfill=True) == READABLE
     assert read(settings) == {"broken.txt"}
     assert read(settings.changed(documents={"max_bytes": 1000})) == READABLE
+    assert read(settings.changed(documents={"recognise_text": True})) == set(FILES)
     monkeypatch.setitem(recipe_module._REVISIONS, "raw_documents", 1000)
     assert read(settings) == READABLE
     monkeypatch.setattr(recipe_module, "version", lambda library: f"another {library}")

@@ -10,7 +10,8 @@ from tests.cli.test_cli import command
 from tests.query.published import publish_sources
 from tests.support import build, run, write_source
 
-FACTS = {f"{number}.md": f"The clock in tower {name} was repaired by nobody." for number, name in enumerate("abcdefgh")}
+TOWERS = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Gorse", "Hazel")
+FACTS = {f"{number}.md": f"The clock in tower {name} was repaired by nobody." for number, name in enumerate(TOWERS)}
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def questions(tmp_path: Path) -> Path:
     """A question file, beside the default home and sources of the working folder."""
     lines = [
         {"question": f"Who repaired the clock in tower {name}?", "documents": [f"notes/{number}.md"]}
-        for number, name in enumerate("abcdefgh")
+        for number, name in enumerate(TOWERS)
     ]
     file = tmp_path / "evaluation.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in lines))

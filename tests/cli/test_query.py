@@ -47,7 +47,8 @@ def test_filters(query: Run, monkeypatch: pytest.MonkeyPatch, filters: list[str]
 
 
 def test_keywords_of_the_caller(query: Run) -> None:
-    shown = json.loads(query("--json", "--low-level", "Bergen", "--low-level", "office", "--high-level", "flood")[1])
+    given = ("--low-level", "Bergen", "--low-level", "office", "--high-level", "flood")
+    shown = json.loads(query("--json", "--mode", "mix", *given)[1])
     assert shown["retrieval"]["keywords"] == {"high_level": ["flood"], "low_level": ["Bergen", "office"]}
 
 

@@ -3,11 +3,12 @@
 The files are committed, so nobody needs this to run the tests. To write them again:
 
     apt-get install libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui pandoc groff
-    pip install fpdf2 reportlab python-docx python-pptx openpyxl xlsxwriter odfdo msoffcrypto-tool pypdf
+    pip install pillow fpdf2 reportlab python-docx python-pptx openpyxl xlsxwriter odfdo msoffcrypto-tool pypdf
     python tests/documents_samples/make.py
 
-Every structured file says what `STORY` says: two headings, a list, a table, text in three scripts. `damaged` and
-`hostile` files are made from the good ones.
+Every structured file says what `STORY` says: two headings, a list, a table, text in three scripts. `scan.*`,
+`columns.png` and `two-pages.tiff` are images of what `SCANNED` says. `damaged` and `hostile` files are made from the
+good ones.
 """
 
 import io
@@ -22,6 +23,7 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 WRITTEN = datetime(2025, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -194,6 +196,93 @@ def write_pdf(folder: Path) -> None:
         )
         with (folder / "groff.pdf").open("wb") as file:
             subprocess.run(["groff", "-ms", "-Tpdf", str(page)], check=True, stdout=file)
+
+
+SCANNED = [
+    "The Kingfisher gauge at Lerchbruck was cleaned in spring. Its housing was cracked, so that rain reached the "
+    "logger, and the readings of two nights were lost before anybody noticed it.",
+    "Der Pegel fiel um 12 cm über Nacht. Die Straße nach Größenbach war für Fußgänger gesperrt; man fuhr über "
+    "Öhringen.",
+    "The council asked the office to repeat the survey in autumn, when the river is low and the old staff gauge below "
+    "the bridge can be read from the bank. Until then the values of the upper station are taken.",
+]
+
+
+def page_image(source: Path, size: tuple[int, int] = (1240, 1754)) -> Any:
+    """Return the first page of a document as LibreOffice draws it, turned a little as by a scanner."""
+    from PIL import Image
+
+    kind = "draw" if source.suffix == ".pdf" else "writer"
+    width, height = (f'{{"type":"long","value":"{pixels}"}}' for pixels in size)
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.png"
+        office(source, page, f'{kind}_png_Export:{{"PixelWidth":{width},"PixelHeight":{height}}}')
+        with Image.open(page) as image:
+            grey = image.convert("L").rotate(0.4, resample=Image.Resampling.BICUBIC, fillcolor=255)
+    return grey.quantize(8)
+
+
+def write_scans(folder: Path) -> None:
+    """Write images of pages: of one with a list and a table, and of one with two columns."""
+    from PIL import Image
+    from reportlab.lib.pagesizes import A4
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen import canvas
+
+    with tempfile.TemporaryDirectory() as name:
+        source = Path(name) / "page.odt"
+        story = "\n\n".join(["# Station visits", *SCANNED, "| Station | Level |\n|---|---|\n| Steinhag | 1.42 |"])
+        pandoc(story, source)
+        page = page_image(source)
+        columns = Path(name) / "columns.ms"
+        paragraphs = "".join(f".LP\n{text}\n" for text in SCANNED * 2)
+        columns.write_text(f".nr PS 15\n.nr VS 18\n.TL\nRiver survey\n.2C\n{paragraphs}", encoding="utf-8")
+        with columns.with_suffix(".pdf").open("wb") as file:
+            subprocess.run(["groff", "-k", "-ms", "-Tpdf", str(columns)], check=True, stdout=file)
+        two_columns = page_image(columns.with_suffix(".pdf"))
+    page.save(folder / "scan.png", optimize=True)
+    page.convert("L").resize((620, 877), Image.Resampling.LANCZOS).save(folder / "scan.jpg", quality=60)
+    page.convert("RGB").crop((0, 150, 1240, 500)).save(folder / "scan.webp", quality=40)
+    two_columns.save(folder / "columns.png", optimize=True)
+    black = [one.convert("L").point(lambda grey: 255 * (grey > 128)).convert("1") for one in (page, two_columns)]
+    black[0].crop((0, 150, 1240, 500)).save(
+        folder / "two-pages.tiff", compression="group4", save_all=True, append_images=[black[1].crop((0, 0, 1240, 400))]
+    )
+    scan = canvas.Canvas(str(folder / "scan.pdf"), invariant=1)
+    grey = io.BytesIO()
+    page.convert("L").save(grey, "JPEG", quality=40)
+    scan.drawImage(ImageReader(grey), 0, 0, *A4)
+    scan.drawString(280, 20, "- 1 -")
+    scan.showPage()
+    scan.drawString(100, 700, "The second page was written by a program, and needs no recognition: Corley 0.97.")
+    scan.showPage()
+    scan.showPage()
+    scan.save()
+
+
+def write_figures(folder: Path) -> None:
+    """Write documents with an image: a bar chart, and one of 16 pixels, which is decoration."""
+    from PIL import Image, ImageDraw
+
+    with tempfile.TemporaryDirectory() as name:
+        chart = Image.new("RGB", (320, 200), "white")
+        draw = ImageDraw.Draw(chart)
+        for place, level in enumerate((120, 60, 90)):
+            draw.rectangle((40 + 90 * place, 180 - level, 90 + 90 * place, 180), fill="navy")
+        chart.save(Path(name) / "chart.png")
+        Image.new("RGB", (16, 16), "red").save(Path(name) / "dot.png")
+        source = Path(name) / "story.md"
+        source.write_text(
+            "---\ntitle: Gauge levels\n---\n\n# Levels\n\nThe Kingfisher gauge was read.\n\n"
+            "![Levels of three [stations]](chart.png)\n\nA dot: ![](dot.png)\n\n# Later\n\nAgain ![](chart.png)\n\n"
+            "The end.\n",
+            encoding="utf-8",
+        )
+        for target in ("figures.docx", "figures.pptx", "figures.epub", "figures.html"):
+            options = ["--self-contained"] if target.endswith("html") else []
+            run("pandoc", "--standalone", f"--resource-path={name}", *options, str(source), "-o", str(folder / target))
+        run("pandoc", "--standalone", f"--resource-path={name}", str(source), "-o", str(Path(name) / "figures.odt"))
+        office(Path(name) / "figures.odt", folder / "figures.pdf")
 
 
 def write_docx(folder: Path) -> None:
@@ -418,7 +507,11 @@ def write_damaged(folder: Path) -> None:
             OOXMLFile(plain).encrypt("secret", file)
     shutil.move(folder / "encrypted.pdf", damaged / "encrypted.pdf")
     shutil.move(folder / "without-text.pdf", damaged / "without-text.pdf")
-    for suffix in ("pdf", "docx", "pptx", "xlsx", "odt", "rtf", "epub"):
+    scan = bytearray((folder / "scan.pdf").read_bytes())
+    start = scan.index(b"/DCTDecode")
+    scan[start + 2000 : start + 30_000] = b"0" * 28_000
+    (damaged / "corrupt-image.pdf").write_bytes(scan)
+    for suffix in ("pdf", "docx", "pptx", "xlsx", "odt", "rtf", "epub", "jpg", "png", "tiff", "webp"):
         source = min(folder.glob(f"[a-z]*.{suffix}"))
         data = source.read_bytes()
         (damaged / f"truncated.{suffix}").write_bytes(data[: len(data) * 2 // 3])
@@ -526,6 +619,7 @@ def write_hostile(folder: Path) -> None:
         + packed
         + b"\nendstream endobj\ntrailer<</Root 1 0 R>>"
     )
+    write_image_bombs(hostile)
     (hostile / "deep.rtf").write_bytes(rb"{\rtf1 " + b"{" * 50_000 + b"A" + b"}" * 50_000 + b"}")
     (hostile / "binary.rtf").write_bytes(rb"{\rtf1 \bin999999999 A}")
     (hostile / "deep.eml").write_bytes(
@@ -539,6 +633,32 @@ def write_hostile(folder: Path) -> None:
     with zipfile.ZipFile(hostile / "outside.epub", "w") as archive:
         archive.writestr("mimetype", "application/epub+zip")
         archive.writestr("META-INF/container.xml", outside)
+
+
+def write_image_bombs(hostile: Path) -> None:
+    """Write images of 50,000 × 50,000 black pixels: a PNG, and one in a PDF, which is 312 MB unpacked."""
+    side = 50_000
+    header = side.to_bytes(4, "big") * 2 + bytes((1, 0, 0, 0, 0))
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(bytes(side // 8 + 1) * 1000)), (b"IEND", b"")]
+    (hostile / "huge.png").write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + b"".join(
+            len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
+            for kind, data in chunks
+        )
+    )
+    packed = zlib.compress(zlib.compress(bytes(side * side // 8), 9), 9)
+    (hostile / "huge-image.pdf").write_bytes(
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj\n"
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 5 0 R/Resources<</XObject<</A 4 0 R>>>>>>"
+        b"endobj\n4 0 obj<</Type/XObject/Subtype/Image/Width 50000/Height 50000/BitsPerComponent 1"
+        b"/ColorSpace/DeviceGray/Filter[/FlateDecode/FlateDecode]/Length "
+        + str(len(packed)).encode()
+        + b">>stream\n"
+        + packed
+        + b"\nendstream endobj\n5 0 obj<</Length 26>>stream\n600 0 0 800 0 0 cm /A Do  \nendstream endobj\n"
+        b"trailer<</Root 1 0 R>>"
+    )
 
 
 def main() -> None:
@@ -555,6 +675,8 @@ def main() -> None:
         write_epub,
         write_rtf,
         write_eml,
+        write_scans,
+        write_figures,
         write_damaged,
         write_hostile,
     ):

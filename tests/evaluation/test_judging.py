@@ -80,7 +80,7 @@ def replies(answer: str, marks: str) -> Callable[[dict[str, Any]], str]:
 def test_an_answer_is_compared_and_judged_without_its_references(knowledge: KnowledgeBase, loopback: Loopback) -> None:
     loopback.chat = replies("Marta Lindqvist\n\n### References\n\n- [1] archive/weir.md", MARKS)
     assert judged(knowledge) == {
-        "mode": "mix", "question": WEIR, "answer": "Marta Lindqvist",
+        "mode": "fusion", "question": WEIR, "answer": "Marta Lindqvist",
         "exact_match": 1, "f1": 1, "faithfulness": 1, "relevance": 0.5,
     }  # fmt: skip
     assert "### References" not in loopback.requests[-1].body["messages"][-1]["content"]

@@ -19,6 +19,7 @@ def measured(gold: Sequence[str], ranked: Sequence[Sequence[str]], k: int) -> di
     )
     wanted = pa.Table.from_pylist([{"question": "q", "item": item} for item in gold], GOLD)
     (row,) = measure(asked, table, wanted, k).to_pylist()
+    assert k != 2 or row["recall_at_2"] == row["recall"]
     return {name: row[name] for name in ("recall", "precision", "mrr", "ndcg")}
 
 
@@ -59,6 +60,14 @@ def test_all_measures_are_shares_and_a_better_order_is_never_worse(
     assert all(0 <= value <= 1 for value in before.values())
     assert all(best[name] >= before[name] for name in before)
     assert best["ndcg"] == pytest.approx(1)
+
+
+def test_recall_at_2_looks_no_further() -> None:
+    asked = pa.table({"mode": ["naive"], "question": ["q"]})
+    hits = [{"mode": "naive", "question": "q", "rank": rank, "item": item} for rank, item in ((1, "a"), (3, "b"))]
+    gold = pa.Table.from_pylist([{"question": "q", "item": item} for item in "ab"], GOLD)
+    (row,) = measure(asked, pa.Table.from_pylist(hits, HITS), gold, 5).to_pylist()
+    assert (row["recall_at_2"], row["recall"]) == (0.5, 1)
 
 
 def test_every_mode_and_question_gets_a_row() -> None:

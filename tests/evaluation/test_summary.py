@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pytest
 
-from lightrag_dagster.evaluation.summary import changes, of_snapshot, summarise, with_history
+from lightrag_dagster.evaluation.summary import advantages, changes, judge_default, of_snapshot, summarise, with_history
 from lightrag_dagster.schemas import EVALUATED_QUESTIONS
 
 
@@ -13,6 +13,7 @@ def rows(sequence: int, recall: Mapping[str, Sequence[float]], first: int = 0) -
         [
             {"sequence": sequence, "snapshot_id": f"gen-{sequence}", "mode": mode, "question": f"q{number}"}
             | {"question_key": f"key{number}", "precision": 0.2, "mrr": 1.0, "ndcg": 0.5, "recall": value}
+            | {"recall_at_2": value / 2}
             | {"context_tokens": 100 * number, "milliseconds": 1.0}
             for mode, values in recall.items()
             for number, value in enumerate(values, start=first)
@@ -24,7 +25,7 @@ def rows(sequence: int, recall: Mapping[str, Sequence[float]], first: int = 0) -
 def test_a_mean_and_an_interval_for_every_metric_that_has_values() -> None:
     summary = summarise(rows(3, {"mix": [1, 0, 1, 1], "naive": [0, 0, 0, 0]})).to_pylist()
     assert {row["metric"] for row in summary} == {
-        "recall", "precision", "mrr", "ndcg", "milliseconds", "context_tokens",
+        "recall", "recall_at_2", "precision", "mrr", "ndcg", "milliseconds", "context_tokens",
     }  # fmt: skip
     mix = next(row for row in summary if (row["mode"], row["metric"]) == ("mix", "recall"))
     assert (mix["mean"], mix["questions"], mix["sequence"], mix["snapshot_id"]) == (0.75, 4, 3, "gen-3")
@@ -91,3 +92,32 @@ def test_the_one_before_is_the_last_that_was_evaluated_before() -> None:
     assert ndcg.metric == "ndcg"
     # After a rollback to it, the first has none before it.
     assert changes(history, "gen-1") == []
+
+
+def test_modes_are_compared_with_the_controls_question_by_question() -> None:
+    measured = rows(1, {"fusion": [1, 1, 1, 0], "naive": [1, 0, 0, 0], "mix": [0, 0, 0, 0]})
+    found = {(one.mode, one.control, one.metric): one.difference.mean for one in advantages(measured)}
+    assert found["fusion", "naive", "recall"] == 0.5
+    assert found["fusion", "naive", "recall_at_2"] == 0.25
+    assert found["mix", "naive", "recall"] == -0.25
+    assert {control for _, control, _ in found} == {"naive"}  # bm25 was not measured
+
+
+@pytest.mark.parametrize(
+    ("recall", "default", "best", "better"),
+    [
+        ({"fusion": [1] * 8, "mix": [0] * 8}, "fusion", "fusion", []),
+        ({"fusion": [1] * 8, "mix": [0] * 8}, "mix", "fusion", ["fusion"]),
+        # The mean is higher, but one question of eight may be chance.
+        ({"fusion": [1] * 8, "mix": [0] + [1] * 7}, "mix", "fusion", []),
+        # Of equal modes the default one is the best.
+        ({"fusion": [1] * 8, "mix": [1] * 8}, "mix", "mix", []),
+        ({"fusion": [1] * 8}, "mix", "fusion", []),
+        ({}, "mix", None, []),
+    ],
+)
+def test_the_default_mode_is_judged(
+    recall: Mapping[str, Sequence[float]], default: str, best: str | None, better: list[str]
+) -> None:
+    judged = judge_default(rows(1, recall), default)
+    assert (judged.best, [one.mode for one in judged.better]) == (best, better)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.errors import IntegrityError, StoreError
-from lightrag_dagster.indexes.adjacency import Adjacency, Lists, Rows, build_adjacency, has_adjacency
+from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency, has_adjacency
+from lightrag_dagster.indexes.arrays import Lists, Rows
 from tests.query.tables import chunk_file, entities, relations
 
 

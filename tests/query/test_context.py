@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 
 from lightrag_dagster.core.protocols import Message
-from lightrag_dagster.query.context import passage, prompt_of, render, request_of, with_references
+from lightrag_dagster.indexes.text_index import passage
+from lightrag_dagster.query.context import prompt_of, render, request_of, with_references
 from lightrag_dagster.query.question import QueryOptions, question_of
 from lightrag_dagster.query.types import Chunk, Entity, Keywords, Reference, Relation, Retrieval
 from lightrag_dagster.settings import QuerySettings

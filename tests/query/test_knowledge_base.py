@@ -180,7 +180,7 @@ def test_instructions_of_the_caller(elsewhere: KnowledgeBase, loopback: Loopback
 
 
 def test_steps_explain_what_was_found_kept_and_cut(knowledge: KnowledgeBase) -> None:
-    answer = knowledge.query(STATION, keywords=KEYWORDS, explain=True, max_entity_tokens=60)
+    answer = knowledge.query(STATION, mode="mix", keywords=KEYWORDS, explain=True, max_entity_tokens=60)
     steps = {step.name: step for step in answer.retrieval.steps}
     assert list(steps) == ["keywords", "filter", "find", "entities", "relations", "related chunks", "chunks", "answer"]
     assert steps["keywords"].notes["low_level"] == KEYWORDS.low_level
@@ -191,7 +191,7 @@ def test_steps_explain_what_was_found_kept_and_cut(knowledge: KnowledgeBase) -> 
         one.name for one in answer.retrieval.entities
     ]
     assert all(step.milliseconds >= 0 for step in steps.values())
-    brief = knowledge.query(STATION, keywords=KEYWORDS, max_entity_tokens=60)
+    brief = knowledge.query(STATION, mode="mix", keywords=KEYWORDS, max_entity_tokens=60)
     assert brief == answer
     assert all("items" not in step.notes for step in brief.retrieval.steps)
 
@@ -350,7 +350,7 @@ def test_history_reaches_the_model_but_not_retrieval(elsewhere: KnowledgeBase, l
 
 def test_the_model_finds_keywords(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
     loopback.chat = lambda body: '{"high_level_keywords": "flood, repair", "low_level_keywords": ["Station 14"]}'
-    assert elsewhere.retrieve(STATION).keywords == KEYWORDS
+    assert elsewhere.retrieve(STATION, mode="mix").keywords == KEYWORDS
     assert len(loopback.requests) == 1
 
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Connection
@@ -22,8 +23,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from lightrag_dagster.stages.documents.formats import ExtractedText, extract_text
-from lightrag_dagster.stages.documents.formats.content import UnreadableError
+from lightrag_dagster.stages.documents.formats.content import ReadingOptions, UnreadableError
+from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
 
 if TYPE_CHECKING:
     from lightrag_dagster.settings import DocumentSettings  # a parser process starts in half the time without
@@ -32,25 +33,31 @@ _IDLE_SECONDS = 60
 _START_SECONDS = 120
 _SERVE = f"from {__name__} import serve; serve()"
 _PASSED_ON = {"PATH", "HOME", "LANG", "TMPDIR", "TZ", "VIRTUAL_ENV"}
-_ALL_PASSED_ON = ("LC_", "LD_", "DYLD_", "PYTHON")
+_ALL_PASSED_ON = ("LC_", "LD_", "DYLD_", "PYTHON", "DOCLING_", "HF_HOME")
+_PAGE_DONE = b"."
 
 
-def extract_isolated(data: bytes, path: str, settings: "DocumentSettings") -> ExtractedText:
-    """Do as `extract_text`, within `max_seconds` and `max_memory_mb`.
+def extract_isolated(data: bytes, path: str, settings: "DocumentSettings", *, figures: bool = False) -> ExtractedText:
+    """Do as `extract_text`, within `max_seconds` and `max_memory_mb`; each page whose text is recognised has the time.
+
+    With `figures`, images stand in the text.
 
     Raises:
         UnreadableError: as `extract_text`, or the file exceeds a limit or ends its parser.
     """
-    parser = _take(settings.max_memory_mb)
+    options, parser = (
+        ReadingOptions(settings.recognise_text, figures, settings.pdf_reader),
+        _take(settings.max_memory_mb),
+    )
     try:
         try:
-            return parser.extract(data, path, settings.max_seconds)
+            return parser.extract(data, path, options, settings.max_seconds)
         except _EndedError:
             if parser.is_new:
                 raise
         # What earlier files left in the process, or a minute without any, may have been the cause.
         parser = _Parser(settings.max_memory_mb)
-        return parser.extract(data, path, settings.max_seconds)
+        return parser.extract(data, path, options, settings.max_seconds)
     except _EndedError as ended:
         raise UnreadableError(str(ended)) from ended
     finally:
@@ -88,10 +95,10 @@ class _Parser:
         """Whether it can be asked again."""
         return not self._connection.closed
 
-    def extract(self, data: bytes, path: str, seconds: float) -> ExtractedText:
+    def extract(self, data: bytes, path: str, options: ReadingOptions, seconds: float) -> ExtractedText:
         """Return what the process reads; raises UnreadableError, or _EndedError when the process is no more."""
         try:
-            answer = self._ask(data, path, seconds)
+            answer = self._ask(data, [path, options, seconds], seconds)
         except BaseException:  # after an interrupt, the answer that comes would be taken for that of the next file
             self._end("")
             raise
@@ -104,19 +111,22 @@ class _Parser:
             raise UnreadableError(said.decode("utf-8", "replace"))
         return _extracted().validate_json(said)
 
-    def _ask(self, data: bytes, path: str, seconds: float) -> bytes:
+    def _ask(self, data: bytes, question: list[object], seconds: float) -> bytes:
         try:
             if self.is_new and not self._connection.poll(_START_SECONDS):
                 raise _EndedError(self._end("its parser did not start"))
             if self.is_new:
                 self._connection.recv_bytes()
-            self._connection.send_bytes(json.dumps([path, seconds]).encode())
+            self._connection.send_bytes(json.dumps(question).encode())
             self._connection.send_bytes(data)
-            if not self._connection.poll(seconds):
-                raise UnreadableError(
-                    f"not read within documents.max_seconds = {seconds:g}; raise it, or divide the file"
-                )
-            return self._connection.recv_bytes()
+            answer = _PAGE_DONE
+            while answer == _PAGE_DONE:
+                if not self._connection.poll(seconds):
+                    raise UnreadableError(
+                        f"not read within documents.max_seconds = {seconds:g}; raise it, or divide the file"
+                    )
+                answer = self._connection.recv_bytes()
+            return answer
         except (EOFError, OSError) as error:
             raise _EndedError(self._end("its parser ended")) from error
 
@@ -184,17 +194,26 @@ def serve() -> None:
     connection.send_bytes(b"ready")
     with suppress(EOFError, OSError):
         while connection.poll(_IDLE_SECONDS):
-            path, seconds = json.loads(connection.recv_bytes())
+            path, options, seconds = json.loads(connection.recv_bytes())
             data = connection.recv_bytes()
-            # A bound for a parser whose run was killed, and so ends it no more.
-            _limit(resource.RLIMIT_CPU, int(time.process_time() + 4 * seconds) + 2)
-            connection.send_bytes(_answer(data, path))
+            _limit_time(seconds)
+
+            def page_done(seconds: float = seconds) -> None:
+                _limit_time(seconds)
+                connection.send_bytes(_PAGE_DONE)
+
+            connection.send_bytes(_answer(data, path, ReadingOptions(*options), page_done))
 
 
-def _answer(data: bytes, path: str) -> bytes:
+def _limit_time(seconds: float) -> None:
+    """Bound the time of a parser whose run was killed, and so ends it no more."""
+    _limit(resource.RLIMIT_CPU, int(time.process_time() + 4 * seconds) + 2)
+
+
+def _answer(data: bytes, path: str, options: ReadingOptions, page_done: Callable[[], None]) -> bytes:
     """Return the text as JSON after a plus, a reason after an exclamation mark, or nothing if memory is not enough."""
     try:
-        return b"+" + _extracted().dump_json(extract_text(data, path))
+        return b"+" + _extracted().dump_json(extract_text(data, path, options, page_done))
     except MemoryError:
         return b""
     except UnreadableError as error:

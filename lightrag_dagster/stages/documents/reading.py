@@ -4,6 +4,7 @@ import hashlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.describing import NOT_YET, Describe
+from lightrag_dagster.stages.documents.formats import why_skipped
 from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.near import add_sketches
 from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
@@ -31,7 +34,11 @@ class Before(NamedTuple):
 
 
 def read_listed(
-    source: Source, listed: pa.Table, before: Before, settings: DocumentSettings
+    source: Source,
+    listed: pa.Table,
+    before: Before,
+    settings: DocumentSettings,
+    describe: Describe | None = None,
 ) -> tuple[pa.Table, pa.Table, int]:
     """Return RAW_DOCUMENTS and STAMPS of listed documents, and how many of these were not opened.
 
@@ -43,6 +50,7 @@ def read_listed(
         listed: Rows of LISTED.
         before: What was read before, of these documents and of others; may be empty.
         settings: How much may be read.
+        describe: Says what images show.
 
     Raises:
         SourceError: a path is there twice, as the ids of a table's rows may be.
@@ -55,10 +63,11 @@ def read_listed(
     known = _known(listed, before)
     same = known.filter(known["same"])["doc_id"]
     files = files_of(listed.filter(pc.invert(pc.is_in(listed["doc_id"], same.combine_chunks()))))
+    files = [replace(one, refused=one.refused or why_skipped(one.file_name, settings)) for one in files]
     earlier = dict(zip(known["doc_id"].to_pylist(), known["digest"].to_pylist(), strict=True))
     digests = {doc_id: earlier[doc_id] for doc_id in same.to_pylist()}
     changed = _changed(source, files, settings.max_bytes + 1, earlier, digests)
-    made = read_documents(source.name, changed, before.documents, settings)
+    made = read_documents(source.name, changed, before.documents, settings, describe)
     kept = [doc_id for doc_id, digest in digests.items() if earlier.get(doc_id) == digest]
     if kept:
         rows = before.documents.filter(pc.is_in(before.documents["doc_id"], pa.array(kept)))
@@ -68,6 +77,11 @@ def read_listed(
     if settings.similar is not None:
         stamps = add_sketches(stamps, documents, before.stamps)
     return documents, stamps, len(same)
+
+
+def waits_for_descriptions(documents: pa.Table) -> pa.ChunkedArray:
+    """Tell of each row of RAW_DOCUMENTS whether some of its images are still to be described."""
+    return pc.fill_null(pc.match_substring(documents["error"], NOT_YET), False)
 
 
 def _repeated(listed: pa.Table) -> str | None:
@@ -129,7 +143,8 @@ def _read(origin: Origin, listed: ListedFile, most: int) -> bytes | OSError:
 
 
 def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -> pa.Table:
-    read = documents.filter(pc.is_in(documents["status"], pa.array(READ)))["doc_id"]
+    done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(waits_for_descriptions(documents)))
+    read = documents.filter(done)["doc_id"]
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
     stamp = pc.if_else(rows["settled"], rows["stamp"], "")
     digest = pa.array([digests[doc_id] for doc_id in rows["doc_id"].to_pylist()], pa.string())

@@ -1,9 +1,10 @@
 """The `raw_documents` table of one source."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,15 +13,10 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.describing import Describe, with_descriptions
 from lightrag_dagster.stages.documents.elements import find_elements
-from lightrag_dagster.stages.documents.formats import (
-    UNSUPPORTED,
-    ExtractedText,
-    extract_text,
-    format_of,
-    has_headings,
-    media_type,
-)
+from lightrag_dagster.stages.documents.formats import UNSUPPORTED, format_of, has_headings, media_type, why_skipped
+from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
 from lightrag_dagster.stages.documents.isolation import extract_isolated
 from lightrag_dagster.stages.documents.language import detect_language
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
@@ -38,15 +34,18 @@ def read_documents(
     files: Iterable[tuple[ListedFile, bytes | OSError]],
     previous: pa.Table | None,
     settings: DocumentSettings,
+    describe: Describe | None = None,
 ) -> pa.Table:
     """Return a row of RAW_DOCUMENTS for every listed file, in their order; none is a duplicate yet.
+
+    With `describe`, images stand in the text with what they show; why some do not is the `error` of their document.
 
     Each comes with its first bytes, one more than may be read if there are so many, or with why it cannot be read: then
     it keeps its row of `previous`, if that had text, as `stale`. Any other fault of a file is a `failed` row; one of a
     type that cannot be read is `skipped`. A row of `previous` that says the same of its file keeps its `modified_at`,
     so that a copy of a source, with new times, is the same table.
     """
-    rows = list(_rows(source, files, previous, settings))
+    rows = list(_rows(files, partial(_row, source, previous, settings, describe)))
     for row in rows:  # all at once: the model stays in the cache of the processor, which halves the time
         row["language"] = detect_language(row["content"]) or row["language"]
     _keep_times(rows, previous)
@@ -106,10 +105,8 @@ def _with_columns(documents: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
 
 
 def _rows(
-    source: str,
     files: Iterable[tuple[ListedFile, bytes | OSError]],
-    previous: pa.Table | None,
-    settings: DocumentSettings,
+    make_row: Callable[[ListedFile, bytes | OSError], dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every file, in their order; those that have parsers are parsed some at a time."""
     waiting: deque[dict[str, Any] | Future[dict[str, Any]]] = deque()
@@ -117,9 +114,9 @@ def _rows(
         for listed, data in files:
             found = format_of(listed.file_name)
             if found is not None and found.isolated:
-                waiting.append(threads.submit(_row, source, listed, data, previous, settings))
+                waiting.append(threads.submit(make_row, listed, data))
             else:
-                waiting.append(_row(source, listed, data, previous, settings))
+                waiting.append(make_row(listed, data))
             while waiting and (len(waiting) > _AHEAD or isinstance(waiting[0], dict)):
                 first = waiting.popleft()
                 yield first if isinstance(first, dict) else first.result()
@@ -127,34 +124,42 @@ def _rows(
 
 
 def _row(
-    source: str, listed: ListedFile, data: bytes | OSError, previous: pa.Table | None, settings: DocumentSettings
+    source: str,
+    previous: pa.Table | None,
+    settings: DocumentSettings,
+    describe: Describe | None,
+    listed: ListedFile,
+    data: bytes | OSError,
 ) -> dict[str, Any]:
     if listed.refused is not None:
-        status = "skipped" if media_type(listed.file_name) == UNSUPPORTED else "failed"
-        return _failed(source, listed, listed.refused, status)
+        unread = media_type(listed.file_name) == UNSUPPORTED or why_skipped(listed.file_name, settings)
+        return _failed(source, listed, listed.refused, "skipped" if unread else "failed")
     if isinstance(data, OSError):
         reason = f"cannot be read: {data.strerror or type(data).__name__}"
         return _stale(listed, previous, reason) or _failed(source, listed, reason)
     if len(data) > settings.max_bytes:
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
     try:
-        extracted = _extract(data, listed.file_name, settings)
+        extracted = _extract(data, listed.file_name, settings, figures=describe is not None)
     except ValueError as error:
         return _failed(source, listed, str(error))
     if extracted.properties.switched_off:
         extracted = replace(extracted, text="", pages=())
         reason = f"switched off by its front matter: {extracted.properties.switched_off}"
         return _new_row(source, listed, extracted, status="disabled", error=reason)
+    problem = None
+    if describe and extracted.figures:
+        extracted, problem = with_descriptions(extracted, describe)
     if not extracted.text:
-        return _new_row(source, listed, extracted, status="empty", error=extracted.why_empty)
-    return _new_row(source, listed, extracted, status="processed")
+        return _new_row(source, listed, extracted, status="empty", error=problem or extracted.why_empty)
+    return _new_row(source, listed, extracted, status="processed", error=problem)
 
 
-def _extract(data: bytes, path: str, settings: DocumentSettings) -> ExtractedText:
+def _extract(data: bytes, path: str, settings: DocumentSettings, *, figures: bool) -> ExtractedText:
     found = format_of(path)
     if found is None or not found.isolated:
         return extract_text(data, path)
-    extracted = extract_isolated(data, path, settings)
+    extracted = extract_isolated(data, path, settings, figures=figures)
     if len(extracted.text) > settings.max_bytes:
         raise ValueError(f"its text is longer than documents.max_bytes = {settings.max_bytes}; raise it, or divide it")
     return extracted

@@ -17,7 +17,7 @@ from lightrag_dagster.errors import SettingsError
 NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
 """The reply to a question for which nothing was found; programs look for its last word."""
 
-Group = Literal["extraction", "summary", "keywords", "answer", "judge"]
+Group = Literal["extraction", "summary", "keywords", "answer", "judge", "description"]
 
 _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "extraction": {
@@ -31,6 +31,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "keywords": {"keywords_system": frozenset({"language"})},
     "answer": {"answer_system": frozenset({"response_type"})},
     "judge": {"judge_system": frozenset()},
+    "description": {"description_system": frozenset({"language"})},
 }
 
 

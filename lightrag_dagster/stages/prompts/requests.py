@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.core.protocols import ChatRequest, Message, Picture
 from lightrag_dagster.settings import AnswerFormat
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
@@ -122,6 +122,13 @@ def judge_request(prompts: Prompts, question: str, context: str, answer: str) ->
     parts = {"Question": question, "Context": context, "Answer": answer}
     user = "\n\n".join(f"{title}:\n\n{fence(part)}" for title, part in parts.items())
     return ChatRequest("judge", (Message("system", prompts.render("judge_system")), Message("user", user)))
+
+
+def description_request(prompts: Prompts, picture: Picture, caption: str) -> ChatRequest:
+    """Ask what an image of a document shows."""
+    user = f"Caption:\n\n{fence(caption)}" if caption else "The image has no caption."
+    system = Message("system", prompts.render("description_system"))
+    return ChatRequest("describe", (system, Message("user", user, (picture,))))
 
 
 def _quoted(text: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents import isolation
-from lightrag_dagster.stages.documents.formats import extract_text
 from lightrag_dagster.stages.documents.formats.content import UnreadableError
+from lightrag_dagster.stages.documents.formats.extraction import extract_text
 from lightrag_dagster.stages.documents.isolation import extract_isolated
 
 SAMPLES = Path(__file__).parents[2] / "documents_samples"

@@ -60,7 +60,7 @@ def test_glob(tmp_path: Path, glob: str, expected: list[str]) -> None:
 
 
 def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> None:
-    write(tmp_path, "image.PNG", "Makefile", "line\nbreak.md", "good.md")
+    write(tmp_path, "image.BMP", "Makefile", "line\nbreak.md", "good.md")
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("")
     os.mkfifo(tmp_path / "pipe.txt")
     supported = "docs/sources.md lists those that can be read"
@@ -69,7 +69,7 @@ def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> N
         "Makefile": f"unsupported file type (without suffix); {supported}",
         "caf\\udce9.txt": unfit,
         "good.md": None,
-        "image.PNG": f"unsupported file type (.png); {supported}",
+        "image.BMP": f"unsupported file type (.bmp); {supported}",
         "line\\nbreak.md": unfit,
         "pipe.txt": "not a regular file",
     }
@@ -87,14 +87,14 @@ def test_links_stay_inside_the_source(tmp_path: Path) -> None:
         "twice": source / "folder",
         "self.md": source / "self.md",
         "gone.md": source / "missing.md",
-        "type.md": source / "folder" / "image.png",
+        "type.md": source / "folder" / "image.bmp",
     }
-    write(source, "folder/image.png")
+    write(source, "folder/image.bmp")
     for name, target in links.items():
         (source / name).symlink_to(target)
     out = "symbolic link that leads out of the source"
     found = refusals(source)
-    assert found.pop("folder/image.png")
+    assert found.pop("folder/image.bmp")
     assert found == {
         "folder/x.md": None,
         "gone.md": "symbolic link that leads nowhere: No such file or directory",

@@ -91,6 +91,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
     (tmp_path / "big.txt").write_text("x" * 1001)
     (tmp_path / "blank.md").write_text(" \n\t\x00 &nbsp;")
     (tmp_path / "edge.txt").write_text("x" * 1000)
+    (tmp_path / "image.bmp").write_bytes(b"BM")
     (tmp_path / "image.png").write_bytes(b"\x89PNG")
     (tmp_path / "link.md").symlink_to("/etc/hostname")
     found = rows(read(tmp_path))
@@ -105,7 +106,12 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
         "edge.txt": ("processed", None, "text/plain"),
         "image.png": (
             "skipped",
-            "unsupported file type (.png); docs/sources.md lists those that can be read",
+            "an image; documents.recognise_text reads the text in it, documents.describe_figures says what it shows",
+            "image/png",
+        ),
+        "image.bmp": (
+            "skipped",
+            "unsupported file type (.bmp); docs/sources.md lists those that can be read",
             "application/octet-stream",
         ),
         "link.md": ("failed", "symbolic link that leads out of the source", "text/markdown"),
@@ -279,7 +285,7 @@ def test_files_with_parsers_fail_alone_and_within_their_limits(tmp_path: Path) -
     said = {name: (row["status"], (row["error"] or "").split(";")[0]) for name, row in found.items()}
     assert said == {
         "far-cell.xlsx": ("failed", "its parser ended (SIGABRT)"),
-        "without-text.pdf": ("empty", "no text: its pages are images, such as scans"),
+        "without-text.pdf": ("empty", "no text: it is in images, such as scanned pages"),
         "encrypted.docx": ("failed", "protected by a password, or in a format from before 2007"),
         "hand.rtf": ("processed", ""),
         "long.epub": ("failed", "its text is longer than documents.max_bytes = 45000"),

@@ -1,12 +1,16 @@
 """The file formats that can be read. A new one is a reader and an entry of `FORMATS`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from lightrag_dagster.stages.documents.formats.content import NO_PROPERTIES, Content, Properties, UnreadableError
-from lightrag_dagster.stages.documents.markdown import find_title
-from lightrag_dagster.stages.documents.sanitise import sanitise
+from lightrag_dagster.stages.documents.formats.content import Content, UnreadableError
+
+if TYPE_CHECKING:
+    from lightrag_dagster.settings import DocumentSettings  # a parser process starts in half the time without
+    from lightrag_dagster.stages.documents.formats.figures import Figures
 
 UNSUPPORTED = "application/octet-stream"
 """Media type of every file without a format."""
@@ -25,7 +29,9 @@ LIBRARIES = (
 )
 """What reads files: another version of one may read other text."""
 
-_PAGE_BREAK = "\n\n"
+RECOGNISER = "rapidocr"
+"""The library of the extra `ocr`."""
+
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
@@ -35,57 +41,65 @@ class Format:
 
     `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` tells that the text is
     Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
+    `drawn_by` is the module whose `draw` makes pixels of its pages. With figures, `read` also takes the `Figures` that
+    its images are put into.
     """
 
     media_type: str
-    read: Callable[[bytes], Content]
+    read: Callable[..., Content]
     has_headings: bool = True
     isolated: bool = True
+    drawn_by: str | None = None
+    has_figures: bool = False
+
+    @property
+    def is_image(self) -> bool:
+        """Whether its files have nothing but pixels."""
+        return self.drawn_by == "images"
 
 
-@dataclass(frozen=True)
-class ExtractedText:
-    """What is read of a file: a one-line title, never empty; the sanitised text; its media type; its properties.
-
-    `pages` holds the character offset at which each page begins, and is empty for a format without pages. `why_empty`
-    is a reason why there is no text.
-    """
-
-    title: str
-    text: str
-    media_type: str
-    pages: tuple[int, ...] = ()
-    properties: Properties = NO_PROPERTIES
-    why_empty: str | None = None
-
-
-def _by(module: str) -> Callable[[bytes], Content]:
+def _by(module: str) -> Callable[..., Content]:
     """Return the reader in a module of this package, which is imported with the first file: libraries are slow."""
 
-    def read(data: bytes) -> Content:
-        reader = import_module(f"{__name__}.{module}")
-        try:
-            content: Content = reader.read(data)
-        except (UnreadableError, MemoryError):
-            raise
-        except Exception as error:  # the libraries raise many kinds; one bad file fails alone
-            raise UnreadableError(
-                f"its parser failed ({type(error).__name__}); open the file in its own program and save it again"
-            ) from error
+    def read(data: bytes, *figures: "Figures") -> Content:
+        with reasons():
+            content: Content = module_of(module).read(data, *figures)
         return content
 
     return read
+
+
+def module_of(name: str) -> Any:
+    """Return a module of this package."""
+    return import_module(f"{__name__}.{name}")
+
+
+@contextmanager
+def reasons() -> Iterator[None]:
+    """Turn what a library raises into a reason."""
+    try:
+        yield
+    except (UnreadableError, MemoryError):
+        raise
+    except Exception as error:  # the libraries raise many kinds; one bad file fails alone
+        raise UnreadableError(
+            f"its parser failed ({type(error).__name__}); open the file in its own program and save it again"
+        ) from error
 
 
 def _plain(media_type: str) -> Format:
     return Format(media_type, _by("text"), has_headings=False, isolated=False)
 
 
+def _image(kind: str) -> Format:
+    return Format(f"image/{kind}", _by("images"), drawn_by="images", has_figures=True)
+
+
 def _table(media_type: str) -> Format:
     return Format(media_type, _by("tables"), isolated=False)
 
 
-_HTML = Format("text/html", _by("html"))
+_HTML = Format("text/html", _by("html"), has_figures=True)
 _MARKDOWN = Format("text/markdown", _by("markdown"), isolated=False)
 
 FORMATS = {
@@ -97,14 +111,20 @@ FORMATS = {
     ".txt": _plain("text/plain"),
     ".rst": _plain("text/x-rst"),
     ".tex": _plain("text/x-tex"),
-    ".pdf": Format("application/pdf", _by("pdf")),
-    ".docx": Format(f"{_OFFICE}.wordprocessingml.document", _by("docx")),
-    ".pptx": Format(f"{_OFFICE}.presentationml.presentation", _by("pptx")),
+    ".pdf": Format("application/pdf", _by("pdf"), drawn_by="pdf", has_figures=True),
+    ".docx": Format(f"{_OFFICE}.wordprocessingml.document", _by("docx"), has_figures=True),
+    ".pptx": Format(f"{_OFFICE}.presentationml.presentation", _by("pptx"), has_figures=True),
     ".xlsx": Format(f"{_OFFICE}.spreadsheetml.sheet", _by("xlsx")),
     ".odt": Format("application/vnd.oasis.opendocument.text", _by("odt")),
     ".rtf": Format("application/rtf", _by("rtf")),
-    ".epub": Format("application/epub+zip", _by("epub")),
+    ".epub": Format("application/epub+zip", _by("epub"), has_figures=True),
     ".eml": Format("message/rfc822", _by("mail")),
+    ".jpeg": _image("jpeg"),
+    ".jpg": _image("jpeg"),
+    ".png": _image("png"),
+    ".tif": _image("tiff"),
+    ".tiff": _image("tiff"),
+    ".webp": _image("webp"),
     ".csv": _table("text/csv"),
     ".tsv": _table("text/tab-separated-values"),
     ".json": _plain("application/json"),
@@ -156,38 +176,9 @@ def has_headings(media_type: str) -> bool:
     return any(one.has_headings for one in FORMATS.values() if one.media_type == media_type)
 
 
-def extract_text(data: bytes, path: str) -> ExtractedText:
-    """Return title, text, pages and properties of a file with a supported suffix.
-
-    The title is the document's own, else its first level-1 heading, else the name of the file.
-
-    Raises:
-        ValueError: the bytes cannot be read as the format of the suffix; the message is a reason without any path.
-    """
+def why_skipped(path: str, settings: "DocumentSettings") -> str | None:
+    """Return why a file of a supported suffix is not read under these settings; None when it is."""
     found = format_of(path)
-    if found is None:
-        raise UnreadableError(f"{media_type(path)} cannot be read")
-    content = found.read(data)
-    text, pages = (sanitise(content.text), ()) if isinstance(content.text, str) else _joined(content.text)
-    title = content.properties.title or (find_title(text) if found.has_headings else None)
-    return ExtractedText(
-        " ".join(sanitise(title or "").split()) or path.rpartition("/")[2],
-        text,
-        found.media_type,
-        pages,
-        content.properties,
-        content.why_empty,
-    )
-
-
-def _joined(pages: list[str]) -> tuple[str, tuple[int, ...]]:
-    """Return the sanitised texts of pages as one text, and the offset of each; an empty page takes no room."""
-    parts: list[str] = []
-    offsets: list[int] = []
-    length = 0
-    for page in map(sanitise, pages):
-        part = _PAGE_BREAK + page if page and parts else page
-        offsets.append(length + len(part) - len(page))
-        length += len(part)
-        parts += [part] if part else []
-    return "".join(parts), tuple(offsets)
+    if found is None or not found.is_image or settings.recognise_text or settings.describe_figures:
+        return None
+    return "an image; documents.recognise_text reads the text in it, documents.describe_figures says what it shows"

@@ -4,6 +4,7 @@ import datetime
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lightrag_dagster.stages.documents.sanitise import sanitise
 
@@ -53,12 +54,32 @@ NO_PROPERTIES = Properties()
 class Content:
     """The text of a file, or the texts of its pages, slides or sheets, and its properties.
 
-    `why_empty` says why there is no text, where that needs a reason.
+    `why_empty` says why there is no text, where that needs a reason. `drawn` are the pages, from 0, whose text is in
+    images, if there is any.
     """
 
     text: str | list[str]
     properties: Properties = NO_PROPERTIES
     why_empty: str | None = None
+    drawn: tuple[int, ...] = ()
+
+
+class Figure(NamedTuple):
+    """An image of a document: its name in the text, a hash of the original, a data URL, and its size in pixels."""
+
+    name: str
+    digest: str
+    url: str
+    width: int
+    height: int
+
+
+class ReadingOptions(NamedTuple):
+    """What decides the text of a file: whether text in images is recognised, images stand in it, what reads PDF."""
+
+    recognise_text: bool = False
+    figures: bool = False
+    pdf_reader: str = "pdfium"
 
 
 def make_properties(

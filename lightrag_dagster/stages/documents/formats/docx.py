@@ -1,21 +1,33 @@
 """Word documents, by mammoth: headings, lists, tables, notes and text boxes, without page headers and footers."""
 
 import io
+from functools import partial
+from typing import Any
 
 import mammoth
 
 from lightrag_dagster.stages.documents.formats.archive import open_archive, read_properties
 from lightrag_dagster.stages.documents.formats.content import Content
+from lightrag_dagster.stages.documents.formats.figures import Figures
 from lightrag_dagster.stages.documents.formats.markup import to_markdown
 
 _STYLES = "p[style-name='Title'] => h1:fresh"
 
 
-def read(data: bytes) -> Content:
-    """Read a .docx file."""
+def read(data: bytes, figures: Figures | None = None) -> Content:
+    """Read a .docx file; its images are put into `figures`, without which their captions are enough."""
     with open_archive(data, "word/document.xml") as archive:
         properties = read_properties(archive, "docProps/core.xml")
-        # Images would become part of the page; their captions are enough.
-        images = mammoth.images.img_element(lambda image: {"src": ""})
+        images = mammoth.images.img_element(partial(_image, figures))
         page = mammoth.convert_to_html(io.BytesIO(data), style_map=_STYLES, convert_image=images).value
     return Content(to_markdown(page), properties)
+
+
+def _image(figures: Figures | None, image: Any) -> dict[str, str]:
+    if figures is None:
+        return {"src": ""}
+    try:
+        with image.open() as file:
+            return {"src": figures.name_of(file.read()) or ""}
+    except Exception:  # an image outside of the file, or one that is not there, costs only itself
+        return {"src": ""}

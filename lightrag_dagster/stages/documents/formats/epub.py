@@ -2,17 +2,19 @@
 
 import posixpath
 import zipfile
+from functools import partial
 from urllib.parse import unquote
 
 from lightrag_dagster.stages.documents.formats.archive import DAMAGED, open_archive, parse_part, read_properties
 from lightrag_dagster.stages.documents.formats.content import Content, UnreadableError
+from lightrag_dagster.stages.documents.formats.figures import Figures
 from lightrag_dagster.stages.documents.formats.markup import to_markdown
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 
 
-def read(data: bytes) -> Content:
-    """Read the chapters of a book."""
+def read(data: bytes, figures: Figures | None = None) -> Content:
+    """Read the chapters of a book; their images are put into `figures`."""
     with open_archive(data, _CONTAINER) as archive:
         places = [place for place in parse_part(archive, _CONTAINER).xpath("//@full-path") if place]
         chapters = _chapters(archive, places[0]) if places and places[0] in archive.namelist() else []
@@ -22,8 +24,17 @@ def read(data: bytes) -> Content:
                 raise UnreadableError("protected by rights management (DRM); get a copy without it")
         if not chapters:
             raise UnreadableError(DAMAGED)
-        texts = [to_markdown(archive.read(chapter), xml=True).strip() for chapter in chapters]
+        texts = [
+            to_markdown(archive.read(chapter), xml=True, figure_of=partial(_figure, archive, chapter, figures)).strip()
+            for chapter in chapters
+        ]
         return Content("\n\n".join(filter(None, texts)), read_properties(archive, places[0]))
+
+
+def _figure(archive: zipfile.ZipFile, chapter: str, figures: Figures | None, place: str) -> str | None:
+    """Return the name of the figure at a place that a chapter gives."""
+    part = posixpath.normpath(posixpath.join(posixpath.dirname(chapter), unquote(place)))
+    return figures.name_of(archive.read(part)) if figures and part in archive.namelist() else None
 
 
 def _chapters(archive: zipfile.ZipFile, package: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from base64 import b64decode
 from dataclasses import replace
 
 import trafilatura
@@ -11,6 +12,7 @@ from trafilatura.settings import use_config
 
 from lightrag_dagster.stages.documents.formats.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.stages.documents.formats.decoding import decode
+from lightrag_dagster.stages.documents.formats.figures import Figures, mark_of
 from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
@@ -30,6 +32,7 @@ _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`|])", re.DOTALL)
 
 
+_DATA_URL = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)$")
 _NAMES = {
     "author": ("author", "article:author", "dc.creator", "dcterms.creator"),
     "day": ("date", "article:published_time", "dc.date", "dcterms.date", "dcterms.created"),
@@ -38,41 +41,59 @@ _NAMES = {
 """Where pages keep what: names of `<meta>` in HTML, Open Graph and Dublin Core."""
 
 
-def read(data: bytes) -> Content:
+def read(data: bytes, figures: Figures | None = None) -> Content:
     """Read the main text of a page, headings as Markdown headings, without menus and footers.
 
     The title is `<title>`, else the first `<h1>`; author, date and tags are those of `<meta>`, unless front matter, as
-    Jekyll has it, says otherwise.
+    Jekyll has it, says otherwise. Images in the page itself, in `data:` URLs, are put into `figures`; no other is read.
 
     Raises:
         UnreadableError: the bytes cannot be decoded, or the page cannot be parsed.
     """
     declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
     front, page = split_front_matter(decode(data, declared[1].decode("ascii") if declared else None))
-    content = _extract(page)
+    content = _extract(page, figures)
     said = {name: value for name, value in vars(front).items() if value}
     return replace(content, properties=replace(content.properties, **said))
 
 
-def _extract(page: str) -> Content:
+def _extract(page: str, figures: Figures | None) -> Content:
     try:
         try:
-            return _main_content(page)
+            return _main_content(page, figures)
         except ValueError:
-            return _main_content(_writable(page))
+            return _main_content(_writable(page), figures)
     except etree.ParserError:  # no element at all: an empty file, or only comments
         return Content("")
     except Exception as error:  # the parsers raise many kinds; one bad page fails alone
         raise UnreadableError(f"the HTML cannot be parsed ({type(error).__name__})") from error
 
 
-def _main_content(page: str) -> Content:
+def _main_content(page: str, figures: Figures | None) -> Content:
     tree = _parse(page)
     properties = _properties(tree)
+    if figures:
+        _mark_images(tree, figures)
     if _is_cut_short(tree):
         return Content(_all_text(page), properties)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
     return Content(_unescape(markdown) if markdown else _all_text(page), properties)
+
+
+def _mark_images(tree: lxml_html.HtmlElement, figures: Figures) -> None:
+    """Replace the images that are part of a page by their marks."""
+    for image in list(tree.iter("img")):
+        found = _DATA_URL.match(image.get("src") or "")
+        if found is None:
+            continue
+        try:
+            name = figures.name_of(b64decode(found[1]))
+        except ValueError:
+            continue
+        if name:
+            image.tag, image.text = "p", mark_of(image.get("alt") or "", name)
+            for around in image.iterancestors("figure", "picture"):
+                around.tag = "div"  # trafilatura leaves the others out
 
 
 def _properties(tree: lxml_html.HtmlElement) -> Properties:

@@ -1,17 +1,21 @@
 """HTML without boilerplate as Markdown: what Word documents and chapters of books become."""
 
+from collections.abc import Callable
 from typing import Any
 
 from bs4 import BeautifulSoup
 from markdownify import ATX, MarkdownConverter
 
+from lightrag_dagster.stages.documents.formats.figures import mark_of
+
 
 class _Converter(MarkdownConverter):
-    """Markdown for reading: images are their captions, names are not escaped, bars in cells are."""
+    """Markdown for reading: images are their captions, but figures; names are not escaped, bars in cells are."""
 
     def convert_img(self, element: Any, text: str, parent_tags: set[str]) -> str:
-        """Keep the caption of an image."""
-        return str(element.get("alt") or "")
+        """Keep the caption of an image, and the name of a figure."""
+        caption, name = str(element.get("alt") or ""), str(element.get("src") or "")
+        return mark_of(caption, name) if name.startswith("figure-") else caption
 
     def convert_a(self, element: Any, text: str, parent_tags: set[str]) -> str:
         """Keep links that lead out of the document."""
@@ -28,11 +32,15 @@ class _Converter(MarkdownConverter):
     convert_th = convert_td
 
 
-def to_markdown(page: str | bytes, *, xml: bool = False) -> str:
-    """Return the whole text of an HTML or XHTML page as Markdown."""
+def to_markdown(
+    page: str | bytes, *, xml: bool = False, figure_of: Callable[[str], str | None] = lambda place: place
+) -> str:
+    """Return the whole text of an HTML or XHTML page as Markdown; `figure_of` names the figure of an image's place."""
     soup = BeautifulSoup(page, "lxml-xml" if xml else "lxml")
     for element in soup(["head", "script", "style"]):
         element.decompose()
+    for image in soup("img"):
+        image["src"] = figure_of(str(image.get("src") or "")) or ""
     converter = _Converter(
         heading_style=ATX, bullets="-", escape_asterisks=False, escape_underscores=False, table_infer_header=True
     )

@@ -1,12 +1,13 @@
 """PDF, by PDFium: the text of every page in its order, with lines in larger type as headings."""
 
 import ctypes
+import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
-from itertools import groupby, pairwise
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -19,9 +20,14 @@ from lightrag_dagster.stages.documents.formats.content import (
     as_markdown_item,
     make_properties,
 )
+from lightrag_dagster.stages.documents.formats.images import MOST_PIXELS
 from lightrag_dagster.stages.documents.formats.pdf_tables import Table, find_tables
+from lightrag_dagster.stages.documents.formats.recognition import scale_for
 
-_SCAN = "no text: its pages are images, such as scans; recognise their text first, for example by ocrmypdf"
+if TYPE_CHECKING:
+    from lightrag_dagster.stages.documents.formats.figures import Figures
+    from lightrag_dagster.stages.documents.formats.recognition import Pixels
+
 _BREAK = re.compile(r"\r\n|\r|\n")
 _HYPHEN = re.compile("[\x02\ufffe](?:\r\n|\r|\n)?")  # PDFium's mark for a word that was divided at the end of a line
 _PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel) - )+")
@@ -30,6 +36,11 @@ _WIDER = 1.3  # than from line to line: the gap between two paragraphs
 _LONGEST_HEADING = 200  # characters
 _LEVELS = 4
 _MOST_HEADINGS = 0.5  # share of the lines; with more, size says nothing
+_STAMP = 60  # characters: what programs put on a scanned page, such as its number
+_COVERED = 0.6  # share of a page under images
+_MOST_OBJECTS = 10_000  # of a page that are looked at
+_SMALL = 36  # points; a side of an image that is decoration
+_DOTS = 200  # an inch, at which a page is drawn
 
 
 class _Line(NamedTuple):
@@ -40,8 +51,8 @@ class _Line(NamedTuple):
     height: float = 0.0
 
 
-def read(data: bytes) -> Content:
-    """Read the text of every page."""
+def read(data: bytes, figures: "Figures | None" = None) -> Content:
+    """Read the text of every page; images are put into `figures`, and stand at the end of their page."""
     if not data:
         raise UnreadableError("the file is empty: it has 0 bytes")
     try:
@@ -52,9 +63,29 @@ def read(data: bytes) -> Content:
         what = DAMAGED if b"%PDF-" in data[:1024] else "not what its suffix says: no PDF; give the file its own suffix"
         raise UnreadableError(what) from error
     try:
-        pages = [_lines(page) for page in _pages(document)]
-        texts = _with_headings(pages)
-        return Content(texts, _properties(document), None if any(texts) else _SCAN)
+        pages, drawn, marks = [], [], []
+        for number, page in enumerate(_pages(document)):
+            pages.append(_lines(page))
+            if page is not None and _is_drawn(page, pages[-1]):
+                drawn.append(number)
+            marks.append(list(_images(page, figures)) if figures and page is not None else [])
+        texts = [
+            "\n\n".join(filter(None, [text, *shown])) for text, shown in zip(_with_headings(pages), marks, strict=True)
+        ]
+        return Content(texts, _properties(document), drawn=tuple(drawn))
+    finally:
+        document.close()
+
+
+def draw(data: bytes, pages: Sequence[int]) -> Iterator["Pixels"]:
+    """Yield the pixels of some pages, blue first."""
+    document = pypdfium2.PdfDocument(data)
+    try:
+        for number in pages:
+            page = document[number]
+            scale = min(_DOTS / 72, scale_for(*page.get_size()))
+            yield page.render(scale=scale, may_draw_forms=False).to_numpy().copy()
+            page.close()
     finally:
         document.close()
 
@@ -69,6 +100,38 @@ def _pages(document: pypdfium2.PdfDocument) -> Iterator[pypdfium2.PdfPage | None
         else:
             yield page
             page.close()
+
+
+def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:
+    """Yield what stands in the text for each image of a page that is not small on it."""
+    for found in islice(page.get_objects(), _MOST_OBJECTS):
+        if found.type != pdfium.FPDF_PAGEOBJ_IMAGE:
+            continue
+        left, bottom, right, top = found.get_bounds()
+        width, height = found.get_px_size()
+        if min(right - left, top - bottom) < _SMALL or width * height > MOST_PIXELS:
+            continue
+        target = io.BytesIO()
+        try:
+            found.extract(target, fb_format="png")
+        except (pypdfium2.PdfiumError, OSError, ValueError, NotImplementedError):
+            continue
+        if mark := figures.mark(target.getvalue()):
+            yield mark
+
+
+def _is_drawn(page: pypdfium2.PdfPage, lines: list[_Line]) -> bool:
+    """Tell whether the text of a page is in its images: it has none, or only a little over images that cover it."""
+    written = sum(len(line.text) for line in lines)
+    if written > _STAMP:
+        return False
+    objects = islice(page.get_objects(), _MOST_OBJECTS)
+    if not written:
+        return any(True for _ in objects)
+    width, height = page.get_size()
+    bounds = (one.get_bounds() for one in objects if one.type == pdfium.FPDF_PAGEOBJ_IMAGE)
+    covered = sum((right - left) * (top - bottom) for left, bottom, right, top in bounds)
+    return bool(covered > _COVERED * width * height)
 
 
 def _lines(page: pypdfium2.PdfPage | None) -> list[_Line]:

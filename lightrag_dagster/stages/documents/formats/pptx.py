@@ -8,21 +8,23 @@ from pptx import Presentation
 
 from lightrag_dagster.stages.documents.formats.archive import open_archive, read_properties
 from lightrag_dagster.stages.documents.formats.content import Content
+from lightrag_dagster.stages.documents.formats.figures import Figures
 from lightrag_dagster.stages.documents.formats.tables import markdown_table
 
 
-def read(data: bytes) -> Content:
-    """Read the slides of a .pptx file."""
+def read(data: bytes, figures: Figures | None = None) -> Content:
+    """Read the slides of a .pptx file; their pictures are put into `figures`."""
     with open_archive(data, "ppt/presentation.xml") as archive:
         properties = read_properties(archive, "docProps/core.xml")
         slides = Presentation(io.BytesIO(data)).slides
-        return Content([_slide(number, slide) for number, slide in enumerate(slides, start=1)], properties)
+        texts = [_slide(number, slide, figures) for number, slide in enumerate(slides, start=1)]
+        return Content(texts, properties)
 
 
-def _slide(number: int, slide: Any) -> str:
+def _slide(number: int, slide: Any, figures: Figures | None) -> str:
     title = slide.shapes.title
     heading = " ".join(title.text_frame.text.split()) if title is not None else ""
-    parts = list(_texts(slide.shapes, leave_out=title.shape_id if title is not None else None))
+    parts = list(_texts(slide.shapes, figures, leave_out=title.shape_id if title is not None else None))
     notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
     if notes is not None and notes.text.strip():
         parts.append(f"Notes: {notes.text.strip()}")
@@ -30,16 +32,26 @@ def _slide(number: int, slide: Any) -> str:
     return "\n\n".join([f"## {heading or f'Slide {number}'}", *parts]) if heading or parts else ""
 
 
-def _texts(shapes: Iterable[Any], leave_out: int | None = None) -> Iterator[str]:
+def _texts(shapes: Iterable[Any], figures: Figures | None, leave_out: int | None = None) -> Iterator[str]:
     for shape in shapes:
         if shape.shape_id == leave_out:
             continue
         if hasattr(shape, "shapes"):
-            yield from _texts(shape.shapes)
+            yield from _texts(shape.shapes, figures)
+        elif figures is not None and (image := _image(shape)):
+            yield figures.mark(image, shape._element._nvXxPr.cNvPr.get("descr") or "")
         elif shape.has_table:
             yield markdown_table([cell.text for cell in row.cells] for row in shape.table.rows)
         elif shape.has_text_frame and shape.text_frame.text.strip():
             yield _paragraphs(shape)
+
+
+def _image(shape: Any) -> bytes | None:
+    """Return the image of a picture; None for another shape, and for a picture whose image is not in the file."""
+    try:
+        return bytes(shape.image.blob)
+    except (AttributeError, KeyError, ValueError):
+        return None
 
 
 def _paragraphs(shape: Any) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import ClassVar
 
 from lightrag_dagster.errors import StoreError
@@ -59,6 +60,15 @@ class Bucket:
         if data is None:
             raise FileNotFoundError(errno.ENOENT, "it is not there any more")
         return data
+
+    def copy(self, listed: ListedFile, path: Path) -> None:
+        """Write a document to a file of this machine, however large it is; raises OSError."""
+        try:
+            found = _objects(self.uri).download(listed.place, path)
+        except StoreError as error:
+            raise OSError(errno.EIO, str(error)) from error
+        if not found:
+            raise FileNotFoundError(errno.ENOENT, f"{listed.path} is not there any more")
 
     def _named(self) -> Iterator[tuple[str, Stored]]:
         for name in self.names:

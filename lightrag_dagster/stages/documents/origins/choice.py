@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
+from posixpath import splitext
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -14,7 +15,14 @@ from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.origins.origin import Origin
 from lightrag_dagster.stages.documents.origins.patterns import Patterns, divide, has_wildcard
 from lightrag_dagster.stages.documents.origins.rows import Rows
-from lightrag_dagster.stages.documents.origins.tables import DuckDBQuery, SQLQuery, Table, TableFiles
+from lightrag_dagster.stages.documents.origins.tables import (
+    ROW_FILES,
+    DuckDBQuery,
+    SQLQuery,
+    Table,
+    TableFiles,
+    TableObjects,
+)
 
 _DUCKDB = (".duckdb", ".db", ".ddb")
 
@@ -39,7 +47,8 @@ def choose_origin(name: str, settings: SourceSettings) -> Origin:
         return Folder(_local(name, folder), patterns)
     if scheme in BUCKETS:
         above, _, last = uri.rpartition("/")
-        return Bucket(above, names=(last,)) if not glob and format_of(last) else Bucket(folder, patterns)
+        is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
+        return Bucket(above, names=(last,)) if is_file else Bucket(folder, patterns)
     return FileSystem(folder, patterns)
 
 
@@ -47,8 +56,14 @@ def _table(name: str, settings: SourceSettings, rows: RowsSettings) -> Table:
     if rows.database_variable:
         return SQLQuery(rows.database_variable, _query(name, rows))
     place = choose_origin(name, settings.model_copy(update={"rows": None}))
+    if isinstance(place, Bucket) and _scheme(settings.uri) in BUCKETS:
+        if rows.query:
+            raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
+        return TableObjects(place)
     if not isinstance(place, Folder):
-        raise SourceError(f"source {name!r}: rows are read from this machine, not from {place.name}; copy the files")
+        raise SourceError(
+            f"source {name!r}: rows are read from this machine or a bucket, not from {place.name}; copy the files"
+        )
     if place.root.suffix in _DUCKDB:
         return DuckDBQuery(place.root, _query(name, rows))
     if rows.query:

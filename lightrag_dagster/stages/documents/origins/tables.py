@@ -2,12 +2,14 @@
 
 import errno
 import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lightrag_dagster.errors import one_line
+from lightrag_dagster.stages.documents.origins.bucket import Bucket
 from lightrag_dagster.stages.documents.origins.folder import walk
 from lightrag_dagster.stages.documents.origins.patterns import Patterns
 
@@ -15,13 +17,14 @@ if TYPE_CHECKING:
     import duckdb
 
 _ROWS_AT_ONCE = 1_000
-_READERS = {
+ROW_FILES = {
     ".csv": "read_csv(?, all_varchar = true)",
     ".tsv": "read_csv(?, all_varchar = true)",
     ".jsonl": "read_json(?, format = 'newline_delimited')",
     ".ndjson": "read_json(?, format = 'newline_delimited')",
     ".parquet": "read_parquet(?)",
 }
+"""How DuckDB reads the rows of a file, by its suffix."""
 
 Row = Mapping[str, Any]
 
@@ -53,18 +56,36 @@ class TableFiles:
 
     def rows(self) -> Iterator[Row]:
         """See `Table.rows`."""
-        from lightrag_dagster.storage.memory import in_memory
-
         if self.root.is_file():
             paths = [str(self.root)]
         else:
             paths = sorted(entry.path for entry, path in walk(self.root) if self.patterns.match(path))
-        with in_memory() as connection:
-            for path in paths:
-                reader = _READERS.get(Path(path).suffix.lower())
-                if reader is None:
-                    raise OSError(errno.EINVAL, f"{path} has no rows; include only {', '.join(_READERS)}")
-                yield from _rows(connection, f"SELECT * FROM {reader}", [path])
+        for path in paths:
+            yield from _rows_of_file(path, Path(path))
+
+
+@dataclass(frozen=True)
+class TableObjects:
+    """The rows of CSV, JSON Lines or Parquet files in a bucket; one after the other is copied to this machine."""
+
+    bucket: Bucket
+
+    @property
+    def name(self) -> str:
+        """See `Table.name`."""
+        return self.bucket.name
+
+    def rows(self) -> Iterator[Row]:
+        """See `Table.rows`."""
+        listed = sorted(self.bucket.files(), key=lambda one: one.path)
+        if not listed and self.bucket.names:
+            raise FileNotFoundError(errno.ENOENT, "it is not there")
+        with tempfile.TemporaryDirectory(prefix="lightrag-rows-") as folder:
+            for one in listed:
+                copy = Path(folder) / f"rows{Path(one.place).suffix.lower()}"
+                self.bucket.copy(one, copy)
+                yield from _rows_of_file(f"{self.name}/{one.path}", copy)
+                copy.unlink()
 
 
 @dataclass(frozen=True)
@@ -128,6 +149,19 @@ class SQLQuery:
             raise OSError(errno.EIO, reason.replace(password, "***") if password else reason) from None
         finally:
             engine.dispose()
+
+
+def _rows_of_file(name: str, path: Path) -> Iterator[Row]:
+    from lightrag_dagster.storage.memory import in_memory
+
+    reader = ROW_FILES.get(path.suffix.lower())
+    if reader is None:
+        raise OSError(errno.EINVAL, f"{name} has no rows; include only {', '.join(ROW_FILES)}")
+    with in_memory() as connection:
+        try:
+            yield from _rows(connection, f"SELECT * FROM {reader}", [str(path)])
+        except OSError as error:
+            raise OSError(error.errno, f"{name}: {error.strerror}".replace(str(path), name)) from error
 
 
 def _rows(connection: "duckdb.DuckDBPyConnection", statement: str, values: Sequence[str] = ()) -> Iterator[Row]:

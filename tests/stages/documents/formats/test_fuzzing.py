@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.formats import FORMATS, extract_text, format_of
-from lightrag_dagster.stages.documents.formats.content import UnreadableError
+from lightrag_dagster.stages.documents.formats import FORMATS, format_of, recognition
+from lightrag_dagster.stages.documents.formats.content import ReadingOptions, UnreadableError
+from lightrag_dagster.stages.documents.formats.extraction import extract_text
 from lightrag_dagster.stages.documents.isolation import extract_isolated
 
 SAMPLES = sorted(path for path in (Path(__file__).parents[3] / "documents_samples").glob("*.*") if path.suffix != ".py")
@@ -99,6 +100,17 @@ def test_damaged_pages_are_text_or_have_a_reason() -> None:
     dice = random.Random(1)
     for _ in range(60):
         read(damage(TEXTS[3], dice), "a.html")
+
+
+@pytest.mark.parametrize("suffix", [".jpg", ".pdf", ".png", ".tiff", ".webp"])
+def test_damaged_images_are_drawn_or_have_a_reason(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recognition, "find_spec", lambda _: True)
+    monkeypatch.setattr(recognition, "_text_in", lambda pixels: str(pixels.shape))
+    dice = random.Random(suffix)
+    samples = [one for one in SAMPLES if one.suffix == suffix and one.stem in ("scan", "two-pages")]
+    for _ in range(20):
+        with suppress(UnreadableError):
+            extract_text(damage(dice.choice(samples).read_bytes(), dice), f"a{suffix}", ReadingOptions(True))
 
 
 def test_random_bytes_are_text_or_have_a_reason() -> None:

@@ -1,16 +1,9 @@
 import pytest
 
-from lightrag_dagster.stages.documents.formats import (
-    FORMATS,
-    UNSUPPORTED,
-    ExtractedText,
-    Format,
-    extract_text,
-    has_headings,
-    media_type,
-)
+from lightrag_dagster.stages.documents.formats import FORMATS, UNSUPPORTED, Format, has_headings, media_type
 from lightrag_dagster.stages.documents.formats.content import Content
 from lightrag_dagster.stages.documents.formats.decoding import decode
+from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
 
 
 @pytest.mark.parametrize(

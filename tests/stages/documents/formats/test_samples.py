@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.stages.documents.formats import ExtractedText, extract_text, format_of
+from lightrag_dagster.stages.documents.formats import format_of
 from lightrag_dagster.stages.documents.formats.content import Properties, UnreadableError
+from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
 from lightrag_dagster.stages.documents.markdown import heading_paths
 
 SAMPLES = Path(__file__).parents[3] / "documents_samples"
@@ -25,23 +26,34 @@ def headings(name: str) -> list[str]:
 
 
 WRITERS = {
-    ".pdf": ("fpdf2", "groff", "libreoffice", "libreoffice-table", "reportlab", "reportlab-tables", "owner-password"),
-    ".docx": ("libreoffice", "pandoc", "python-docx", "merged-cells", "empty"),
-    ".pptx": ("libreoffice", "pandoc", "python-pptx", "grouped", "empty"),
+    ".pdf": (
+        *("fpdf2", "groff", "libreoffice", "libreoffice-table", "reportlab", "reportlab-tables", "owner-password"),
+        *("figures", "scan"),
+    ),
+    ".docx": ("libreoffice", "pandoc", "python-docx", "merged-cells", "figures", "empty"),
+    ".pptx": ("figures", "libreoffice", "pandoc", "python-pptx", "grouped", "empty"),
     ".xlsx": ("libreoffice", "libreoffice-sheets", "openpyxl", "xlsxwriter", "empty"),
     ".odt": ("libreoffice", "libreoffice-table", "pandoc", "odfdo", "empty"),
     ".rtf": ("libreoffice", "pandoc", "hand", "mac", "empty"),
-    ".epub": ("hand", "libreoffice", "pandoc-2", "pandoc-3", "pandoc-toc"),
+    ".epub": ("figures", "hand", "libreoffice", "pandoc-2", "pandoc-3", "pandoc-toc"),
+    ".png": ("columns", "scan"),
+    ".jpg": ("scan",),
+    ".webp": ("scan",),
+    ".tiff": ("two-pages",),
     ".eml": ("plain", "both", "markup", "forwarded", "latin", "japanese", "empty"),
 }
 ALL = [f"{name}{suffix}" for suffix, names in WRITERS.items() for name in names]
+IMAGES = [name for name in ALL if name.startswith(("scan", "columns", "two-pages"))]
+"""Their text is to be recognised: see test_recognition.py."""
 
 
 def test_every_sample_is_tested() -> None:
     assert sorted(ALL) == sorted(path.name for path in SAMPLES.glob("*.*") if path.suffix in WRITERS)
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if not name.startswith(("empty", "mac", "merged"))])
+@pytest.mark.parametrize(
+    "name", [name for name in ALL if not name.startswith(("empty", "mac", "merged")) and name not in IMAGES]
+)
 def test_the_text_is_there(name: str) -> None:
     text = read(name).text
     facts = ("Steinhag", "1.42") if name.endswith(".xlsx") else ("Kingfisher",)
@@ -230,7 +242,11 @@ REASONS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in DAMAGED if name != "without-text.pdf"])
+DRAWN = ("corrupt-image.pdf", "truncated.jpg", "truncated.png", "truncated.tiff", "truncated.webp", "without-text.pdf")
+"""Files whose damage shows when their images are unpacked."""
+
+
+@pytest.mark.parametrize("name", [name for name in DAMAGED if name not in DRAWN])
 def test_a_damaged_file_says_what_to_do(name: str) -> None:
     with pytest.raises(UnreadableError, match=REASONS[name.rpartition(".")[0]]):
         read(f"damaged/{name}")
@@ -238,9 +254,15 @@ def test_a_damaged_file_says_what_to_do(name: str) -> None:
 
 def test_a_scan_has_no_text_and_says_why() -> None:
     scan = read("damaged/without-text.pdf")
-    assert scan.text == ""
-    assert scan.why_empty is not None
-    assert "recognise their text" in scan.why_empty
+    assert (scan.text, scan.pages) == ("", (0,))
+    assert scan.why_empty == "no text: it is in images, such as scanned pages; documents.recognise_text reads it"
+    assert read("hostile/many-pages.pdf").why_empty is None
+
+
+def test_only_the_pages_that_are_images_are_without_text() -> None:
+    assert read("scan.pdf").text == (
+        "- 1 -\n\nThe second page was written by a program, and needs no recognition: Corley 0.97."
+    )
 
 
 @pytest.mark.parametrize("name", ["entities.docx", "outside.docx", "deep.odt", "inflates.docx", "outside.epub"])

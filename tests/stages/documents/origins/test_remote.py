@@ -1,5 +1,6 @@
 """Documents in a bucket (moto's server), on a web server and in an archive."""
 
+import json
 import os
 import pickle
 import threading
@@ -11,6 +12,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import obstore
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.build.ingest import read_source
@@ -126,6 +129,52 @@ def test_an_object_that_is_gone_when_it_is_read_keeps_its_row(bucket: str, bucke
 def _named_only(settings: Settings, folder: Path) -> Settings:
     (folder / "sources").mkdir(exist_ok=True)
     return settings.changed(sources=folder / "sources")
+
+
+ROWS = [{"id": "1", "text": RIVER}, {"id": "2", "text": FLOOD}]
+
+
+@pytest.fixture
+def tables(buckets: S3Server, tmp_path: Path) -> str:
+    """A prefix in a bucket, with rows in files of every kind."""
+    uri = buckets.new_bucket()
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "rows.parquet")
+    files = {
+        "a.csv": f'id,text\n1,"{RIVER}"\n2,"{FLOOD}"\n'.encode(),
+        "b/rows.JSONL": "\n".join(map(json.dumps, ROWS)).encode(),
+        "b/rows.parquet": (tmp_path / "rows.parquet").read_bytes(),
+        "broken.parquet": b"PAR1",
+        "notes.md": b"no rows",
+    }
+    for key, data in files.items():
+        obstore.put(buckets.store(uri), key, data)
+    return uri
+
+
+def rows_of(tmp_path: Path, uri: str, **settings: object) -> dict[str, bytes]:
+    named = {"pages": {"uri": uri, "rows": {}, **settings}}
+    source = find_source(_named_only(load_settings(home=tmp_path / "home", named_sources=named), tmp_path), "pages")
+    listed = list(pickle.loads(pickle.dumps(source)).origin.files())
+    return {one.path: source.origin.read(one, 1_000_000) for one in listed}
+
+
+@pytest.mark.parametrize("place", ["a.csv", "b", "b/*.JSONL", "b/rows.parquet"])
+def test_rows_of_files_in_a_bucket(tables: str, tmp_path: Path, place: str) -> None:
+    uri, include = (f"{tables}/{place}", {}) if place != "b" else (f"{tables}/b", {"include": ["*.parquet"]})
+    assert rows_of(tmp_path, uri, **include) == {"1": RIVER.encode(), "2": FLOOD.encode()}
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("*.md", "notes.md has no rows; include only .csv"),
+        ("gone.csv", "it is not there"),
+        ("broken.parquet", "broken.parquet: .*too small to be a Parquet file"),
+    ],
+)
+def test_rows_that_cannot_be_read_from_a_bucket_say_why(tables: str, tmp_path: Path, place: str, reason: str) -> None:
+    with pytest.raises(OSError, match=reason):
+        rows_of(tmp_path, f"{tables}/{place}")
 
 
 class _Quiet(SimpleHTTPRequestHandler):

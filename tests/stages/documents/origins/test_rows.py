@@ -185,7 +185,12 @@ def test_a_table_that_cannot_be_used_is_one_line(
     [
         ({"uri": "rows.duckdb"}, "needs rows.query"),
         ({"uri": "rows.csv", "rows": {"query": "SELECT 1"}}, "rows.query is for a DuckDB file or a database"),
-        ({"uri": "s3://bucket/rows.csv"}, "rows are read from this machine"),
+        ({"uri": "https://docs.example/rows.csv"}, "rows are read from this machine or a bucket"),
+        ({"uri": "zip::/srv/rows.zip"}, "rows are read from this machine or a bucket"),
+        (
+            {"uri": "s3://bucket/rows.csv", "rows": {"query": "SELECT 1"}},
+            "rows.query is for a DuckDB file or a database",
+        ),
     ],
 )
 def test_settings_that_do_not_fit_are_one_line(tmp_path: Path, source: dict[str, Any], reason: str) -> None:

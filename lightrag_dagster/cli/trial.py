@@ -1,0 +1,95 @@
+"""`try`: what another recipe makes of a sample, and what that costs."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from lightrag_dagster.cli.plan import dollars, number
+from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.evaluation.questions import read_question_file, with_gold
+from lightrag_dagster.evaluation.trial import Built, Trial, try_recipe
+from lightrag_dagster.settings import RoleSettings, Settings, load_settings
+
+_NAMED = 8
+
+
+class Tried(NamedTuple):
+    """What is tried in place of the settings, and what may be spent on it. US dollars."""
+
+    prompts: Path | None = None
+    model: str | None = None
+    questions: Path | None = None
+    max_cost_usd: float | None = None
+
+    def applied(self, settings: Settings) -> Settings:
+        """Return the settings that are tried.
+
+        Raises:
+            SettingsError: there is a model, but no provider to ask.
+        """
+        llm: dict[str, object] = {} if self.max_cost_usd is None else {"max_cost_usd": self.max_cost_usd}
+        if self.model:
+            if settings.llm.of("extract").provider == "offline":
+                raise SettingsError(f"setting llm.provider: offline asks no model such as {self.model}; set openai")
+            own = settings.llm.roles.get("extract", RoleSettings()).model_copy(update={"model": self.model})
+            llm["roles"] = settings.llm.roles | {"extract": own}
+        changed = settings.changed(llm=llm)
+        return changed if self.prompts is None else changed.changed(prompts=self.prompts)
+
+
+def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool) -> None:
+    """Try a recipe and print the comparison; raises as `try_recipe`, and SettingsError."""
+    settings = load_settings(**({} if tried.questions is None else {"questions": tried.questions}))
+    questions = with_gold(read_question_file(settings.questions))
+    trial = try_recipe(settings, tried.applied(settings), documents, questions)
+    if as_json:
+        console.print_json(json.dumps(_facts(trial)))
+        return
+    print_table(console, ("", "as it is", "tried"), _rows(trial), wrap={""})
+    for what in ("entities", "relations"):
+        before, after = getattr(trial.before, what), getattr(trial.after, what)
+        for said, names in (("gained", after - before), ("lost", before - after)):
+            if names:
+                console.print(f"{len(names):,} {what} {said}: {_first(names)}", soft_wrap=True)
+    console.print(
+        f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. "
+        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, less what is stored.",
+        soft_wrap=True,
+    )
+    if not trial.questions:
+        console.print("No question names documents of the sample alone; see --questions.", soft_wrap=True)
+
+
+def _rows(trial: Trial) -> list[tuple[str, ...]]:
+    lines: Sequence[tuple[str, Callable[[Built], str]]] = (
+        ("chunks", lambda one: number(one.chunks)),
+        ("chunks that failed", lambda one: number(one.failed_chunks)),
+        ("entities", lambda one: number(len(one.entities))),
+        ("relations", lambda one: number(len(one.relations))),
+        ("answers and vectors asked for now", lambda one: number(one.usage.calls)),
+        ("cost now", lambda one: dollars(one.usage.cost_usd)),
+        ("cost of all answers about the sample", lambda one: dollars(one.answers_cost_usd)),
+    )
+    rows: list[tuple[str, ...]] = [(name, show(trial.before), show(trial.after)) for name, show in lines]
+    for mode in sorted(trial.before.scores.keys() & trial.after.scores.keys()):
+        pairs = zip(("recall@5", "MRR"), trial.before.scores[mode], trial.after.scores[mode], strict=True)
+        rows += [(f"{mode}, {what}", f"{before:.3f}", f"{after:.3f}") for what, before, after in pairs]
+    return rows
+
+
+def _first(names: frozenset[str]) -> str:
+    first = ", ".join(sorted(names)[:_NAMED])
+    return first if len(names) <= _NAMED else f"{first}, …"
+
+
+def _facts(trial: Trial) -> dict[str, Any]:
+    sides = {}
+    for name, one in (("before", trial.before), ("after", trial.after)):
+        listed = {"entities": sorted(one.entities), "relations": sorted(one.relations), "usage": vars(one.usage)}
+        sides[name] = one._asdict() | listed
+    counts = {name: getattr(trial, name) for name in ("documents", "all_chunks", "questions", "backfill_cost_usd")}
+    return counts | sides

@@ -1,0 +1,87 @@
+"""A sample of the documents of a home, with all that was made of them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.memory import in_memory, view_source_files
+from lightrag_dagster.storage.tables import SourceTables
+
+_KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
+
+
+class Sample(NamedTuple):
+    """Rows of the accepted tables of each source, by source and table, and the number of all chunks there are."""
+
+    tables: dict[str, dict[str, pa.Table]]
+    all_chunks: int
+
+    @property
+    def documents(self) -> set[str]:
+        """The documents as source/path."""
+        return {
+            f"{source}/{path}"
+            for source, tables in self.tables.items()
+            for path in tables["raw_documents"]["path"].to_pylist()
+        }
+
+    def count(self, table: str) -> int:
+        """Return the rows of a table in all sources."""
+        return sum(tables[table].num_rows for tables in self.tables.values())
+
+
+def take_sample(home: Home, sources: Sequence[str], count: int, first: Sequence[str]) -> Sample:
+    """Return up to `count` documents that were read, those named in `first` (source/path) before others.
+
+    The others are taken in the order of a hash, so that all kinds are among them, and the same ones each time.
+
+    Raises:
+        StoreError: no document was accepted yet, or a table is damaged.
+    """
+    versions = {source: record.tables for source in sources if (record := accepted(home, source))}
+    tables = SourceTables(home)
+    named, places = set(first), list[tuple[bool, str, str, str]]()
+    for source, used in versions.items():
+        rows = tables.read("raw_documents", source, used["raw_documents"], ["path", "doc_id", "status"])
+        read = rows.filter(pc.equal(rows["status"], "processed"))
+        for path, doc_id in zip(read["path"].to_pylist(), read["doc_id"].to_pylist(), strict=True):
+            places.append((f"{source}/{path}" not in named, digest(doc_id), source, doc_id))
+    if not places:
+        raise StoreError(f"no document was ingested in {home.name} yet; run `lightrag-dagster run` first")
+    chosen: dict[str, list[str]] = {}
+    for _, _, source, doc_id in sorted(places)[:count]:
+        chosen.setdefault(source, []).append(doc_id)
+    chunks = [path for source, used in versions.items() for path in tables.paths("chunks", source, used["chunks"])]
+    with in_memory() as connection:
+        found = {source: _rows(connection, tables, source, versions[source], ids) for source, ids in chosen.items()}
+    return Sample(found, bucket.count_rows(home, chunks))
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection,
+    tables: SourceTables,
+    source: str,
+    versions: dict[str, str],
+    doc_ids: Sequence[str],
+) -> dict[str, pa.Table]:
+    """Return the rows of some documents in each table of a source."""
+    found: dict[str, pa.Table] = {}
+    wanted = {"doc_id": pa.table({"doc_id": doc_ids})}
+    for table, schema in SOURCE_TABLES.items():
+        paths, key = tables.paths(table, source, versions[table]), _KEYS.get(table, "chunk_id")
+        bucket.fetch(tables.home, paths)
+        view_source_files(connection, "stored", paths, schema)
+        connection.register("wanted", wanted[key])
+        found[table] = connection.sql(f"FROM stored SEMI JOIN wanted USING ({key})").to_arrow_table().cast(schema)
+        if table == "chunks":
+            wanted["chunk_id"] = found[table].select(["chunk_id"])
+    return found

@@ -1,0 +1,52 @@
+"""Arrays of a generation as files: written once, memory-mapped by readers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """A list of rows for every row (compressed sparse rows)."""
+
+    offsets: npt.NDArray[np.int64]
+    values: Rows
+
+    def of(self, row: int) -> Rows:
+        """Return the list of one row, in its order."""
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def of_any(self, rows: Rows) -> Rows:
+        """Return the union of the lists of some rows, ascending."""
+        return np.unique(np.concatenate([self.values[:0], *(self.of(row) for row in rows.tolist())]))
+
+
+def offsets_of(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return where each list of these lengths starts, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def write_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:
+    """Write one array; raises OSError."""
+    np.save(folder / f"{name}.npy", array, allow_pickle=False)
+
+
+def write_lists(folder: Path, name: str, lengths: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+    """Write lists as two arrays, `name_offsets` and `name_values`; raises OSError."""
+    write_array(folder, f"{name}_offsets", offsets_of(lengths))
+    write_array(folder, f"{name}_values", values.astype(np.int32))
+
+
+def map_array(folder: Path, name: str) -> npt.NDArray[Any]:
+    """Map one array; raises OSError or ValueError when it is missing or damaged."""
+    return np.load(folder / f"{name}.npy", mmap_mode="r")  # type: ignore[no-any-return]
+
+
+def map_lists(folder: Path, name: str) -> Lists:
+    """Map what `write_lists` wrote; raises as `map_array`."""
+    return Lists(map_array(folder, f"{name}_offsets"), map_array(folder, f"{name}_values"))

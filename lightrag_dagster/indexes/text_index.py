@@ -1,0 +1,242 @@
+"""What questions look words and names up in: sorted, memory-mapped arrays beside those of the graph.
+
+terms.npy                          uint64[terms]: hashes of the terms of all chunks, ascending
+term_chunks_offsets.npy, _values   the chunks that a term occurs in: rows of `chunks.arrow`, ascending
+term_weights.npy                   float32, one a value: how much the term weighs in that chunk (BM25 without rarity)
+names.npy                          uint64[names]: hashes of entity names as words, ascending
+name_entities.npy                  int32[names]: the entity of that name; several entities may share one
+name_parts.npy                     uint64[parts]: hashes of pieces of three letters of those names, ascending
+part_names_offsets.npy, _values    the names that a piece occurs in: positions in names.npy
+name_sizes.npy                     int16[names]: number of pieces of a name
+text_sizes.npy                     int32[2]: number of chunks, and words of the longest name
+
+The arrays are made whole for each generation, so that they depend on its texts alone. A chunk is indexed as it is
+embedded: its context, then its content. BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists, write_array, write_lists
+from lightrag_dagster.models.offline.terms import terms
+
+Hashes = npt.NDArray[np.uint64]
+Scores = npt.NDArray[np.float32]
+
+_SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
+"""k1 and b of BM25."""
+
+_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_LONGEST_NAME = 12
+_LONGEST_TITLE = 120
+_PART = 3
+
+
+@dataclass(frozen=True)
+class TextIndex:
+    """Terms of chunks and names of entities, by hash."""
+
+    chunks: int
+    terms: Hashes
+    term_chunks: Lists
+    term_weights: Scores
+    names: Hashes
+    name_entities: Rows
+    longest_name: int
+    parts: Hashes
+    part_names: Lists
+    name_sizes: npt.NDArray[np.int16]
+
+    @classmethod
+    def open(cls, folder: Path) -> "TextIndex":
+        """Map the arrays of a folder; raises OSError or ValueError when one is missing or damaged."""
+        chunks, longest_name = map_array(folder, "text_sizes").tolist()
+        return cls(
+            chunks=chunks,
+            terms=map_array(folder, "terms"),
+            term_chunks=map_lists(folder, "term_chunks"),
+            term_weights=map_array(folder, "term_weights"),
+            names=map_array(folder, "names"),
+            name_entities=map_array(folder, "name_entities"),
+            longest_name=longest_name,
+            parts=map_array(folder, "name_parts"),
+            part_names=map_lists(folder, "part_names"),
+            name_sizes=map_array(folder, "name_sizes"),
+        )
+
+    def chunks_of(self, term: str) -> Rows:
+        """Return the chunks that a term occurs in, ascending."""
+        at = _find(self.terms, _hash(term))
+        return self.term_chunks.values[:0] if at is None else self.term_chunks.of(at)
+
+    def chunks_of_all(self, wanted: Iterable[str]) -> Rows:
+        """Return the chunks in which all of the terms occur, ascending; none without terms."""
+        lists = sorted((self.chunks_of(term) for term in wanted), key=len)
+        found = lists[0] if lists else self.term_chunks.values[:0]
+        for other in lists[1:]:
+            found = found[np.isin(found, other, assume_unique=True)]
+        return found
+
+    def rarity(self, term: str) -> float:
+        """Return the inverse document frequency of a term, as BM25 has it; more than 0, also of one that is nowhere."""
+        return float(np.log1p((self.chunks - len(self.chunks_of(term)) + 0.5) / (len(self.chunks_of(term)) + 0.5)))
+
+    def scores(self, wanted: Iterable[str]) -> Scores:
+        """Return the BM25 score of every chunk for some terms, each counted once."""
+        scores = np.zeros(self.chunks, dtype=np.float32)
+        for term in dict.fromkeys(wanted):
+            if (at := _find(self.terms, _hash(term))) is not None:
+                first, end = self.term_chunks.offsets[at : at + 2]
+                scores[self.term_chunks.values[first:end]] += self.rarity(term) * self.term_weights[first:end]
+        return scores
+
+    def entities_named(self, names: Sequence[str]) -> list[Rows]:
+        """Return the entities of each name, given as words with a space between."""
+        wanted = np.array([_hash(name) for name in names], dtype=np.uint64)
+        first, end = (np.searchsorted(self.names, wanted, side) for side in ("left", "right"))
+        return [self.name_entities[start:stop] for start, stop in zip(first, end, strict=True)]
+
+    def entities_like(self, name: str, least: float, limit: int) -> list[int]:
+        """Return at most `limit` entities whose names share most pieces of three letters with a name, best first.
+
+        The name is words with a space between; `least` is the smallest Dice coefficient of the two sets of pieces.
+        """
+        own = name_parts(name)
+        places = [_find(self.parts, _hash(part)) for part in own]
+        lists = [self.part_names.of(place) for place in places if place is not None]
+        common = np.bincount(np.concatenate([self.part_names.values[:0], *lists]), minlength=len(self.names))
+        likeness = 2 * common / (len(own) + self.name_sizes)
+        near = np.flatnonzero(likeness >= least)
+        best = near[np.argsort(-likeness[near], kind="stable")][:limit]
+        entities: list[int] = self.name_entities[best].tolist()
+        return entities
+
+
+def passage(content: str, context: str | None) -> str:
+    """Return a chunk as it is embedded, indexed and reranked: its context, where it has one, and its content."""
+    return f"{context}\n\n{content}" if context else content
+
+
+def title_of(text: str) -> str:
+    """Return the first line of a passage if it is short enough for a title, else nothing."""
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= _LONGEST_TITLE else ""
+
+
+def text_terms(text: str) -> list[str]:
+    """Return the terms of a text in order: word stems without stop words, and pairs of characters in CJK scripts."""
+    return [term.text for term in terms(text)]
+
+
+def spans_of_words(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return a text with its case folded, and where its words are in it; a CJK character is a word."""
+    folded = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return folded, [word.span() for word in _WORD.finditer(folded)]
+
+
+def name_words(name: str) -> list[str]:
+    """Return the words of a name, as questions are searched for them."""
+    folded, spans = spans_of_words(name)
+    return [folded[start:end] for start, end in spans]
+
+
+def name_parts(name: str) -> set[str]:
+    """Return the pieces of three letters of a name, with a space before and after it."""
+    framed = f" {name} "
+    return {framed[at : at + _PART] for at in range(len(framed) - _PART + 1)}
+
+
+def write_text_index(folder: Path, texts: Iterable[str], names: Iterable[str]) -> None:
+    """Write the arrays of one generation into a folder.
+
+    Args:
+        folder: an existing folder.
+        texts: of every chunk, in the order of its rows.
+        names: of every entity, in the order of its rows.
+    """
+    chunks = _write_terms(folder, texts)
+    longest_name = _write_names(folder, names)
+    write_array(folder, "text_sizes", np.array([chunks, longest_name], dtype=np.int32))
+
+
+def _write_terms(folder: Path, texts: Iterable[str]) -> int:
+    """Write the terms of chunks and their weights; return the number of chunks."""
+    numbers: dict[str, int] = {}
+    found, counts, lengths = [], [], []
+    for text in texts:
+        of_text = Counter(text_terms(text))
+        found.append(np.array([numbers.setdefault(term, len(numbers)) for term in of_text], dtype=np.int32))
+        counts.append(np.array(list(of_text.values()), dtype=np.float32))
+        lengths.append(of_text.total())
+    relative = np.array(lengths, dtype=np.float32) / max(1.0, float(np.mean(lengths or [0])))
+    rows = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])
+    count = np.concatenate([np.zeros(0, dtype=np.float32), *counts])
+    weights = count * (_SATURATION + 1) / (count + _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * relative[rows]))
+    order = _write_postings(folder, "terms", "term_chunks", numbers, found)
+    write_array(folder, "term_weights", weights[order].astype(np.float32))
+    return len(found)
+
+
+def _write_names(folder: Path, names: Iterable[str]) -> int:
+    """Write the names of entities and their pieces; return the number of words of the longest."""
+    words = [name_words(name) for name in names]
+    known = np.array([row for row, one in enumerate(words) if 0 < len(one) <= _LONGEST_NAME], dtype=np.int32)
+    spelt = [" ".join(words[row]) for row in known.tolist()]
+    hashes = np.array([_hash(name) for name in spelt], dtype=np.uint64)
+    order = np.lexsort((known, hashes))
+    write_array(folder, "names", hashes[order])
+    write_array(folder, "name_entities", known[order])
+    pieces = [sorted(name_parts(spelt[at])) for at in order.tolist()]
+    numbers: dict[str, int] = {}
+    found = [np.array([numbers.setdefault(one, len(numbers)) for one in own], dtype=np.int32) for own in pieces]
+    _write_postings(folder, "name_parts", "part_names", numbers, found)
+    write_array(folder, "name_sizes", np.array([len(own) for own in pieces], dtype=np.int16))
+    return max((len(words[row]) for row in known.tolist()), default=0)
+
+
+def _write_postings(
+    folder: Path, keys: str, lists: str, numbers: dict[str, int], found: Sequence[Rows]
+) -> npt.NDArray[np.int64]:
+    """Write the hashes of some keys, ascending, and the rows that each was found in.
+
+    Args:
+        folder: where to.
+        keys: name of the array of hashes.
+        lists: name of the lists of rows.
+        numbers: the number of each key.
+        found: of each row, the numbers of its keys, each once.
+
+    Returns:
+        The order of the values of the lists among all that was found, row after row.
+    """
+    hashes = np.array([_hash(key) for key in numbers], dtype=np.uint64)
+    by_hash = np.argsort(hashes, kind="stable")
+    places = np.empty(len(by_hash), dtype=np.int32)
+    places[by_hash] = np.arange(len(by_hash), dtype=np.int32)
+    key = places[np.concatenate([np.zeros(0, dtype=np.int32), *found])]
+    rows = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])
+    order = np.argsort(key, kind="stable")  # rows ascend already
+    write_array(folder, keys, hashes[by_hash])
+    write_lists(folder, lists, np.bincount(key, minlength=len(hashes)), rows[order])
+    return order
+
+
+def _find(hashes: Hashes, wanted: int) -> int | None:
+    at = int(np.searchsorted(hashes, np.uint64(wanted)))
+    return at if at < len(hashes) and int(hashes[at]) == wanted else None
+
+
+@lru_cache(maxsize=1 << 16)
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -1,0 +1,53 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lightrag_dagster.cli.app import app
+from lightrag_dagster.cli.trial import Tried
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings import load_settings
+from tests.support import FLOOD, RIVER, build, write_source
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+    build(settings)
+    monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
+    monkeypatch.setenv("LIGHTRAG_SOURCES", str(settings.sources))
+    return tmp_path
+
+
+def test_a_comparison_is_printed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = home / "questions.yaml"
+    questions.write_text("- question: Who maintains the gauge?\n  documents: [notes/river.md]\n")
+    monkeypatch.setenv("LIGHTRAG_CHUNKING__SIZE", "20")
+    monkeypatch.setenv("LIGHTRAG_CHUNKING__OVERLAP", "0")
+    result = CliRunner().invoke(app, ["try", "--documents", "2", "--questions", str(questions)])
+    assert result.exit_code == 0, result.output
+    chunks = next(line for line in result.output.splitlines() if "chunks  " in line)
+    stored, tried = (int(cell) for cell in chunks.split("│")[2:4])
+    assert stored == 2 < tried
+    assert "naive, recall@5" in result.output
+    assert "2 documents; 2 of 2 chunks" in result.output
+
+
+def test_a_comparison_as_json(home: Path) -> None:
+    result = CliRunner().invoke(app, ["try", "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert found["before"]["entities"] == found["after"]["entities"] != []
+    assert (found["documents"], found["questions"], found["after"]["usage"]["calls"]) == (2, 0, 0)
+
+
+def test_a_model_and_prompts_take_the_place_of_the_settings(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path, llm={"provider": "openai", "roles": {"extract": {"temperature": 0.5}}})
+    tried = Tried(prompts=tmp_path, model="gpt-4o", max_cost_usd=2.0).applied(settings)
+    extracting = tried.llm.of("extract")
+    assert (extracting.model, extracting.temperature, extracting.max_cost_usd) == ("gpt-4o", 0.5, 2.0)
+    assert (tried.llm.of("answer").model, tried.prompts) == (settings.llm.model, tmp_path)
+    with pytest.raises(SettingsError, match="offline asks no model such as gpt-4o"):
+        Tried(model="gpt-4o").applied(load_settings(home=tmp_path))

@@ -1,0 +1,92 @@
+"""Against a real snapshot: `tests.query.published` says what is in it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster import Filters, KnowledgeBase
+from lightrag_dagster.query.ranking import fusion
+from lightrag_dagster.settings import load_settings
+
+STATION = "Who closed Station 14?"
+
+
+@pytest.fixture(scope="module")
+def knowledge(published_home: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(settings=load_settings(home=published_home)) as opened:
+        yield opened
+
+
+def paths(knowledge: KnowledgeBase, question: str, **options: object) -> list[str]:
+    found = knowledge.retrieve(question, mode="fusion", **options)  # type: ignore[arg-type]
+    return [chunk.path for chunk in found.chunks]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        (STATION, "flood.md"),
+        ("who closed staton 14", "flood.md"),
+        ("What was repaired by Priya Nair?", "shared.md"),
+        ("Who leads the office in Bergen?", "bergen/notes.txt"),
+    ],
+)
+def test_the_best_chunk_comes_first(knowledge: KnowledgeBase, question: str, first: str) -> None:
+    assert paths(knowledge, question)[0] == first
+
+
+def test_the_walk_reaches_what_shares_no_word_with_the_question(
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Priya Nair repaired the sensor at Station 14, which Jonas Feld closed.
+    asked = "Priya Nair"
+    for steps, found in ((0, False), (8, True)):
+        options = {"names": 1.0, "facts": 0.0, "chunks": 0.1, "dense": False, "steps": steps}
+        monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, **options))  # type: ignore[arg-type]
+        assert ("flood.md" in paths(knowledge, asked)) == found
+
+
+def test_chunks_carry_citations_and_the_mass_of_the_walk(knowledge: KnowledgeBase) -> None:
+    found = knowledge.retrieve("What did Priya Nair repair?", mode="fusion")
+    assert [place.source for place in found.chunks[0].citations] == ["archive", "office"]
+    scores = [chunk.score for chunk in found.chunks if chunk.score]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 < sum(scores) <= 1
+    assert found.entities[0].name in {"Priya Nair", "Station 14"}
+    assert found.relations
+
+
+def test_the_steps_tell_which_names_were_linked(knowledge: KnowledgeBase) -> None:
+    (find,) = [step for step in knowledge.retrieve(STATION, mode="fusion").steps if step.name == "find"]
+    assert find.notes["names"] == ["station 14 (1.00)"]
+    assert 0 < find.notes["covered by names"] < 1
+
+
+def test_a_filter_bounds_everything(knowledge: KnowledgeBase) -> None:
+    found = knowledge.retrieve(STATION, mode="fusion", filters=Filters(sources="office"))
+    assert found.chunks
+    assert {place.source for chunk in found.chunks for place in chunk.citations} == {"office"}
+    assert "Halden Weir" not in {entity.name for entity in found.entities}
+    by_words = knowledge.retrieve(STATION, mode="bm25", filters=Filters(sources="office"))
+    assert [chunk.path for chunk in by_words.chunks] == ["copy.md"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"names": 0.0}, {"facts": 0.0}, {"chunks": 0.0}, {"dense": False}, {"lexical": False}, {"steps": 0}],
+    ids=str,
+)
+def test_each_ingredient_can_be_left_out(
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, options: dict[str, float]
+) -> None:
+    monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, **options))  # type: ignore[arg-type]
+    assert paths(knowledge, STATION)[0] in {"flood.md", "shared.md"}
+
+
+@pytest.mark.parametrize("query", ["Bergen", 'Bergen "', "Bergen AND (", "bergen?"])
+def test_words_are_found_whatever_stands_around_them(knowledge: KnowledgeBase, query: str) -> None:
+    (chunk,) = knowledge.retrieve(query, mode="bm25").chunks
+    assert "Bergen" in chunk.content
+    assert not knowledge.retrieve("zebra", mode="bm25").chunks

@@ -1,0 +1,101 @@
+"""Images in documents; the samples are by pandoc and LibreOffice: see tests/documents_samples/make.py."""
+
+import io
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from lightrag_dagster.stages.documents.formats import figures as module
+from lightrag_dagster.stages.documents.formats.content import ReadingOptions
+from lightrag_dagster.stages.documents.formats.extraction import extract_text
+from lightrag_dagster.stages.documents.formats.figures import Figures, find_marks, mark_of
+from lightrag_dagster.stages.documents.formats.images import picture_of
+
+SAMPLES = Path(__file__).parents[3] / "documents_samples"
+CHART = "figure-7ea625e1dbe11dee"
+
+
+def image(
+    width: int = 100, height: int = 80, kind: str = "PNG", mode: str = "RGB", color: int | tuple[int, ...] = 0
+) -> bytes:
+    target = io.BytesIO()
+    Image.new(mode, (width, height), color).save(target, kind)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("figures.docx", "The Kingfisher gauge was read.\n\n", "\n\nLevels of three [stations]"),
+        ("figures.epub", "The Kingfisher gauge was read.\n\n", "\n\n\nLevels of three [stations]"),
+        ("figures.html", "The Kingfisher gauge was read.\n\n", "\n\nA dot:"),
+        ("figures.pptx", "The Kingfisher gauge was read.\n\n", "\n\nLevels of three [stations]"),
+        ("figures.pdf", "Again\n1\n\n", "\n\nThe end."),
+        ("scan.png", "", ""),
+    ],
+)
+def test_an_image_stands_once_where_it_is_and_small_ones_do_not(name: str, before: str, after: str) -> None:
+    data = (SAMPLES / name).read_bytes()
+    found = extract_text(data, name, ReadingOptions(figures=True))
+    (figure,) = found.figures
+    ((start, end, _, marked),) = find_marks(found.text)
+    assert marked == figure.name
+    assert found.text[:start].endswith(before)
+    assert found.text[end:].startswith(after)
+    if name != "scan.png":
+        assert (figure.name, figure.width, figure.height) == (CHART, 320, 200)
+        assert "figure-" not in extract_text(data, name).text
+    assert extract_text(data, name).figures == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "size"),
+    [
+        (image(), "png", (100, 80)),
+        (image(kind="JPEG"), "jpeg", (100, 80)),
+        (image(kind="WEBP"), "webp", (100, 80)),
+        (image(kind="GIF"), "jpeg", (100, 80)),
+        (image(kind="TIFF"), "jpeg", (100, 80)),
+        (image(kind="JPEG", mode="CMYK"), "jpeg", (100, 80)),
+        (image(4096, 1024), "jpeg", (2048, 512)),
+        (image(63, 500), None, None),
+        (image(100, 2001), None, None),
+        (image()[:60], None, None),
+        (b"no image", None, None),
+        (b"", None, None),
+        ((SAMPLES / "hostile/huge.png").read_bytes(), None, None),
+    ],
+)
+def test_what_a_model_is_shown(data: bytes, kind: str | None, size: tuple[int, int] | None) -> None:
+    found = picture_of(data)
+    assert (found is None) == (kind is None)
+    if found is None:
+        return
+    url, *shown = found
+    head, _, content = url.partition(",")
+    assert (head, tuple(shown)) == (f"data:image/{kind};base64", size)
+    with Image.open(io.BytesIO(b64decode(content))) as sent:
+        assert (sent.size, sent.mode) == (size, "RGB")
+
+
+def test_transparent_becomes_white() -> None:
+    found = picture_of(image(3000, 200, mode="RGBA", color=(0, 0, 0, 0)))
+    assert found is not None
+    with Image.open(io.BytesIO(b64decode(found[0].partition(",")[2]))) as sent:
+        assert sent.getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_the_number_and_the_size_of_images_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST", 2)
+    several = Figures()
+    names = [several.name_of(image(100 + number, 80)) for number in (0, 0, 1, 2)]
+    assert [name is None for name in names] == [False, True, False, True]
+    monkeypatch.setattr(module, "_MOST_CHARACTERS", 100)
+    assert Figures().mark(image(), "A weir") == "A weir"
+
+
+def test_a_caption_cannot_end_its_mark() -> None:
+    assert mark_of(" The [old]\nweir ", CHART) == f"![The (old) weir]({CHART})"
+    assert list(find_marks(f"a ![b]({CHART}) c")) == [(2, 6 + len(CHART) + 2, "b", CHART)]
