@@ -10,8 +10,8 @@ from lightrag_dagster.stages.extraction.records import Records
 from tests.models.offline.passages import GERMAN, HANDBOOK, NOTES
 
 PIECES = [
-    *"Anna of Oslo 2014 . # | : ( ) ’s `x-y` The Tannery Loggers Logger Officer HL-0640 田中 大学 김민수는".split(),
-    *('"', "\n", "is a"),
+    *("Anna", "of", "Oslo", "2014", ".", "#", "|", ":", "(", ")", "’s", "`x-y`", '"', "\n", "The", "Tannery", "is a"),
+    *("Loggers", "Logger", "Officer", "HL-0640", "田中", "大学", "김민수는"),
 ]
 
 
