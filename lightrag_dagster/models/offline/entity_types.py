@@ -34,7 +34,10 @@ _LISTED = re.compile(r",? (?:and|und|or|oder|&) |, ")
 
 
 class Vote(NamedTuple):
-    """A type that something speaks for, and how strongly."""
+    """A type that something speaks for, and how strongly: from 5 it decides alone, 3 is strong, 1 a hint, less a guess.
+
+    A negative weight speaks against the type.
+    """
 
     type: str
     weight: float
