@@ -26,7 +26,7 @@ from lightrag_dagster.models.offline.extractor import extract
 
 
 def extractor(text: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the names of a passage's entities, and the pairs that are related."""
+    """Return the names of a passage's entities, dates among them as in the data, and the pairs that are related."""
     found = extract(text, dates=True)
     return [entity.name for entity in found.entities], [(one.src, one.tgt) for one in found.relations]
 

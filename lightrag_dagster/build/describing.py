@@ -12,8 +12,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.protocols import ChatModel, Picture, Usage
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, TransientProviderError
+from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.stages.documents.describing import Description
 from lightrag_dagster.stages.documents.formats.content import Figure
+from lightrag_dagster.stages.documents.formats.figures import figure_name
 from lightrag_dagster.stages.prompts.requests import description_request
 
 
@@ -71,8 +73,9 @@ class Describer:
                 return self._stopped
             tokens = picture_tokens(self._model_name, figure.width, figure.height)
             request = description_request(self._prompts, Picture(figure.digest, figure.url, tokens), caption)
+            name = figure_name(response_key(model.identity, request))
             try:
-                return Description((await model.complete(request)).text)
+                return Description((await model.complete(request)).text, name=name)
             except ProviderAccessError as error:
                 self._stopped = Description("", str(error), again=True)
                 return self._stopped

@@ -10,8 +10,9 @@ from lightrag_dagster.build.shard_steps import todays_extractor
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.schemas import CHUNKS
+from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Role
+from lightrag_dagster.stages.documents.formats.figures import figure_name, find_marks
 from lightrag_dagster.stages.extraction.extractions import extract
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
@@ -24,9 +25,10 @@ Gone = dict[str, set[str]]
 
 
 def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: ResponseStore) -> set[str]:
-    """Return the keys of the responses that extraction and summaries of the current recipe take from the store.
+    """Return the keys of the responses that a run takes from the store.
 
-    Asked are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
+    They are those of extraction and summaries by the current recipe, and of the images that documents describe. Asked
+    are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """
     home = Home.of(recipes.settings)
@@ -36,7 +38,20 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
             chunks = _chunks(home, source, gone.get(source, set()))
             run_sync(extract(source, chunks, todays_extractor(extracting, recipes, recipes.settings.llm.conversations)))
     with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True):
-        return extracting.used | summarising.used
+        return extracting.used | summarising.used | _descriptions(home, gone, store)
+
+
+def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
+    """Return the keys of the responses whose names stand in documents, but for those that are gone."""
+    named: set[str] = set()
+    for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/raw_documents/*")}):
+        if gone.get(source) == set():
+            continue
+        documents = _rows(home, source, "raw_documents", ["path", "content"])
+        kept = documents.filter(pc.invert(_is_gone(documents, gone.get(source, set()))))
+        named |= {name for text in kept["content"].to_pylist() for *_, name in find_marks(text)}
+    stored = store.keys() if named else set()
+    return {key for key in stored if figure_name(key) in named}
 
 
 def used_vectors(home: Home, snapshot: Manifest) -> set[str]:
@@ -53,12 +68,19 @@ def _recalling(recipes: Recipes, role: Role, store: ResponseStore) -> DryRunMode
 
 def _chunks(home: Home, source: str, paths: set[str]) -> pa.Table:
     """Return the chunks of every table of a source that a run reads, without those of the documents at some paths."""
+    chunks = _rows(home, source, "chunks", ["path", "chunk_index", "chunk_id", "content", "heading", "context"])
+    return chunks.filter(pc.invert(_is_gone(chunks, paths)))
+
+
+def _rows(home: Home, source: str, table: str, columns: list[str]) -> pa.Table:
+    """Return columns of every version of a table that a run reads."""
     tables, record = SourceTables(home), accepted(home, source)
-    found = [tables.current("chunks", source), SourceTables(home, candidate=True).current("chunks", source)]
-    versions = {one.version for one in found if one} | ({record.tables["chunks"]} if record else set())
-    columns = ["path", "chunk_index", "chunk_id", "content", "heading", "context"]
-    rows = [
-        tables.read("chunks", source, one, columns) for one in sorted(versions) if tables.has("chunks", source, one)
-    ]
-    chunks = pa.concat_tables([CHUNKS.empty_table().select(columns), *rows], promote_options="permissive")
-    return chunks.filter(pc.invert(pc.is_in(chunks["path"], pa.array(sorted(paths), pa.string()))))
+    found = [tables.current(table, source), SourceTables(home, candidate=True).current(table, source)]
+    versions = {one.version for one in found if one} | ({record.tables[table]} if record else set())
+    rows = [tables.read(table, source, one, columns) for one in sorted(versions) if tables.has(table, source, one)]
+    empty = SOURCE_TABLES[table].empty_table().select(columns)
+    return pa.concat_tables([empty, *rows], promote_options="permissive")
+
+
+def _is_gone(rows: pa.Table, paths: set[str]) -> pa.ChunkedArray:
+    return pc.is_in(rows["path"], pa.array(sorted(paths), pa.string()))

@@ -29,6 +29,7 @@ _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
     "raw_documents": 6,
     "chunks": 1,
+    "boundaries": 2,
     "extractions": 2,
     "layout": 3,
     "mentions": 2,
@@ -65,9 +66,11 @@ class Recipes:
             if value != usual[name] or name in _FIRST_OF_CHUNKING
         }
         functions = {one.function for one in chunking.all_in_use if one.method == "custom" and one.function}
-        others = {function: function_version(function) for function in functions}
+        others: dict[str, object] = {function: function_version(function) for function in functions}
         if self.compares_meaning:
             others["embedder"] = self.embedder
+        if any(one.tolerance for one in chunking.all_in_use):
+            others["boundaries"] = _REVISIONS["boundaries"]
         return digest(_REVISIONS["chunks"], named, *([others] if others else []))
 
     @property

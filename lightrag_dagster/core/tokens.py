@@ -8,15 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import tiktoken
 
+from lightrag_dagster.core.boundaries import content_defined
 from lightrag_dagster.core.encodings import load_encoding
 
 # tiktoken's regular expressions give up within a run of about a million spaces.
 _PIECE = 100_000
 
 _BYTES_A_TOKEN = 3
-
-# Odd numbers without a pattern, by which tokens are multiplied to be hashed.
-_ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], np.uint64)
 
 
 class Span(NamedTuple):
@@ -82,12 +80,11 @@ class Tokenizer:
         Edges inside a character move to its start, and spans shrink past whitespace at their ends. A window that is
         then empty, or inside one of its neighbours, is left out. (LightRAG makes 1200 tokens into windows of 1200 and
         100; here it is one.) With a `tolerance`, which must be smaller than `size - overlap`, a window may be shorter
-        by so many tokens: it ends where the hash of the tokens around is smallest, so that the same text ends a window
-        wherever the one before began.
+        by so many tokens: it ends where the tokens around say, so that an edit changes few of the windows behind it.
         """
         tokens = self.encode(text)
         if tolerance:
-            first, last = _content_defined(tokens, size, overlap, tolerance)
+            first, last = content_defined(tokens, size, overlap, tolerance)
         else:
             first = np.arange(0, len(tokens), size - overlap)
             last = np.minimum(first + size, len(tokens))
@@ -165,27 +162,6 @@ class Measured:
         """Return the first character of a part that ends at `end` and has at most so many tokens."""
         first = max(0, int(np.searchsorted(self.starts, end)) - tokens)
         return int(self.starts[first]) if first < len(self.starts) else end
-
-
-def _content_defined(
-    tokens: npt.NDArray[np.uint32], size: int, overlap: int, tolerance: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the first token of each window and the one after its last."""
-    # Rows of four tokens, hashed by multiplication: an end depends on the two tokens before it and the two after.
-    around = np.lib.stride_tricks.sliding_window_view(np.pad(tokens.astype(np.uint64), 2), 4)
-    mixed = (around * _ODD).sum(axis=1, dtype=np.uint64)
-    hashes = (mixed ^ (mixed >> np.uint64(29))) * _ODD[0]
-    firsts, lasts, first = [], [], 0
-    while len(tokens) - first > size:
-        last = first + size - tolerance
-        last += int(np.argmin(hashes[last : first + size + 1]))
-        firsts.append(first)
-        lasts.append(last)
-        first = last - overlap
-    if len(tokens):
-        firsts.append(first)
-        lasts.append(len(tokens))
-    return np.array(firsts, np.int64), np.array(lasts, np.int64)
 
 
 def _token_byte_lengths(encoding: tiktoken.Encoding) -> npt.NDArray[np.uint16]:

@@ -5,8 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 
+from assets.documents import raw_documents
+from lightrag_dagster.build import reachable
 from lightrag_dagster.build.describing import picture_tokens
 from lightrag_dagster.build.ingest import StageReport, read_source
 from lightrag_dagster.build.pending import why_ingest
@@ -17,8 +20,11 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import find_source
+from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.responses import ResponseStore
 from lightrag_dagster.storage.tables import SourceTables
+from resources import build_resources
 from tests.loopback import Loopback, Reply
 from tests.support import write_source
 
@@ -170,6 +176,40 @@ def test_switching_it_on_reads_all_and_another_model_waits_for_a_backfill(settin
     assert not is_pending(another)
     assert read(another).usage.calls == 0
     assert read(another, backfill=True).usage.calls == 3
+
+
+@pytest.mark.long
+def test_workers_describe_the_images_of_their_shards(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = read(settings)
+    monkeypatch.setattr(shards, "ROWS", 1)
+    parallel = settings.changed(home=settings.home.with_name("parallel"), engine="processes")
+    report = read(parallel)
+    assert (report.usage.calls, report.version.shards > 1) == (3, True)
+    found = SourceTables(Home(parallel.home)).read("raw_documents", "notes")
+    one = SourceTables(Home(settings.home)).read("raw_documents", "notes")
+    assert found.sort_by("path").equals(one.sort_by("path"))
+    assert alone.usage.calls == 3
+
+
+def test_a_purge_keeps_the_descriptions_that_documents_name(settings: Settings) -> None:
+    read(settings)
+    home = Home(settings.home)
+    with ResponseStore(home.responses) as store:
+        assert reachable._descriptions(home, {}, store) == store.keys()
+        assert len(reachable._descriptions(home, {"notes": {"scan.jpg"}}, store)) == 2
+        assert reachable._descriptions(home, {"notes": set()}, store) == set()
+
+
+def test_the_asset_describes_on_the_account_of_its_run(settings: Settings) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions("source", ["notes"])
+        result = dg.materialize(
+            [raw_documents], partition_key="notes", instance=instance, resources=build_resources(settings)
+        )
+    (made,) = result.asset_materializations_for_node("raw_documents")
+    assert made.metadata["calls"].value == 3
+    (entry,) = Ledger(Home(settings.home).ledger).by_purpose().values()
+    assert (entry.calls, entry.cost_usd) == (3, made.metadata["cost_usd"].value)
 
 
 @pytest.mark.parametrize(

@@ -512,7 +512,7 @@ def write_damaged(folder: Path) -> None:
     scan[start + 2000 : start + 30_000] = b"0" * 28_000
     (damaged / "corrupt-image.pdf").write_bytes(scan)
     for suffix in ("pdf", "docx", "pptx", "xlsx", "odt", "rtf", "epub", "jpg", "png", "tiff", "webp"):
-        source = min(folder.glob(f"[a-z]*.{suffix}"))
+        source = min(path for path in folder.glob(f"[a-z]*.{suffix}") if path.stem != "figures")
         data = source.read_bytes()
         (damaged / f"truncated.{suffix}").write_bytes(data[: len(data) * 2 // 3])
         (damaged / f"zero-bytes.{suffix}").write_bytes(b"")

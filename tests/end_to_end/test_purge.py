@@ -36,6 +36,8 @@ from lightrag_dagster.storage.repair import find_current_damage
 from lightrag_dagster.storage.snapshots import list_snapshots, pin, release, rollback
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 from tests.buckets import S3Server
+from tests.conftest import pointing_to
+from tests.loopback import Loopback
 from tests.postgres import PostgresServer
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 from tests.traces import places
@@ -49,6 +51,7 @@ KEPT = {"river.md": RIVER, "flood.txt": FLOOD}
 RULES: dict[str, dict[str, object]] = {
     "documents": {"accept_deletes": True},
     "merging": {"summary_min_descriptions": 2},
+    "embedding": {"provider": "openai", "dimensions": 8},  # whose vectors are stored
 }
 ROOT = Path(__file__).parents[2]
 WRITES = (
@@ -97,16 +100,22 @@ def built_with_and_without(settings: Settings, first: Path | None = None) -> lis
     return [*WORDS, *WORDS_OF_SOURCE, chunk["chunk_id"], vector]
 
 
+@pytest.fixture(autouse=True)
+def _embedder(loopback: Loopback) -> None:
+    """Serve the embedder."""
+
+
 @pytest.fixture
 def lenient(settings: Settings) -> Settings:
     return settings.changed(**RULES)
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, list[str]]:
+def built(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> tuple[Settings, list[str]]:
     folder = tmp_path_factory.mktemp("built")
-    settings = load_settings(home=folder / "home", sources=folder / "sources", **RULES)
-    return settings, built_with_and_without(settings, folder / "first")
+    with pointing_to(_server):
+        settings = load_settings(home=folder / "home", sources=folder / "sources", **RULES)
+        return settings, built_with_and_without(settings, folder / "first")
 
 
 @pytest.fixture

@@ -21,6 +21,9 @@ def begins(text: str, tokens: Sequence[Token], at: int) -> int:
     aside = between.strip().startswith(("(", ","))
     for index in range(at, min(at + _LONGEST_ASIDE if aside else at + 1, len(tokens) - 1)):
         if tokens[index].text in _VERBS:
+            inside = text[tokens[at - 1].end : tokens[index].start]
+            if inside.count("(") != inside.count(")"):
+                return 0  # the verb of what the name stands in parentheses after
             return index + 1 if tokens[index + 1].text in words("determiners") | {"one"} else 0
     return 0
 

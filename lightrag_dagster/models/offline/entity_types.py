@@ -34,7 +34,10 @@ _LISTED = re.compile(r",? (?:and|und|or|oder|&) |, ")
 
 
 class Vote(NamedTuple):
-    """A type that something speaks for, and how strongly."""
+    """A type that something speaks for, and how strongly: from 5 it decides alone, 3 is strong, 1 a hint, less a guess.
+
+    A negative weight speaks against the type.
+    """
 
     type: str
     weight: float
@@ -82,13 +85,17 @@ def _name_votes(name: str) -> Iterator[Vote]:
     folded = [part.strip(".,").casefold() for part in parts]
     if "_".join(folded) in words("geography"):
         yield Vote("location", 5.0)
-    if folded[-1] in words("legal"):
-        yield Vote("organization", 8.0)
-    elif folded[-1] not in words("geography") and not words("organizations").isdisjoint(folded):
-        yield Vote("organization", 4.0)
-    if "&" in folded or folded[-1] == "representatives":
-        yield Vote("organization", 3.0)
     head = _head(parts, folded)
+    if folded[-1] in ("jr", "sr"):
+        yield Vote("person", 6.0)
+    elif folded[-1] in words("legal"):
+        yield Vote("organization", 8.0)
+    elif noun_types().get(head, "organization") == "organization" and _is_organized(folded):
+        yield Vote("organization", 4.0)
+    if "&" in folded:
+        yield Vote("organization", 3.0)
+    if head == "house" and "of" in folded:
+        yield Vote("organization", 6.0)
     if kind := noun_types().get(head):
         yield Vote(kind, 4.0 if len(parts) > 1 else 0.5)
     elif (kind := noun_types().get(head.removesuffix("s"))) and len(parts) > 1:
@@ -108,13 +115,19 @@ def _name_votes(name: str) -> Iterator[Vote]:
         yield from _phrase_votes(parts, folded)
 
 
+def _is_organized(folded: Sequence[str]) -> bool:
+    """Tell whether a word of a name is one of organizations, as in `Ostrel Basin Authority`."""
+    return folded[-1] not in words("geography") and not words("organizations").isdisjoint(folded)
+
+
 def _word_votes(name: str, folded: str) -> Iterator[Vote]:
     if folded in words("names"):
         yield Vote("person", 2.5)
     elif folded in words("demonyms"):
         yield Vote("concept", 3.0)
-    elif name.isupper() and len(name) <= 6:
-        yield Vote("organization", 1.5 if len(name) > 2 else 0.0)
+    elif name.isupper():
+        if 3 <= len(name) <= 6:
+            yield Vote("organization", 1.5)
     elif folded.endswith(_endings("organization endings")) and len(folded) > 7:
         yield Vote("organization", 2.0)
     elif folded.endswith(_endings("location endings")) and len(folded) > 5:
@@ -136,6 +149,10 @@ def _phrase_votes(parts: Sequence[str], folded: Sequence[str]) -> Iterator[Vote]
     lower = sum(part[0].islower() for part in parts)
     if plain and len(parts) <= 4 and lower == 0 and folded[0] != "the":
         yield Vote("person", 1.0)
+        if not words("geography").isdisjoint(folded) and folded[0] not in words("names"):
+            yield Vote("organization", 1.2)  # `Air Tanzania`
+    elif len(parts) == 3 and folded[1] == "of" and plain and folded[0] not in noun_types():
+        yield Vote("person", 1.0)  # `Boso of Provence`
     elif lower and folded[0] == "the":
         yield Vote("content", 1.0)
 
@@ -170,12 +187,13 @@ def _before(text: str, tokens: Sequence[Token], mention: Mention) -> Iterator[Vo
         elif at > 0 and tokens[at - 1].text.casefold() in words("before places"):
             yield Vote("location", 1.0)
         else:
-            yield Vote("organization" if mention.after - mention.first > 1 else "location", 0.4)
+            yield Vote("organization" if " " in mention.name else "location", 0.4)
     elif word in words("before places"):
         yield Vote("location", 2.0)
         yield Vote("person", -0.5)
     elif word in words("before persons"):
-        yield Vote("person", 2.5)
+        company = word == "by" and at > 0 and tokens[at - 1].text in words("done by companies")
+        yield Vote("organization" if company else "person", 2.5)
     elif word in words("before organizations"):
         yield Vote("organization", 2.0)
     elif word == "of" and at > 0 and noun_types().get(tokens[at - 1].text.casefold()) == "location":

@@ -6,6 +6,7 @@ first name of the text. Pronouns are not resolved; the topic takes their place.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import combinations
 
 from lightrag_dagster.models.offline.entity_types import OTHER
@@ -125,15 +126,15 @@ def _keywords(tokens: Sequence[Token]) -> str:
     """Return up to three phrases of up to three content words, the last ones before the name they lead to."""
     phrases: list[list[str]] = [[]]
     for token in tokens:
-        if not _tells(token):
+        if token.kind != "word" or not _tells(token.text):
             phrases.append([])
         else:
             phrases[-1].append(token.text)
     return ", ".join(dict.fromkeys(" ".join(phrase[-3:]) for phrase in [p for p in phrases if p][-3:]))
 
 
-def _tells(token: Token) -> bool:
-    """Tell whether a token is a word that can say what a relation is about: no number, address or unit."""
-    if token.kind != "word" or not token.text.replace("-", "").replace("'", "").replace("’", "").isalpha():
-        return False
-    return not any(token.text in words(section) for section in ("stop", "connectors", "units"))
+@lru_cache(maxsize=1 << 16)
+def _tells(word: str) -> bool:
+    """Tell whether a word can say what a relation is about: no number, address or unit."""
+    plain = len(word) > 1 and word.replace("-", "").replace("'", "").replace("’", "").isalpha()
+    return plain and not any(word in words(section) for section in ("stop", "connectors", "units"))

@@ -84,9 +84,9 @@ def _year(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary) -
     """Tell `1952 Summer Olympics`, the year in `a 1930 American film`, and the quantity in `up to 2000 connections`."""
     year, following = tokens[at], tokens[at + 1]
     end = _run_end(text, tokens, at + 1, vocabulary) if following.kind == "upper" else at + 1
-    if end > at + 2:
-        return end, _mention(text, tokens, at, end)
     before = tokens[at - 1].text.casefold() if at else ""
+    if end > at + 2 and before not in ("a", "an"):
+        return end, _mention(text, tokens, at, end)
     counts = following.kind == "word" and following.text not in words("stop") and before not in words("before years")
     return at + 1, None if counts else Mention(year.text, "date", year.start, year.end, at, at + 1)
 

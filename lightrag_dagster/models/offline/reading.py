@@ -155,7 +155,8 @@ def _topic(part: Part, folded: str, vocabulary: Vocabulary) -> Mention | None:
     named = name_like(inside) and not (len(inside) == 1 and first in vocabulary.lower)
     mention = Mention(phrase, "name" if named else "title", 0, len(phrase), 0, 0)
     nameless = not any(token.kind in ("upper", "title", "term") for token in inside[1:])
-    titled = part.level == 1 and (nameless or named) and first not in _QUESTIONS
+    work = part.text != phrase and _PARENTHESES.search(part.text)  # `Dancing in the Rain (film)`
+    titled = part.level == 1 and (nameless or named or work) and first not in _QUESTIONS
     alone = first in vocabulary.upper and not vocabulary.german
     repeated = first not in words("stop") and (len(inside) > 1 or alone)
     return mention if titled or (repeated and folded.count(phrase.casefold()) > 1) else None

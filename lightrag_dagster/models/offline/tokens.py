@@ -98,6 +98,8 @@ def _is_titled(quotation: str) -> bool:
 
 def bare(word: str) -> str:
     """Return a word without its possessive ending."""
+    if "'" not in word and "’" not in word:
+        return word
     return word.removesuffix("'s").removesuffix("’s").rstrip("'’")
 
 

@@ -74,7 +74,7 @@ def find_by_fusion(search: Search) -> Found:
     start = start_mass(seeds, covered, held, how)
     found = dict(list(near.relations.items())[: settings.top_k])
     calibration = {"covered by names": round(covered, 2), "held by the best chunk": round(held, 2)}
-    notes: dict[str, object] = calibration | {"names": [f"{one.name} ({one.probability:.2f})" for one in links]}
+    notes: dict[str, object] = calibration | {"names": tuple(f"{one.name} ({one.probability:.2f})" for one in links)}
     notes |= filtered.notes
     if not start.any():
         return Found({}, found, {}, notes)

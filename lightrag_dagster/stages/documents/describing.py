@@ -15,11 +15,15 @@ _NOTHING = {"", "-", "–", "—"}
 
 
 class Description(NamedTuple):
-    """What a model says of an image; or why it says nothing, and whether it may `again`."""
+    """What a model says of an image; or why it says nothing, and whether it is to be asked again.
+
+    `name` is what the image is called in the text, part of the key of the stored answer.
+    """
 
     text: str
     error: str | None = None
     again: bool = False
+    name: str = ""
 
 
 Describe = Callable[[Sequence[tuple[Figure, str]]], Sequence[Description]]
@@ -38,6 +42,7 @@ def with_descriptions(extracted: ExtractedText, describe: Describe) -> tuple[Ext
     for (start, end, caption, name), description in zip(marks, described, strict=True):
         said = as_caption(description.text)
         said = ": ".join(filter(None, (caption, "" if said in _NOTHING else said)))
+        name = description.name or name
         edits.append(_Edit(start, end, mark_of(said, name)) if said else _removal(extracted.text, done, start, end))
         done = edits[-1].end
     why_empty = extracted.why_empty or "no text, and no description of its images"

@@ -75,7 +75,9 @@ class _Parser:
         ours, theirs = socket.socketpair()
         names = [name for name in os.environ if name in _PASSED_ON or name.startswith(_ALL_PASSED_ON)]
         environment = {name: os.environ[name] for name in names}
-        environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MALLOC_ARENA_MAX": "1"}
+        environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        # Of memory that is only reserved, which counts: one arena, and no thread of numpy's for each processor.
+        environment |= {"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1"}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _SERVE, str(theirs.fileno()), str(memory_mb)],

@@ -9,6 +9,11 @@ from lightrag_dagster.models.offline.extractor import extract, find_names
 from lightrag_dagster.stages.extraction.records import Records
 from tests.models.offline.passages import GERMAN, HANDBOOK, NOTES
 
+PIECES = [
+    *("Anna", "of", "Oslo", "2014", ".", "#", "|", ":", "(", ")", "’s", "`x-y`", '"', "\n", "The", "Tannery", "is a"),
+    *("Loggers", "Logger", "Officer", "HL-0640", "田中", "大学", "김민수는"),
+]
+
 
 def names(found: Records) -> list[str]:
     return [entity.name for entity in found.entities]
@@ -67,12 +72,7 @@ def test_a_single_name_goes_by_the_longer_one_unless_two_share_it() -> None:
     assert "Berg" in names(extract("We met Anna Berg and Olaf Berg. Then we saw Berg again."))
 
 
-@given(
-    st.text()
-    | st.lists(st.sampled_from(["Anna", "of", "Oslo", "2014", ".", "#", "|", '"', "`x-y`", "\n", ":", "’s"])).map(
-        " ".join
-    )
-)
+@given(st.text() | st.lists(st.sampled_from(PIECES)).map(" ".join))
 def test_what_holds_for_every_text(text: str) -> None:
     found = extract(text)
     assert found == extract(text)
@@ -96,7 +96,8 @@ def test_what_holds_for_every_text(text: str) -> None:
     "unit",
     ["A ", "a", "A.", ". ", ".", '"', "“A", "`a", "[", "[a](", "<a", "<!--", "*", "_a", "|a\n", "# A b\n", "```\n",
      "1.", "12 May ", "漢", "漢字的", "ア", "「", "Ministry of Food and ", "A's ", "> ", "Aa: ", "http://", "=\n",
-     "# Aa Bb\n\nAa Bb is.\n\n"],
+     "# Aa Bb\n\nAa Bb is.\n\n", "Aa of ", "Aa, the ", "Aa is a ", "Aa (", "(Aa ", "Aa, Bb and ", "the Aa Anna Bb ",
+     "The Aa Bbs and the Aa Bb. "],
 )  # fmt: skip
 def test_no_input_takes_more_than_linear_time(unit: str) -> None:
     extract("A warm start in Oslo.")

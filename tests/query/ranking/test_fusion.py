@@ -61,7 +61,7 @@ def test_chunks_carry_citations_and_the_mass_of_the_walk(knowledge: KnowledgeBas
 
 def test_the_steps_tell_which_names_were_linked(knowledge: KnowledgeBase) -> None:
     (find,) = [step for step in knowledge.retrieve(STATION, mode="fusion").steps if step.name == "find"]
-    assert find.notes["names"] == ["station 14 (1.00)"]
+    assert find.notes["names"] == ("station 14 (1.00)",)
     assert 0 < find.notes["covered by names"] < 1
     assert 0 < find.notes["held by the best chunk"] < 1
 

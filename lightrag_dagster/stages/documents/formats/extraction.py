@@ -82,7 +82,8 @@ def _with_drawn(
     if not options.recognise_text or found.drawn_by is None:
         return recognition.with_reason(content, "documents.recognise_text reads it")
     with reasons():
-        return recognition.recognise(content, partial(module_of(found.drawn_by).draw, data), page_done)
+        draw = partial(module_of(found.drawn_by).draw, data)
+        return recognition.recognise(content, draw, page_done, keep=found.is_image)
 
 
 def _joined(pages: list[str]) -> tuple[str, tuple[int, ...]]:

@@ -36,13 +36,18 @@ class Figures:
         if picture is None or len(picture[0]) > self._left:
             return None
         self._left -= len(picture[0])
-        self.found.append(Figure(f"figure-{digest[:16]}", digest, *picture))
+        self.found.append(Figure(figure_name(digest), digest, *picture))
         return self.found[-1].name
 
     def mark(self, data: bytes, caption: str = "") -> str:
         """Return what stands in the text for an image: `![caption](name)`, or its caption if it is left out."""
         name = self.name_of(data)
         return mark_of(caption, name) if name else caption
+
+
+def figure_name(digest: str) -> str:
+    """Return the name of a hash of hexadecimal digits in a text."""
+    return f"figure-{digest[:16]}"
 
 
 def mark_of(caption: str, name: str) -> str:

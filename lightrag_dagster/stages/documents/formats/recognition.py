@@ -34,6 +34,8 @@ def recognise(
     content: Content,
     draw: Callable[[Sequence[int]], "Iterator[Pixels]"],
     page_done: Callable[[], None],
+    *,
+    keep: bool = False,
 ) -> Content:
     """Return the content of a file with the text of those of its pages that are images.
 
@@ -41,6 +43,7 @@ def recognise(
         content: What was read; its `drawn` are the numbers of the pages.
         draw: Returns the pixels of pages by their numbers: height × width × 3, blue first.
         page_done: Called after every page.
+        keep: Keep what was read of these pages, too; else only where no text is recognised.
 
     Raises:
         UnreadableError: there are too many pages.
@@ -53,7 +56,9 @@ def recognise(
         )
     texts = [content.text] if isinstance(content.text, str) else list(content.text)
     for number, pixels in zip(content.drawn, draw(content.drawn), strict=True):
-        texts[number] = _text_in(pixels) or texts[number]
+        recognised = _text_in(pixels)
+        read = texts[number] if keep or not recognised else ""
+        texts[number] = "\n\n".join(filter(None, (recognised, read)))
         page_done()
     text = texts[0] if isinstance(content.text, str) else texts
     return replace(content, text=text, why_empty="no text was recognised in its images")

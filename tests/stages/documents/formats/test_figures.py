@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.formats import figures as module
 from lightrag_dagster.stages.documents.formats.content import ReadingOptions
 from lightrag_dagster.stages.documents.formats.extraction import extract_text
 from lightrag_dagster.stages.documents.formats.figures import Figures, find_marks, mark_of
 from lightrag_dagster.stages.documents.formats.images import picture_of
+from lightrag_dagster.stages.documents.isolation import extract_isolated
 
 SAMPLES = Path(__file__).parents[3] / "documents_samples"
 CHART = "figure-7ea625e1dbe11dee"
@@ -48,6 +50,12 @@ def test_an_image_stands_once_where_it_is_and_small_ones_do_not(name: str, befor
         assert (figure.name, figure.width, figure.height) == (CHART, 320, 200)
         assert "figure-" not in extract_text(data, name).text
     assert extract_text(data, name).figures == ()
+
+
+@pytest.mark.parametrize("name", ["hostile/huge-image.pdf", "hostile/outside.docx"])
+def test_images_that_are_too_large_or_outside_are_left_out(name: str) -> None:
+    found = extract_isolated((SAMPLES / name).read_bytes(), name, DocumentSettings(), figures=True)
+    assert (found.figures, "figure-" in found.text) == ((), False)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def read(data: bytes, path: str) -> None:
     found = format_of(path)
     assert found is not None
     with suppress(UnreadableError):
-        extracted = extract_isolated(data, path, LIMITS) if found.isolated else extract_text(data, path)
+        extracted = extract_isolated(data, path, LIMITS, figures=True) if found.isolated else extract_text(data, path)
         extracted.text.encode("utf-8")
         assert extracted.title
 

@@ -113,6 +113,17 @@ def test_without_the_extra_the_reason_names_it(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
+@pytest.mark.parametrize(("keep", "expected"), [(False, ["read", "b"]), (True, ["read\n\na", "b"])])
+def test_what_was_read_of_a_page_stays_where_no_text_is_recognised(
+    monkeypatch: pytest.MonkeyPatch, keep: bool, expected: list[str]
+) -> None:
+    monkeypatch.setattr(recognition, "find_spec", lambda _: True)
+    monkeypatch.setattr(recognition, "_text_in", lambda pixels: "read" if len(pixels) == 1 else "")
+    pages = [np.zeros((height, 1, 3), np.uint8) for height in (1, 2)]
+    found = recognition.recognise(Content(["a", "b"], drawn=(0, 1)), lambda _: iter(pages), lambda: None, keep=keep)
+    assert found.text == expected
+
+
 @needs_ocr
 def test_the_number_of_pages_is_limited() -> None:
     with pytest.raises(UnreadableError, match=r"1,001 pages; at most 1,000 are recognised; divide it$"):

@@ -1,0 +1,72 @@
+"""Boundaries of windows that depend on the tokens beside them, so that an edit moves few of them."""
+
+import numpy as np
+import numpy.typing as npt
+
+Positions = npt.NDArray[np.int64]
+
+# Odd numbers without a pattern, by which tokens are multiplied to be hashed.
+_ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], np.uint64)
+
+
+def content_defined(
+    tokens: npt.NDArray[np.uint32], size: int, overlap: int, tolerance: int
+) -> tuple[Positions, Positions]:
+    """Return the first token of each window and the one after its last.
+
+    Each begins `overlap` tokens before the end of the one before, and has `size` tokens, or up to `tolerance` fewer;
+    the last has what is left. Every place has a weight, the reciprocal of a hash of the tokens around it: of all ways
+    to cut, it is the one whose ends weigh most. So every way leads through the heaviest places, and soon behind an
+    edit the ends are those that they were. (To take the heaviest place within reach, one window after the other, meets
+    these places more rarely: the worst of 75 edits of 100 pages kept 73 to 89% of the windows, here 91 to 93%.)
+    """
+    count = len(tokens)
+    if count <= size:
+        return np.zeros(min(1, count), np.int64), np.full(min(1, count), count)
+    nearest, furthest = size - tolerance - overlap, size - overlap  # from the end of a window to the next end
+    weights = _weights(tokens, tolerance)
+    tail = max(size - tolerance, count - furthest)  # behind an end from here on, one more window is enough
+    # Of each end the greatest sum of all ways that lead to it, behind some places before the text; and of the last one.
+    padded, final = np.full(furthest + count, -np.inf), np.full(count, -np.inf)
+    best = padded[furthest:]
+    ends = slice(size - tolerance, min(size + 1, count))
+    best[ends] = final[ends] = weights[ends]
+    best[tail:] = -np.inf
+    # So many ends at a time that none of them depends on another.
+    for start in range(size - tolerance + nearest, count, nearest):
+        stop = min(start + nearest, count)
+        sums = _sliding_maximum(padded[start : stop + tolerance], tolerance + 1) + weights[start:stop]
+        np.maximum(final[start:stop], sums, out=final[start:stop])
+        best[start : min(stop, tail)] = final[start : min(stop, tail)]
+    lasts, end = [count], tail + int(np.argmax(final[tail:]))
+    while True:
+        lasts.append(end)
+        earlier = padded[end : end + tolerance + 1]
+        if size - tolerance <= end <= size and weights[end] >= weights[end] + earlier.max():
+            break
+        end += int(np.argmax(earlier)) - furthest
+    found = np.array(lasts[::-1], np.int64)
+    return np.concatenate([np.zeros(1, np.int64), found[:-1] - overlap]), found
+
+
+def _sliding_maximum(values: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+    """Return the greatest of each `width` values in a row, by van Herk's method: from maxima up to and from blocks."""
+    count = len(values) - width + 1
+    blocks = np.full((-(-len(values) // width), width), -np.inf)
+    blocks.reshape(-1)[: len(values)] = values
+    up_to = np.maximum.accumulate(blocks, axis=1).reshape(-1)
+    since = np.maximum.accumulate(blocks[:, ::-1], axis=1)[:, ::-1].reshape(-1)
+    greatest: npt.NDArray[np.float64] = np.maximum(since[:count], up_to[width - 1 : width - 1 + count])
+    return greatest
+
+
+def _weights(tokens: npt.NDArray[np.uint32], tolerance: int) -> npt.NDArray[np.float64]:
+    """Return how good an end each place between two tokens is, by the two on either side.
+
+    An end costs twice the tolerance, so that there are no more windows than without this rule.
+    """
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(tokens.astype(np.uint64), 2), 4)[: len(tokens)]
+    mixed = (around * _ODD).sum(axis=1, dtype=np.uint64)
+    hashes = (mixed ^ (mixed >> np.uint64(29))) * _ODD[0]
+    weights: npt.NDArray[np.float64] = 2.0**53 / ((hashes >> np.uint64(11)).astype(np.float64) + 1) - 2 * tolerance
+    return weights
