@@ -17,7 +17,6 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from lightrag_dagster.core import tracing
 from lightrag_dagster.errors import LightRAGError
 
 PERSON, UNEXPECTED = 2, 1
@@ -68,7 +67,9 @@ def leave(run: Callable[[], object]) -> None:
     if code == 0:
         atexit._run_exitfuncs()
     else:
-        tracing.flush()
+        from lightrag_dagster.core.tracing import flush
+
+        flush()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()

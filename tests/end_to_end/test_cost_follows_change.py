@@ -19,6 +19,8 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
+from tests.conftest import pointing_to
+from tests.loopback import Loopback
 from tests.support import build, published, run
 
 NUMBER_OF_SOURCES = 5
@@ -34,17 +36,27 @@ class Texts(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=[100, pytest.param(1000, marks=pytest.mark.long)])
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """So many documents, published. The tests change them one after the other."""
+def built(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, _server: Loopback
+) -> Iterator[Settings]:
+    """So many documents, published, with vectors that are bought. The tests change them one after the other."""
     folder = tmp_path_factory.mktemp("cost")
     write_sources(folder / "sources", request.param, 1, NUMBER_OF_SOURCES)
-    with pytest.MonkeyPatch.context() as monkeypatch:
+    with pointing_to(_server) as monkeypatch:
         monkeypatch.chdir(folder)
         settings = load_settings(
-            home=folder / "home", sources=folder / "sources", merging={"summary_min_descriptions": SUMMARISED}
+            home=folder / "home",
+            sources=folder / "sources",
+            merging={"summary_min_descriptions": SUMMARISED},
+            embedding={"provider": "openai", "dimensions": 8},
         )
         build(settings)
         yield settings
+
+
+@pytest.fixture(autouse=True)
+def _embedder(loopback: Loopback) -> None:
+    """Serve the embedder."""
 
 
 def test_one_edited_document_costs_what_it_changes(built: Settings) -> None:
