@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from lightrag_dagster.indexes.arrays import Rows, map_lists, map_table, write_array, write_lists
 from lightrag_dagster.indexes.text_index import (
-    SATURATION,
     hash_of,
     name_parts,
     name_words,
@@ -19,8 +18,8 @@ from lightrag_dagster.indexes.text_index import (
     title_of,
 )
 
-_LENGTH_WEIGHT = 0.75
-"""b of BM25."""
+_SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
+"""k1 and b of BM25."""
 
 _LONGEST_NAME = 12
 
@@ -72,7 +71,7 @@ def _write_terms(folder: Path, texts: Iterable[str]) -> int:
     relative = np.array(lengths, dtype=np.float32) / max(1.0, float(np.mean(lengths or [0])))
     rows = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])
     count = np.concatenate([np.zeros(0, dtype=np.float32), *counts])
-    weights = count * (SATURATION + 1) / (count + SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * relative[rows]))
+    weights = count * (_SATURATION + 1) / (count + _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * relative[rows]))
     order = _write_postings(folder, "terms", "term_chunks", numbers, found)
     write_array(folder, "term_weights", weights[order].astype(np.float32))
     return len(found)

@@ -31,9 +31,6 @@ from lightrag_dagster.models.offline.terms import terms
 Hashes = npt.NDArray[np.uint64]
 Scores = npt.NDArray[np.float32]
 
-SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
-"""k1 and b of BM25."""
-
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
@@ -99,10 +96,6 @@ class TextIndex:
                 first, end = self.term_chunks.offsets[at : at + 2]
                 scores[self.term_chunks.values[first:end]] += self.rarity(term) * self.term_weights[first:end]
         return scores
-
-    def highest_score(self, wanted: Iterable[str]) -> float:
-        """Return what no score of a chunk for some terms exceeds."""
-        return (SATURATION + 1) * sum(map(self.rarity, dict.fromkeys(wanted)))
 
     def entities_named(self, names: Sequence[str]) -> list[Rows]:
         """Return the entities of each name, given as words with a space between."""

@@ -17,6 +17,7 @@ from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Lists
 from lightrag_dagster.query.facts import filter_facts
 from lightrag_dagster.query.modes import Found
+from lightrag_dagster.query.ranking.paths import Walked, paths_to
 from lightrag_dagster.query.ranking.seeds import largest
 from lightrag_dagster.query.search import Search
 
@@ -64,7 +65,9 @@ def find_by_pagerank(search: Search) -> Found:
     split = len(graph.entities.ids)
     entities = largest(mass[:split], settings.top_k)
     chunks = largest(mass[split:], settings.chunk_top_k)
-    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, filtered.notes)
+    walked = Walked((1 - WALK.damping) * start, mass, WALK.damping)
+    notes = filtered.notes | {"paths": paths_to(graph, search.snapshot.transitions, walked, chunks)}
+    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, notes)
 
 
 def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:

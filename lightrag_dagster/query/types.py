@@ -87,11 +87,12 @@ class Element:
 class Chunk:
     """A chunk and every place where it occurs, in canonical order.
 
-    `score` is its cosine similarity to the question, None where no vector was compared; in modes `fusion` and `ppr`
-    its share of the random walk, in mode `bm25` its BM25 score. `rerank_score` comes from the reranker, `tokens` is the
-    length of `content`. `context` is what else of the document a model reads before it: headings above it, the header
-    of its table. `doc_id`, `source` and `path` are those of the first citation, `reference_id` is that document's
-    number in the references. `content` is the exact quote at every place.
+    `score` is its cosine similarity to the question, None where no vector was compared; in mode `ppr` its share of the
+    random walk, in mode `fusion` of the walk and of what resembles the question, in mode `bm25` its BM25 score.
+    `rerank_score` comes from the reranker, `tokens` is the length of `content`. `context` is what else of the document
+    a model reads before it: headings above it, the header of its table. `doc_id`, `source` and `path` are those of the
+    first citation, `reference_id` is that document's number in the references. `content` is the exact quote at every
+    place.
     """
 
     chunk_id: str

@@ -67,6 +67,8 @@ def test_the_mode_finds_chunks_without_asking_for_keywords(published_home: Path)
         scores = [chunk.score or 0.0 for chunk in found.chunks]
         assert all(scores)
         assert scores == sorted(scores, reverse=True)
+        (find,) = [step for step in found.steps if step.name == "find"]
+        assert [path[-1] for path in find.notes["paths"]] == [f"{one.source}/{one.path}" for one in found.chunks[:5]]
         office = knowledge.retrieve(
             "Who built the gauge at Halden Weir?", mode="ppr", filters=Filters(sources=("office",))
         )

@@ -2,7 +2,8 @@
 
 The walk is that of `ppr`. It starts at entities that the question names, at the ends of the relations that resemble it,
 and at the chunks that resemble it by words (BM25) and by vectors. Two numbers calibrate it: the part of the question
-that is names, and the part that the best chunk holds by itself. The embedder is the only model that is called, unless
+that is names, and the part of its words that one chunk has: what a single chunk answers needs no walk, and such chunks
+are ranked by how they resemble the question. The embedder is the only model that is called, unless
 `query.filter_facts` has a language model choose the relations. docs/evaluation.md has what each part adds.
 """
 
@@ -17,7 +18,7 @@ from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ppr import pagerank
 from lightrag_dagster.query.ranking.lexical import held_by_best, lexical_scores, visible_chunks
 from lightrag_dagster.query.ranking.linking import Mask, Names, coverage, link_names
-from lightrag_dagster.query.ranking.paths import Walked, names_along, strongest_path
+from lightrag_dagster.query.ranking.paths import Walked, paths_to
 from lightrag_dagster.query.ranking.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
 from lightrag_dagster.query.search import Search
 
@@ -26,15 +27,18 @@ from lightrag_dagster.query.search import Search
 class Fusion:
     """How much each part counts; the values are measured in docs/evaluation.md.
 
-    With c the part of the question that is names, and m the part that the chunk with the highest BM25 score holds, the
-    walk starts with probability m³ at chunks, and otherwise at names, facts and chunks in the ratio of `names` times c,
-    `facts` times 1 − c and `chunks` times 1 − c. The lexical ranking of chunks weighs `lexical` times m, the dense one
-    `dense`. `damping` is the probability of a further step; no walk is longer than `steps`.
+    With c the part of the question that is names, the walk starts at names, facts and chunks in the ratio of `names`
+    times c, `facts` times 1 − c and `chunks` times 1 − c. `damping` is the probability of a further step; no walk is
+    longer than `steps`. With h the part of the question's words that the chunk with the highest BM25 score has, a chunk
+    gets `direct` times h⁴ of its mass by resembling the question, and the rest by the walk, of which something is left
+    so that what stands behind the best chunk is found as well. It resembles the question by the dense ranking, which
+    weighs `dense`, and the lexical one, which weighs `lexical` times h.
     """
 
     names: float = 1.0
     facts: float = 0.2
     chunks: float = 0.1
+    direct: float = 0.9
     dense: float = 1.0
     lexical: float = 4.0
     damping: float = 0.85
@@ -44,8 +48,6 @@ class Fusion:
 
 
 FUSION = Fusion()
-
-_PATHS = 5
 
 
 def find_by_fusion(search: Search) -> Found:
@@ -71,19 +73,22 @@ def find_by_fusion(search: Search) -> Found:
     spread = np.diff(graph.entity_chunks.offsets)
     filtered = filter_facts(search, near.relations)
     seeds = Seeds(seeds_of_names(links, spread), seeds_of_facts(graph, filtered.facts, spread), share(direct**3))
-    start = start_mass(seeds, covered, held, how)
     found = dict(list(near.relations.items())[: settings.top_k])
-    calibration = {"covered by names": round(covered, 2), "held by the best chunk": round(held, 2)}
+    calibration = {"covered by names": round(covered, 2), "words in the best chunk": round(held, 2)}
     notes: dict[str, object] = calibration | {"names": tuple(f"{one.name} ({one.probability:.2f})" for one in links)}
     notes |= filtered.notes
-    if not start.any():
-        return Found({}, found, {}, notes)
-    mass = pagerank(snapshot.transitions, start, how.damping, how.steps)
-    split = len(graph.entities.ids)
-    chunks, walked = largest(mass[split:], settings.chunk_top_k), Walked(start, mass, how.damping)
-    ways = [strongest_path(snapshot.transitions, walked, split + row) for row in list(chunks)[:_PATHS]]
-    notes |= {"paths": [names_along(graph, way) for way in ways]}
-    return Found(largest(mass[:split], settings.top_k), found, chunks, notes)
+    start = start_mass(seeds, covered, how)
+    walk = pagerank(snapshot.transitions, start, how.damping, how.steps)
+    split, alone = len(graph.entities.ids), how.direct * held**4
+    # Most of the walk is at entities; what is at chunks counts by its share.
+    at_chunks = float(walk[split:].sum())
+    scale = (1 - alone) / at_chunks if at_chunks else 0.0
+    begun = scale * (1 - how.damping) * start
+    begun[split:] += alone * seeds.chunks
+    walked = Walked(begun, scale * walk, how.damping)
+    chunks = largest(walked.mass[split:] + alone * seeds.chunks, settings.chunk_top_k)
+    notes |= {"paths": paths_to(graph, snapshot.transitions, walked, chunks)}
+    return Found(largest(walk[:split], settings.top_k), found, chunks, notes)
 
 
 class Seeds(NamedTuple):
@@ -100,16 +105,13 @@ def names_of(graph: Adjacency, visible: Mask) -> Names:
     return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
 
 
-def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:
+def start_mass(seeds: Seeds, covered: float, how: Fusion) -> Mass:
     """Return where the walk starts: one number a node, entities first, then chunks; they sum to 1, or to 0.
 
     Args:
         seeds: the shares of names, facts and chunks.
         covered: the part of the question that is names, 0 to 1.
-        held: the part of it that the best chunk holds, 0 to 1.
         how: the weights.
     """
     entities = how.names * covered * seeds.names + how.facts * (1 - covered) * seeds.facts
-    graph = share(np.concatenate([entities, how.chunks * (1 - covered) * seeds.chunks]))
-    alone = np.concatenate([np.zeros_like(entities), seeds.chunks])
-    return share(((1 - held**3) * graph + held**3 * alone).astype(np.float32))
+    return share(np.concatenate([entities, how.chunks * (1 - covered) * seeds.chunks]).astype(np.float32))

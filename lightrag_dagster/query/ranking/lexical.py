@@ -28,6 +28,12 @@ def lexical_scores(graph: Adjacency, query: str, visible: Mask) -> Mass:
 
 
 def held_by_best(query: str, scores: Mass, texts: TextIndex) -> float:
-    """Return the part of a question that the best chunk holds: its BM25 score over the highest possible one, 0 to 1."""
-    highest = texts.highest_score(text_terms(query))
-    return float(scores.max(initial=0.0)) / highest if highest else 0.0
+    """Return the share of a question's terms that the chunk with the highest BM25 score has, 0 to 1.
+
+    Each term counts as one: what a second passage answers is asked for by common words, such as *mother* or *country*.
+    """
+    wanted = set(text_terms(query))
+    if not scores.any():
+        return 0.0
+    best = scores.argmax()
+    return sum(best in texts.chunks_of(term) for term in wanted) / len(wanted)

@@ -6,17 +6,25 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.query.modes import Hits
 from lightrag_dagster.query.ranking.seeds import Mass
 
 _LONGEST = 5
+_PATHS = 5
 
 
 class Walked(NamedTuple):
-    """A finished walk: where it started, how often it visits each node, and the probability of a further step."""
+    """A finished walk: the mass that began at each node, that which the walk has there, and how much of it steps on."""
 
-    start: Mass
+    begun: Mass
     mass: Mass
     damping: float
+
+
+def paths_to(graph: Adjacency, transitions: csr_array, walked: Walked, chunks: Hits) -> list[list[str]]:
+    """Return the strongest paths to the first five chunks, by the names of their nodes."""
+    nodes = [len(graph.entities.ids) + row for row in list(chunks)[:_PATHS]]
+    return [names_along(graph, strongest_path(transitions, walked, node)) for node in nodes]
 
 
 def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[int]:
@@ -31,8 +39,7 @@ def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[in
         before = transitions.indices[around]
         shares = walked.damping * transitions.data[around] * walked.mass[before]
         shares[np.isin(before, path)] = 0
-        begun = (1 - walked.damping) * walked.start[first]
-        if not len(shares) or shares.max() <= max(begun, 0):
+        if not len(shares) or shares.max() <= max(float(walked.begun[first]), 0.0):
             break
         path.insert(0, int(before[shares.argmax()]))
     return path

@@ -16,7 +16,7 @@ def walk(edges: list[tuple[int, int]], start: dict[int, float], nodes: int, damp
     for node, share in start.items():
         begin[node] = share
     transitions = csr_array(links)
-    return transitions, Walked(begin, pagerank(transitions, begin, damping), damping)
+    return transitions, Walked((1 - damping) * begin, pagerank(transitions, begin, damping), damping)
 
 
 @pytest.mark.parametrize(
