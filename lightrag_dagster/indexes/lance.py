@@ -144,7 +144,7 @@ class VectorReader:
         fetched = limit + 10
         while limit > 0:
             with lance_errors(self._entry.table):
-                found = nearest(self._handle, self._entry.rows, vector, fetched).to_arrow()
+                found = nearest(self._handle, vector, fetched).to_arrow()
             hits = list(zip(found["id"].to_pylist(), (1.0 - found["_distance"].to_numpy()).tolist(), strict=True))
             # LanceDB returns any of several equal hits, so fetch more until all of them are there to be sorted.
             if len(hits) < fetched or hits[-1][1] < hits[limit - 1][1]:

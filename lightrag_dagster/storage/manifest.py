@@ -115,7 +115,7 @@ class GenerationRecord(Record):
 
 
 SearchKind = Literal["flat", "partitioned", "exhaustive"]
-"""How a vector table is searched: without an index, through half of an index, or through all of it."""
+"""How a vector table is searched: without an index, or through all of one (`partitioned` in older versions)."""
 
 
 class VectorTable(Record):

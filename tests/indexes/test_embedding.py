@@ -166,7 +166,7 @@ def test_an_index_that_was_built_before_a_crash_is_kept(tmp_path: Path, monkeypa
     again = asyncio.run(write_vectors(generation, "entity_vectors", embedded))
     assert (again.upserted, again.deleted) == (0, 0)
     recorded = asyncio.run(record_vectors(generation, "entity_vectors", again, embedded))
-    assert recorded.search == pinned.search == "partitioned"
+    assert recorded.search == pinned.search == "exhaustive"
     assert open_vectors(generation.home, recorded).rows().num_rows == entry.rows
 
 

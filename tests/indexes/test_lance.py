@@ -6,6 +6,7 @@ import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
+from lancedb.index import IvfSq
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError
@@ -271,33 +272,44 @@ def near_identical(count: int, distinct: int) -> Rows:
 @pytest.fixture
 def small_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "INDEX_ROWS", 2000)
-    monkeypatch.setattr(vector_index, "ROWS_PER_PARTITION", 200)
 
 
 @pytest.mark.usefixtures("small_index")
 def test_vectors_that_are_equally_near_are_no_misses(store: Store) -> None:
     entry = store.sync(near_identical(2000, 20), "g1", dimensions=16, block=2000)
-    assert entry.search == "partitioned"
+    assert entry.search == "exhaustive"
     assert index_of(store) == (2000, 0)
 
 
 @pytest.mark.usefixtures("small_index")
-def test_an_index_that_misses_too_much_gives_way_to_one_partition(
-    store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
-    rows = random_rows(2000, dimensions=64)
-    entry = store.sync(rows, "g1", dimensions=64, block=2000)
-    assert entry.search == "exhaustive"
-    assert "the partitioned index of vector table entities-1 finds" in caplog.text
-    assert index_of(store) == (2000, 0)
-    flat = vector_index.matrix(store.open(entry).rows()["vector"])
-    question = np.array(rows["i00007"][1], dtype=np.float32)
-    cosines = np.sort(flat @ question / np.linalg.norm(flat, axis=1) / np.linalg.norm(question))[::-1]
-    found = [similarity for _, similarity in store.open(entry).search(question, 10, -1.0)]
-    assert found == pytest.approx(cosines[:10].tolist(), abs=1e-5)
+def test_what_is_near_a_question_unlike_any_vector_is_found(store: Store) -> None:
+    # Vectors in clusters, and questions between them, as those of a few words are.
+    random = np.random.default_rng(5)
+    centres = random.standard_normal((40, 64)).astype(np.float32)
+    vectors = centres[np.arange(2000) % 40] + 0.5 * random.standard_normal((2000, 64)).astype(np.float32)
+    rows: Rows = {f"i{number:05}": ("f", vector) for number, vector in enumerate(vectors.tolist())}
+    reader = store.open(store.sync(rows, "g1", dimensions=64, block=2000))
+    lengths = np.linalg.norm(vectors, axis=1)
+    for question in random.standard_normal((10, 64)).astype(np.float32):
+        cosines = np.sort(vectors @ question / lengths / np.linalg.norm(question))[::-1]
+        found = [similarity for _, similarity in reader.search(question, 10, -1.0)]
+        assert found == pytest.approx(cosines[:10].tolist(), abs=1e-5)
 
-    again = store.sync(rows, "g2", dimensions=64, block=2000)
-    assert again.search == "exhaustive"
+
+@pytest.mark.usefixtures("small_index")
+def test_an_index_of_an_older_version_is_searched_whole_and_replaced(store: Store) -> None:
+    rows = random_rows(2000, dimensions=64)
+    handle = lancedb.connect(store.home.lance)
+    entry = store.sync(rows, "g1", dimensions=64, block=2000)
+    table = handle.open_table("entities-1")
+    table.drop_index("exhaustive")
+    table.create_index("vector", config=IvfSq(distance_type="cosine", num_partitions=10), name="partitioned")
+    question = np.array(rows["i00007"][1], dtype=np.float32)
+    wanted = [one for one, _ in store.open(entry).search(question, 10, -1.0)]
+    hits = vector_index.nearest(table, question, 10).to_arrow()["id"].to_pylist()
+    assert sorted(hits) == sorted(wanted)
+    assert store.sync(rows, "g2", dimensions=64, block=2000).search == "exhaustive"
+    assert [index.name for index in handle.open_table("entities-1").list_indices()] == ["exhaustive"]
 
 
 @pytest.mark.usefixtures("small_index")
@@ -308,7 +320,7 @@ def test_a_table_that_no_index_suits_is_searched_without_one(
     rows = near_identical(2000, 20)
     entry = store.sync(rows, "g1", dimensions=16, block=2000)
     assert entry.search == "flat"
-    assert "using no index" in caplog.text
+    assert "using none" in caplog.text
     assert index_of(store) is None
     question = np.array(rows["i00007"][1], dtype=np.float32)
     hits = store.open(entry).search(question, 20, -1.0)
