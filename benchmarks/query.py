@@ -32,7 +32,7 @@ from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.models.providers import embedder_identity, open_chat_model
 from lightrag_dagster.query.modes import MODES
-from lightrag_dagster.query.question import Filters
+from lightrag_dagster.query.question import Filters, Question
 from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.scope import scoped
 from lightrag_dagster.query.search import Search
@@ -215,7 +215,7 @@ def ask(snapshot: Snapshot, embedder: SyntheticEmbedder, mode: str, queries: int
         texts = [f"{mode} question {number} of {named}: {words}?", f"specific {number}", f"theme {number}"]
         vectors = dict(zip(texts, embedder.vectors(texts), strict=True))
         keywords, trace = Keywords((texts[2],), (texts[1],)), Trace(explain=False)
-        search = Search(snapshot, texts[0], keywords, settings, partial(_known, vectors))
+        search = Search(snapshot, Question(texts[0], settings, keywords), partial(_known, vectors))
         started, worked = time.perf_counter(), time.process_time()
         found = retrieve(search, count, 1000, None, trace)
         if number >= 3:

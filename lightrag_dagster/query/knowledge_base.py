@@ -4,28 +4,22 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
-from lightrag_dagster.core.protocols import ChatRequest, Vectors
-from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.core.tracing import span
+from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.query.asking import Asking, require_model
+from lightrag_dagster.query.asking import require_model
 from lightrag_dagster.query.citations import resolve_citations
-from lightrag_dagster.query.context import context_of, prompt_of, request_in_context, request_of
-from lightrag_dagster.query.keywords import without_blanks
+from lightrag_dagster.query.context import context_of, prompt_of, request_of
 from lightrag_dagster.query.models import Models
-from lightrag_dagster.query.modes import MODES
-from lightrag_dagster.query.question import Filters, QueryOptions, Question, question_of
-from lightrag_dagster.query.retrieval import Trace, retrieve
-from lightrag_dagster.query.search import Search
+from lightrag_dagster.query.question import QueryOptions, Question, question_of
+from lightrag_dagster.query.retriever import Retriever
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
-from lightrag_dagster.settings import MergingSettings, Settings, load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
 from lightrag_dagster.storage.home import Home
@@ -33,12 +27,6 @@ from lightrag_dagster.storage.manifest import Manifest
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-_SPARE_TOKENS = 200
-"""Part of the total budget for the headings of the context and the list of documents (as LightRAG has it)."""
-
-_SCOPES = 8
-"""Number of filters whose view of the snapshot is kept."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +55,8 @@ class KnowledgeBase:
         self.settings = settings
         self._prompts = load_prompts(settings.prompts, settings.language)
         self._models = Models(settings, snapshot.manifest.vectors, account)
-        self._asking = Asking(self._prompts, self._models.complete)
-        # Of a function, since a cache of a method would keep this object, and its memory, in a reference cycle.
-        self._scoped = lru_cache(_SCOPES)(partial(_scope, snapshot, settings.merging))
+        self._retriever = Retriever(snapshot, settings, self._models, self._prompts)
         self._callers = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
-        # A pool of its own: questions wait for their searches, so they must not take each other's threads.
-        self._searchers = ThreadPoolExecutor(thread_name_prefix="lightrag-search")
 
     @classmethod
     def open(
@@ -121,11 +105,11 @@ class KnowledgeBase:
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
             SettingsError: `filter_facts` or `decompose` asks a model, and none is configured.
         """
-        return self._traced(self._question(query, options))
+        return self._retriever.retrieve(self._question(query, options))
 
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords that `retrieve` would use; raises as it does."""
-        return self._keywords(self._question(query, options))
+        return self._retriever.keywords(self._question(query, options))
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; raises as `retrieve`."""
@@ -172,7 +156,7 @@ class KnowledgeBase:
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
         """Return the request that `query` would put to the model, for `answer`; raises as `retrieve`."""
         question = self._question(query, options)
-        retrieval = self._traced(question)
+        retrieval = self._retriever.retrieve(question)
         return Prepared(retrieval, request_of(self._prompts, question, retrieval))
 
     def answer(self, prepared: Prepared) -> Answer:
@@ -224,8 +208,7 @@ class KnowledgeBase:
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more."""
         self._callers.shutdown(cancel_futures=True)
-        self._searchers.shutdown(cancel_futures=True)
-        self._scoped.cache_clear()
+        self._retriever.close()
         try:
             self._models.close()
         finally:
@@ -243,54 +226,3 @@ class KnowledgeBase:
         question = question_of(query, options, self.settings.query)
         require_model(question.settings, self.settings.llm)
         return question
-
-    def _traced(self, question: Question) -> Retrieval:
-        mode, source = question.settings.mode, self.snapshot_id
-        asked = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": source, "lightrag.mode": mode}
-        with self.snapshot.reading(), span(f"retrieval {mode}", asked) as note:
-            found = self._retrieve(question)
-            counts = {name: len(getattr(found, name)) for name in ("entities", "relations", "chunks")}
-            note({f"lightrag.{name}": count for name, count in counts.items()})
-        return found
-
-    def _retrieve(self, question: Question) -> Retrieval:
-        """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
-        trace, settings, mode = Trace(explain=question.explain), question.settings, MODES[question.settings.mode]
-        nothing = Retrieval(question.text, settings.mode, self.snapshot_id, Keywords())
-        keywords = Keywords()
-        if mode.keywords:
-            with trace.step("keywords") as notes:
-                keywords = self._keywords(question)
-                notes |= asdict(keywords)
-        if not mode.retrieves or (mode.keywords and keywords == Keywords()):
-            return replace(nothing, steps=trace.steps)
-        with trace.step("filter"):
-            snapshot = self._scoped(question.filters)
-        search = Search(snapshot, question.text, keywords, settings, self._embed, self._searchers, self._asking)
-        rerank = self._models.rerank if self._models.reranks else None
-        found = retrieve(search, self._count, self._reserved(question), rerank, trace)
-        return replace(found, steps=trace.steps)
-
-    def _keywords(self, question: Question) -> Keywords:
-        """Return the caller's keywords, else the model's, else the question itself if it is short."""
-        given = without_blanks(question.keywords or Keywords())
-        return given if given != Keywords() else self._asking.keywords(question.text)
-
-    def _count(self, text: str) -> int:
-        return load_tokenizer(self.settings.chunking.encoding).count(text)
-
-    def _reserved(self, question: Question) -> int:
-        """Return the part of the total budget that instructions and question take, without history. Tokens."""
-        request = request_in_context(self._prompts, replace(question, history=()), "")
-        return _SPARE_TOKENS + sum(self._count(message.content) for message in request.messages)
-
-    def _embed(self, texts: Sequence[str]) -> Vectors:
-        return self._models.embed(texts, self.snapshot.corpus_state)
-
-
-def _scope(snapshot: Snapshot, merging: MergingSettings, filters: Filters) -> Snapshot:
-    if filters == Filters():
-        return snapshot
-    from lightrag_dagster.query.scope import scoped
-
-    return scoped(snapshot, filters, merging)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,9 +11,9 @@ from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Rows
 from lightrag_dagster.query.asking import Asking
 from lightrag_dagster.query.modes import Found, Hits
+from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.types import Keywords
-from lightrag_dagster.settings import QuerySettings
 
 
 class Search:
@@ -21,21 +22,21 @@ class Search:
     def __init__(
         self,
         snapshot: Snapshot,
-        query: str,
-        keywords: Keywords,
-        settings: QuerySettings,
+        question: Question,
         embed: Callable[[Sequence[str]], Vectors],
         threads: Executor | None = None,
         asking: Asking | None = None,
     ) -> None:
-        """Keep the question; `embed` returns unit vectors for texts, `threads` search several tables at once.
+        """Keep the question, whose keywords are found by now and whose filters the snapshot has.
 
-        `asking` asks the language model in the steps that need it; without, they are left out.
+        `embed` returns unit vectors for texts, `threads` search several tables at once, and `asking` asks the language
+        model in the steps that need it; without, they are left out.
         """
         self.snapshot = snapshot
-        self.query = query
-        self.keywords = keywords
-        self.settings = settings
+        self.query = question.text
+        self.keywords = question.keywords or Keywords()
+        self.settings = question.settings
+        self._question = question
         self._embed = embed
         self._threads = threads
         self.asking = asking
@@ -53,7 +54,8 @@ class Search:
 
     def about(self, query: str, keywords: Keywords) -> "Search":
         """Return the search for another question in the same way."""
-        return Search(self.snapshot, query, keywords, self.settings, self._embed, self._threads, self.asking)
+        question = replace(self._question, text=query, keywords=keywords)
+        return Search(self.snapshot, question, self._embed, self._threads, self.asking)
 
     def nearest(
         self,

@@ -21,6 +21,7 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
 from lightrag_dagster.indexes.lance import VectorReader, open_database, open_vectors, pin_vectors, sync_vectors
+from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
@@ -146,7 +147,8 @@ def test_the_same_entities_relations_and_chunks_in_the_same_order(
     count, settings = load_tokenizer("o200k_base").count, QuerySettings(mode=mode, related_chunk_method=pick)
     for question in DUMP["questions"]:
         keywords = Keywords(tuple(question["high"]), tuple(question["low"]))
-        search = Search(snapshot, question["question"], keywords, settings, lambda texts: unit([*texts]))
+        asked = Question(question["question"], settings, keywords)
+        search = Search(snapshot, asked, lambda texts: unit([*texts]))
         found = retrieve(search, count, RESERVED, None, Trace(explain=False))
         expected = question["found"][f"{mode} {pick}"]
         assert [one.entity_id for one in found.entities] == [ENTITY_IDS[row] for row in expected["entities"]], question

@@ -15,6 +15,7 @@ from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
 from lightrag_dagster.indexes.lance import VectorReader, open_database, open_vectors, pin_vectors, sync_vectors
+from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.retrieval import Trace, fitting, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
@@ -100,7 +101,7 @@ def ask(
     snapshot: Snapshot, mode: str, reserved: int = 0, keywords: Keywords = KEYWORDS, **options: object
 ) -> Retrieval:
     settings = QuerySettings.model_validate({"mode": mode, **options})
-    search = Search(snapshot, "question", keywords, settings, embed)
+    search = Search(snapshot, Question("question", settings, keywords), embed)
     return retrieve(search, len, reserved, None, Trace(explain=False))
 
 

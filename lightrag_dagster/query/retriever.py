@@ -1,0 +1,102 @@
+"""Finds for the questions of an opened snapshot: their keywords, the documents that may be seen, what is in them."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from functools import lru_cache, partial
+
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.tracing import span
+from lightrag_dagster.query.asking import Asking
+from lightrag_dagster.query.context import request_in_context
+from lightrag_dagster.query.keywords import without_blanks
+from lightrag_dagster.query.models import Models
+from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.question import Filters, Question
+from lightrag_dagster.query.retrieval import Trace, retrieve
+from lightrag_dagster.query.search import Search
+from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.types import Keywords, Retrieval
+from lightrag_dagster.settings import MergingSettings, Settings
+from lightrag_dagster.stages.prompts import Prompts
+
+_SPARE_TOKENS = 200
+"""Part of the total budget for the headings of the context and the list of documents (as LightRAG has it)."""
+
+_SCOPES = 8
+"""Number of filters whose view of the snapshot is kept."""
+
+
+class Retriever:
+    """Retrieves from one snapshot; threads may share it."""
+
+    def __init__(self, snapshot: Snapshot, settings: Settings, models: Models, prompts: Prompts) -> None:
+        """Keep what every question needs; `models` and `snapshot` remain the caller's to close."""
+        self._snapshot = snapshot
+        self._settings = settings
+        self._models = models
+        self._prompts = prompts
+        self._asking = Asking(prompts, models.complete)
+        # Of a function, since a cache of a method would keep this object, and its memory, in a reference cycle.
+        self._scoped = lru_cache(_SCOPES)(partial(_scope, snapshot, settings.merging))
+        # A pool of its own: questions wait for their searches, so they must not take each other's threads.
+        self._searchers = ThreadPoolExecutor(thread_name_prefix="lightrag-search")
+
+    def retrieve(self, question: Question) -> Retrieval:
+        """Return everything found, best first; raises as `KnowledgeBase.retrieve`."""
+        mode, source = question.settings.mode, self._snapshot.manifest.snapshot_id
+        asked = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": source, "lightrag.mode": mode}
+        with self._snapshot.reading(), span(f"retrieval {mode}", asked) as note:
+            found = self._retrieve(question)
+            counts = {name: len(getattr(found, name)) for name in ("entities", "relations", "chunks")}
+            note({f"lightrag.{name}": count for name, count in counts.items()})
+        return found
+
+    def keywords(self, question: Question) -> Keywords:
+        """Return the caller's keywords, else the model's, else the question itself if it is short."""
+        given = without_blanks(question.keywords or Keywords())
+        return given if given != Keywords() else self._asking.keywords(question.text)
+
+    def close(self) -> None:
+        """End the threads that search."""
+        self._searchers.shutdown(cancel_futures=True)
+        self._scoped.cache_clear()
+
+    def _retrieve(self, question: Question) -> Retrieval:
+        """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
+        trace, settings, mode = Trace(explain=question.explain), question.settings, MODES[question.settings.mode]
+        nothing = Retrieval(question.text, settings.mode, self._snapshot.manifest.snapshot_id, Keywords())
+        keywords = Keywords()
+        if mode.keywords:
+            with trace.step("keywords") as notes:
+                keywords = self.keywords(question)
+                notes |= asdict(keywords)
+        if not mode.retrieves or (mode.keywords and keywords == Keywords()):
+            return replace(nothing, steps=trace.steps)
+        with trace.step("filter"):
+            snapshot = self._scoped(question.filters)
+        settled = replace(question, keywords=keywords)
+        search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
+        rerank = self._models.rerank if self._models.reranks else None
+        found = retrieve(search, self._count, self._reserved(question), rerank, trace)
+        return replace(found, steps=trace.steps)
+
+    def _count(self, text: str) -> int:
+        return load_tokenizer(self._settings.chunking.encoding).count(text)
+
+    def _reserved(self, question: Question) -> int:
+        """Return the part of the total budget that instructions and question take, without history. Tokens."""
+        request = request_in_context(self._prompts, replace(question, history=()), "")
+        return _SPARE_TOKENS + sum(self._count(message.content) for message in request.messages)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        return self._models.embed(texts, self._snapshot.corpus_state)
+
+
+def _scope(snapshot: Snapshot, merging: MergingSettings, filters: Filters) -> Snapshot:
+    if filters == Filters():
+        return snapshot
+    from lightrag_dagster.query.scope import scoped
+
+    return scoped(snapshot, filters, merging)
