@@ -1,13 +1,11 @@
 """A sample of the documents of a home, with all that was made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage import bucket
@@ -17,6 +15,12 @@ from lightrag_dagster.storage.memory import in_memory, view_source_files
 from lightrag_dagster.storage.tables import SourceTables
 
 _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
+
+_CHOOSE = """
+SELECT source, list(doc_id ORDER BY doc_id)
+FROM (FROM read ORDER BY list_contains($first, source || '/' || path) DESC, sha256(doc_id), source LIMIT $count)
+GROUP BY source ORDER BY source
+"""
 
 
 class Sample(NamedTuple):
@@ -49,21 +53,30 @@ def take_sample(home: Home, sources: Sequence[str], count: int, first: Sequence[
     """
     versions = {source: record.tables for source in sources if (record := accepted(home, source))}
     tables = SourceTables(home)
-    named, places = set(first), list[tuple[bool, str, str, str]]()
-    for source, used in versions.items():
-        rows = tables.read("raw_documents", source, used["raw_documents"], ["path", "doc_id", "status"])
-        read = rows.filter(pc.equal(rows["status"], "processed"))
-        for path, doc_id in zip(read["path"].to_pylist(), read["doc_id"].to_pylist(), strict=True):
-            places.append((f"{source}/{path}" not in named, digest(doc_id), source, doc_id))
-    if not places:
-        raise StoreError(f"no document was ingested in {home.name} yet; run `lightrag-dagster run` first")
-    chosen: dict[str, list[str]] = {}
-    for _, _, source, doc_id in sorted(places)[:count]:
-        chosen.setdefault(source, []).append(doc_id)
     chunks = [path for source, used in versions.items() for path in tables.paths("chunks", source, used["chunks"])]
     with in_memory() as connection:
+        chosen = _chosen(connection, tables, versions, count, first)
+        if not chosen:
+            raise StoreError(f"no document was ingested in {home.name} yet; run `lightrag-dagster run` first")
         found = {source: _rows(connection, tables, source, versions[source], ids) for source, ids in chosen.items()}
     return Sample(found, bucket.count_rows(home, chunks))
+
+
+def _chosen(
+    connection: duckdb.DuckDBPyConnection,
+    tables: SourceTables,
+    versions: Mapping[str, Mapping[str, str]],
+    count: int,
+    first: Sequence[str],
+) -> dict[str, list[str]]:
+    """Return the ids of the chosen documents, by source."""
+    connection.execute("CREATE TEMP TABLE read (source VARCHAR, path VARCHAR, doc_id VARCHAR)")
+    for source, used in versions.items():
+        paths = tables.paths("raw_documents", source, used["raw_documents"])
+        bucket.fetch(tables.home, paths)
+        view_source_files(connection, "stored", paths, SOURCE_TABLES["raw_documents"])
+        connection.execute("INSERT INTO read SELECT ?, path, doc_id FROM stored WHERE status = 'processed'", [source])
+    return dict(connection.execute(_CHOOSE, {"first": list(first), "count": count}).fetchall())
 
 
 def _rows(
