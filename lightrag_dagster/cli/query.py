@@ -70,7 +70,7 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output, 
             if picture is not None:
                 from lightrag_dagster.query.picture import draw
 
-                picture.write_text(draw(retrieval), encoding="utf-8")
+                picture.write_text(draw(retrieval, knowledge.snapshot.graph), encoding="utf-8")
             if options.get("explain"):
                 console.print(explanation(retrieval.steps))
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
+from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.types import Retrieval
 
 _MOST = 12
@@ -10,27 +11,33 @@ _COLUMN, _LINE, _MARGIN, _LETTERS = 320, 28, 24, 36
 _COLOURS = {"entity": "#2f6f4f", "passage": "#7a4a12"}
 
 
-def draw(retrieval: Retrieval) -> str:
+def draw(retrieval: Retrieval, graph: Adjacency) -> str:
     """Return an SVG of the first entities and passages of a retrieval, on the left and on the right.
 
-    Lines join entities that a relation of the retrieval joins, and each passage with the entities it names.
+    Lines join entities that a relation of the retrieval joins, and each passage with the entities that were found in it
+    when `graph`, that of its snapshot, was built.
     """
-    entities = [one.name for one in retrieval.entities[:_MOST]]
-    passages = [(f"{one.source}/{one.path}", one.content.casefold()) for one in retrieval.chunks[:_MOST]]
+    entities, chunks = retrieval.entities[:_MOST], retrieval.chunks[:_MOST]
+    passages = [f"{one.source}/{one.path}" for one in chunks]
     rows = max(len(entities), len(passages), 1)
     height, width = 2 * _MARGIN + rows * _LINE, 2 * _MARGIN + 2 * _COLUMN
-    at = {name: _MARGIN + row * _LINE for row, name in enumerate(entities)}
+    at = {one.entity_id: _MARGIN + row * _LINE for row, one in enumerate(entities)}
     lines = [
-        _curve(_COLUMN - 60, at[one.src], at[one.tgt])
+        _curve(_COLUMN - 60, at[one.src_id], at[one.tgt_id])
         for one in retrieval.relations
-        if one.src in at and one.tgt in at and one.src != one.tgt
+        if one.src_id in at and one.tgt_id in at and one.src_id != one.tgt_id
     ]
-    for row, (_, content) in enumerate(passages):
-        y = _MARGIN + row * _LINE
-        lines += [_line(_COLUMN - 56, at[name], _COLUMN + 56, y) for name in entities if name.casefold() in content]
-    texts = [_text(name, _COLUMN - 64, at[name], "end", "entity") for name in entities]
+    places = graph.chunks.rows_of([one.chunk_id for one in chunks]).tolist()
+    for entity, number in zip(entities, graph.entities.rows_of([one.entity_id for one in entities]), strict=True):
+        found_in = set(graph.entity_chunks.of(int(number)).tolist())
+        lines += [
+            _line(_COLUMN - 56, at[entity.entity_id], _COLUMN + 56, _MARGIN + row * _LINE)
+            for row, place in enumerate(places)
+            if place in found_in
+        ]
+    texts = [_text(one.name, _COLUMN - 64, at[one.entity_id], "end", "entity") for one in entities]
     texts += [
-        _text(place, _COLUMN + 64, _MARGIN + row * _LINE, "start", "passage") for row, (place, _) in enumerate(passages)
+        _text(place, _COLUMN + 64, _MARGIN + row * _LINE, "start", "passage") for row, place in enumerate(passages)
     ]
     title = f"<title>{escape(retrieval.query)} ({escape(retrieval.mode)})</title>"
     return _svg(width, height, [title, *dict.fromkeys(lines), *texts])

@@ -1,50 +1,76 @@
-import xml.etree.ElementTree as ET
+"""Against a real snapshot: `tests.query.published` says what is in it."""
 
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase, Retrieval
 from lightrag_dagster.query.picture import draw
-from lightrag_dagster.query.types import Chunk, Entity, Keywords, Relation, Retrieval
+from lightrag_dagster.query.types import Keywords
+from lightrag_dagster.settings import load_settings
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def entity(name: str) -> Entity:
-    return Entity(f"ent-{name}", name, "person", "", 1, None)
+@pytest.fixture(scope="module")
+def knowledge(published_home: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(settings=load_settings(home=published_home)) as opened:
+        yield opened
 
 
-def relation(src: str, tgt: str) -> Relation:
-    return Relation("rel", "", "", src, tgt, "", "", 1.0, 1, None)
-
-
-def chunk(path: str, content: str) -> Chunk:
-    return Chunk(f"chunk-{path}", content, 3, None, (), "doc", "notes", path)
-
-
-def parts(retrieval: Retrieval) -> tuple[list[str | None], int]:
-    root = ET.fromstring(draw(retrieval))
+def parts(knowledge: KnowledgeBase, retrieval: Retrieval) -> tuple[list[str | None], int]:
+    root = ET.fromstring(draw(retrieval, knowledge.snapshot.graph))
     return [one.text for one in root.iter(f"{SVG}text")], len(list(root.iter(f"{SVG}path")))
 
 
-def test_names_and_passages_are_drawn_with_what_joins_them() -> None:
-    retrieval = Retrieval(
-        "Who & what?",
-        "fusion",
-        "gen-1",
-        Keywords(),
-        entities=(entity("Mara <Quill>"), entity("Dunsrow"), entity("Bergen")),
-        relations=(relation("Mara <Quill>", "Dunsrow"), relation("Mara <Quill>", "Oslo")),
-        chunks=(chunk("one.md", "MARA <QUILL> lives in Dunsrow."), chunk("two.md", "Nobody.")),
+def chosen(knowledge: KnowledgeBase, names: list[str], paths: list[str]) -> Retrieval:
+    found = knowledge.retrieve("Who closed Station 14 and who leads the office in Bergen?")
+    entities, chunks = {one.name: one for one in found.entities}, {one.path: one for one in found.chunks}
+    return replace(
+        found,
+        entities=tuple(entities[name] for name in names),
+        relations=tuple(one for one in found.relations if {one.src, one.tgt} == {"Jonas Feld", "Bergen"}),
+        chunks=tuple(chunks[path] for path in paths),
     )
-    texts, lines = parts(retrieval)
-    assert texts == ["Mara <Quill>", "Dunsrow", "Bergen", "notes/one.md", "notes/two.md"]
-    assert lines == 3
-    assert "Who &amp; what? (fusion)" in draw(retrieval)
 
 
-def test_long_names_are_cut_and_the_number_is_bounded() -> None:
-    names = [f"{number} {'long ' * 20}" for number in range(30)]
-    texts, _ = parts(Retrieval("?", "naive", "gen-1", Keywords(), entities=tuple(map(entity, names))))
+@pytest.mark.parametrize(
+    ("names", "lines"),
+    [
+        (["Jonas Feld", "Bergen"], 1 + 3),
+        (["Bergen", "Station 14"], 2),
+        (["Marta Lindqvist"], 0),
+        ([], 0),
+    ],
+)
+def test_lines_join_entities_with_the_passages_they_were_found_in(
+    knowledge: KnowledgeBase, names: list[str], lines: int
+) -> None:
+    retrieval = chosen(knowledge, names, ["flood.md", "bergen/notes.txt"])
+    assert parts(knowledge, retrieval) == ([*names, "archive/flood.md", "office/bergen/notes.txt"], lines)
+
+
+def test_words_that_contain_a_name_are_no_link(knowledge: KnowledgeBase) -> None:
+    retrieval = chosen(knowledge, ["Bergen"], ["bergen/notes.txt", "flood.md"])
+    short = replace(retrieval, entities=(replace(retrieval.entities[0], name="t"),))
+    assert parts(knowledge, short)[1] == 1
+
+
+def test_names_are_escaped_cut_and_bounded(knowledge: KnowledgeBase) -> None:
+    (one,) = chosen(knowledge, ["Bergen"], []).entities
+    names = ["Mara <Quill>", *(f"{number} {'long ' * 20}" for number in range(30))]
+    retrieval = Retrieval(
+        "Who & what?", "fusion", "gen-1", Keywords(), tuple(replace(one, name=name) for name in names)
+    )
+    texts, _ = parts(knowledge, retrieval)
+    assert texts[0] == "Mara <Quill>"
     assert len(texts) == 12
-    assert all(text and len(text) <= 36 and text.endswith("…") for text in texts)
+    assert all(text and len(text) <= 36 and text.endswith("…") for text in texts[1:])
+    assert "Who &amp; what? (fusion)" in draw(retrieval, knowledge.snapshot.graph)
 
 
-def test_nothing_found_is_an_empty_picture() -> None:
-    assert parts(Retrieval("?", "naive", "gen-1", Keywords())) == ([], 0)
+def test_nothing_found_is_an_empty_picture(knowledge: KnowledgeBase) -> None:
+    assert parts(knowledge, Retrieval("?", "naive", "gen-1", Keywords())) == ([], 0)
