@@ -66,8 +66,9 @@ class QueryOptions(TypedDict, total=False):
     """Options of one question; an option that is left out or None is taken from the settings.
 
     `QuerySettings` describes each setting and checks the values. The first four are no settings: `keywords` replace
-    the call that finds them; `history` reaches the model that answers, but not retrieval; `filters` bound what may be
-    found; `explain` makes the steps of the result list every item.
+    the call that finds them, in modes that need any, and do nothing in the others; `history` reaches the model that
+    answers, but not retrieval; `filters` bound what may be found; `explain` makes the steps of the result list every
+    item.
     """
 
     keywords: Keywords | None
