@@ -1,6 +1,5 @@
 """The quality of answers: against the known answer, and by the judgement of a language model."""
 
-import json
 import re
 import string
 from collections import Counter
@@ -11,10 +10,10 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.query.asking import read_object
 from lightrag_dagster.query.citations import without_references
 from lightrag_dagster.query.context import render
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
-from lightrag_dagster.stages.extraction.thinking import without_thinking
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.requests import judge_request
 
@@ -71,10 +70,9 @@ def judge_answers(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa
 def parse_judgement(text: str) -> Judgement | None:
     """Read a judge's answer, a JSON object with marks from 1 to 5; None if it is something else."""
     try:
-        answer = without_thinking(text)
-        found, _ = json.JSONDecoder().raw_decode(answer[answer.index("{") :])
+        found = read_object(text)
         marks = [float(found[name]) for name in Judgement._fields]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return None
     if not all(_WORST <= mark <= _BEST for mark in marks):
         return None

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from lightrag_dagster.query.asking import read_object
 from lightrag_dagster.query.modes import Hits
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.types import Relation
-from lightrag_dagster.stages.extraction.thinking import without_thinking
 from lightrag_dagster.stages.prompts.requests import facts_request
 
 ASKED_FACTS = 20
@@ -62,11 +62,9 @@ def parse_numbers(text: str, most: int) -> list[int] | None:
 
     Other numbers are left out. None if there is no such object, or none of its numbers is one of a fact.
     """
-    answer = without_thinking(text)
     try:
-        found, _ = json.JSONDecoder().raw_decode(answer[answer.index("{") :])
-        given = [int(one) for one in found["facts"]]
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        given = [int(one) for one in read_object(text)["facts"]]
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
     places = sorted({number - 1 for number in given if 1 <= number <= most})
     return places if places or not given else None

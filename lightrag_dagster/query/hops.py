@@ -1,15 +1,13 @@
 """A question taken apart: a language model reads what was found and says what to look up next, hop by hop."""
 
-import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from lightrag_dagster.query.asking import Asking
+from lightrag_dagster.query.asking import Asking, read_object
 from lightrag_dagster.query.modes import MODES, Found, Hits, round_robin
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.types import Keywords
-from lightrag_dagster.stages.extraction.thinking import without_thinking
 from lightrag_dagster.stages.prompts.requests import hop_request
 
 HOP_PASSAGES = 5
@@ -75,10 +73,9 @@ def parse_next(text: str) -> str | None:
 
     None if there is neither.
     """
-    answer = without_thinking(text)
     try:
-        found, _ = json.JSONDecoder().raw_decode(answer[answer.index("{") :])
-    except (ValueError, RecursionError):
+        found = read_object(text)
+    except ValueError:
         return None
     further = found.get("next")
     if isinstance(further, str) and further.strip():
