@@ -91,9 +91,8 @@ def oracle_steps(
     """Return settings with each of the steps, by its name, and make the server answer for their models."""
     oracle = Oracle(data, settings, questions)
     server.chat = oracle.chat
-    if not any(getattr(route, "path", "") == "/v1/rerank" for route in server.application.router.routes):
-        server.application.router.routes.append(Route("/v1/rerank", _reranking(server), methods=["POST"]))
-    server.rerank = oracle.rerank  # type: ignore[attr-defined]
+    others = [route for route in server.application.router.routes if getattr(route, "path", "") != "/v1/rerank"]
+    server.application.router.routes[:] = [*others, Route("/v1/rerank", _reranking(oracle), methods=["POST"])]
     one, all_hops = (
         {"provider": "openai", "model": model, "max_retries": 0} for model in ("oracle-first", "oracle-all")
     )
@@ -216,10 +215,10 @@ def _question(asked: str) -> str:
     return found[2] if found else ""
 
 
-def _reranking(server: Loopback) -> Any:
+def _reranking(oracle: Oracle) -> Any:
     async def rerank(request: Request) -> JSONResponse:
         body = await request.json()
-        scores = server.rerank(body["query"], body["documents"])  # type: ignore[attr-defined]
+        scores = oracle.rerank(body["query"], body["documents"])
         best = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[: body["top_n"]]
         return JSONResponse({"results": [{"index": place, "relevance_score": scores[place]} for place in best]})
 

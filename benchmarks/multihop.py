@@ -50,7 +50,7 @@ LEFT_OUT: Mapping[str, dict[str, Any]] = {
     "no lexical ranking": {"lexical": 0.0},
     "no dense ranking": {"dense": 0.0},
     "no walk": {"steps": 0},
-    "no share without a walk": {"direct": 0.0},
+    "walk alone": {"direct": 0.0},
     "steps 4": {"steps": 4},
     "damping 0.5": {"damping": 0.5},
     "steps 16": {"steps": 16},

@@ -30,6 +30,7 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.indexes.lance import VectorReader
 from lightrag_dagster.models.providers import embedder_identity, open_chat_model
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.question import Filters, Question
@@ -190,13 +191,15 @@ def recall(snapshot: Snapshot, embedder: SyntheticEmbedder, queries: int) -> Non
     """Print the share of the true nearest that the index finds."""
     asked = embedder.vectors([f"recall {number}" for number in range(queries)])
     for name, limit in (("entity_vectors", 40), ("relation_vectors", 40), ("chunk_vectors", 20)):
-        rows = snapshot.vectors[name].rows()  # type: ignore[attr-defined]
+        reader = snapshot.vectors[name]
+        assert isinstance(reader, VectorReader)  # under no filter
+        rows = reader.rows()
         ids = np.array(rows["id"].to_pylist())
         vectors = rows["vector"].combine_chunks().flatten().to_numpy().reshape(len(ids), -1)
         found = 0
         for vector in asked:
             true = set(ids[np.argpartition(-(vectors @ vector), limit)[:limit]])
-            found += len(true & {one for one, _ in snapshot.vectors[name].search(vector, limit, -1.0)})
+            found += len(true & {one for one, _ in reader.search(vector, limit, -1.0)})
         print(f"  recall@{limit} of {name} ({len(ids)} rows): {found / limit / queries:.3f}")
 
 

@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,8 @@ def chunk(name: str, path: str, source: str = "books") -> Chunk:
     return Chunk(name, f"text of {name}", 3, None, (), "doc-1", source, path)
 
 
-def retrieval(**parts: object) -> Retrieval:
-    return Retrieval("q", "mix", "gen-1", Keywords(), **parts)  # type: ignore[arg-type]
+def retrieval(**parts: Any) -> Retrieval:
+    return Retrieval("q", "mix", "gen-1", Keywords(), **parts)
 
 
 def test_references_by_chunks_then_by_first_appearance() -> None:

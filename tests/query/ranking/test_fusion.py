@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +21,8 @@ def knowledge(published_home: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def paths(knowledge: KnowledgeBase, question: str, **options: object) -> list[str]:
-    found = knowledge.retrieve(question, mode="fusion", **options)  # type: ignore[arg-type]
-    return [chunk.path for chunk in found.chunks]
+def paths(knowledge: KnowledgeBase, question: str) -> list[str]:
+    return [chunk.path for chunk in knowledge.retrieve(question, mode="fusion").chunks]
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_the_walk_reaches_what_shares_no_word_with_the_question(
     # Priya Nair repaired the sensor at Station 14, which Jonas Feld closed.
     asked = "Priya Nair"
     for steps, found in ((0, False), (8, True)):
-        options = {"names": 1.0, "facts": 0.0, "chunks": 0.1, "dense": 0.0, "lexical": 0.0, "steps": steps}
-        monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, **options))  # type: ignore[arg-type]
+        walked = replace(fusion.FUSION, facts=0.0, dense=0.0, lexical=0.0, steps=steps)
+        monkeypatch.setattr(fusion, "FUSION", walked)
         assert ("flood.md" in paths(knowledge, asked)) == found
 
 
@@ -81,9 +81,9 @@ def test_a_filter_bounds_everything(knowledge: KnowledgeBase) -> None:
     ids=str,
 )
 def test_each_ingredient_can_be_left_out(
-    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, options: dict[str, float]
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, **options))  # type: ignore[arg-type]
+    monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, **options))
     assert paths(knowledge, STATION)[0] in {"flood.md", "shared.md"}
 
 
