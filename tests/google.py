@@ -1,8 +1,8 @@
 """Google Cloud Storage for tests: a server on loopback that speaks what obstore and LanceDB ask of its XML interface.
 
-No emulator has all of it: Google's own testbench lists and removes objects by the JSON interface only. This one is written
-after the reference of the XML interface: objects with generations, `x-goog-if-generation-match`, ranges, pages of a listing,
-copies, and uploads in parts.
+No emulator has all of it: Google's own testbench lists and removes objects by the JSON interface only. This one is
+written after the reference of the XML interface: objects with generations, `x-goog-if-generation-match`, ranges, pages
+of a listing, copies, and uploads in parts.
 """
 
 import json
