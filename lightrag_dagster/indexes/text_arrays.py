@@ -1,7 +1,8 @@
 """Writes what `TextIndex` reads, and which chunks have an entity's name in their title."""
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ _SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
 
 _LONGEST_NAME = 12
 
+_CHUNKS_IN_MEMORY = 10_000
+
 
 def write_texts(arrays: Path, folder: Path) -> None:
     """Write the index of texts and names, and the titles, of the graph arrays in one folder into another, or the same.
@@ -31,19 +34,24 @@ def write_texts(arrays: Path, folder: Path) -> None:
         OSError: the disk refuses, or an array is missing.
     """
     names = map_table(arrays, "entities").column("name").to_pylist()
-    texts = _passages(map_table(arrays, "chunks"))
-    write_text_index(folder, texts, names)
-    titles = [f" {' '.join(name_words(title_of(text)))} " for text in texts]
-    mentioned, titled = map_lists(arrays, "entity_chunks"), []
+    titles: list[str] = []
+    write_text_index(folder, _passages(map_table(arrays, "chunks"), titles), names)
+    mentioned, titled, lengths = map_lists(arrays, "entity_chunks"), array("i"), array("i")
     for entity, name in enumerate(names):
         words = f" {' '.join(name_words(name))} "
-        titled.append([chunk for chunk in mentioned.of(entity).tolist() if words.strip() and words in titles[chunk]])
-    lengths = np.array([len(own) for own in titled], dtype=np.int64)
-    write_lists(folder, "title_chunks", lengths, np.array([chunk for own in titled for chunk in own], dtype=np.int32))
+        own = [chunk for chunk in mentioned.of(entity).tolist() if words.strip() and words in titles[chunk]]
+        titled.extend(own)
+        lengths.append(len(own))
+    write_lists(folder, "title_chunks", _numbers(lengths), _numbers(titled))
 
 
-def _passages(chunks: pa.Table) -> list[str]:
-    return [passage(row["content"], row.get("context")) for batch in chunks.to_batches() for row in batch.to_pylist()]
+def _passages(chunks: pa.Table, titles: list[str]) -> Iterator[str]:
+    """Yield the text of each chunk, a batch in memory at a time, and append its title."""
+    for batch in chunks.to_batches(_CHUNKS_IN_MEMORY):
+        for row in batch.to_pylist():
+            text = passage(row["content"], row.get("context"))
+            titles.append(f" {' '.join(name_words(title_of(text)))} ")
+            yield text
 
 
 def write_text_index(folder: Path, texts: Iterable[str], names: Iterable[str]) -> None:
@@ -62,19 +70,20 @@ def write_text_index(folder: Path, texts: Iterable[str], names: Iterable[str]) -
 def _write_terms(folder: Path, texts: Iterable[str]) -> int:
     """Write the terms of chunks and their weights; return the number of chunks."""
     numbers: dict[str, int] = {}
-    found, counts, lengths = [], [], []
+    # Arrays of the standard library, which grow: an array of NumPy's for each chunk takes ten times their memory.
+    found, counts, sizes, lengths = array("i"), array("i"), array("i"), array("i")
     for text in texts:
         of_text = Counter(text_terms(text))
-        found.append(np.array([numbers.setdefault(term, len(numbers)) for term in of_text], dtype=np.int32))
-        counts.append(np.array(list(of_text.values()), dtype=np.float32))
+        found.extend(numbers.setdefault(term, len(numbers)) for term in of_text)
+        counts.extend(of_text.values())
+        sizes.append(len(of_text))
         lengths.append(of_text.total())
-    relative = np.array(lengths, dtype=np.float32) / max(1.0, float(np.mean(lengths or [0])))
-    rows = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])
-    count = np.concatenate([np.zeros(0, dtype=np.float32), *counts])
-    weights = count * (_SATURATION + 1) / (count + _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * relative[rows]))
-    order = _write_postings(folder, "terms", "term_chunks", numbers, found)
+    relative = _numbers(lengths).astype(np.float32) / max(1.0, float(np.mean(lengths or [0])))
+    count, lengthy = _numbers(counts).astype(np.float32), np.repeat(relative, _numbers(sizes))
+    weights = count * (_SATURATION + 1) / (count + _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengthy))
+    order = _write_postings(folder, "terms", "term_chunks", numbers, (_numbers(found), _numbers(sizes)))
     write_array(folder, "term_weights", weights[order].astype(np.float32))
-    return len(found)
+    return len(sizes)
 
 
 def _write_names(folder: Path, names: Iterable[str]) -> int:
@@ -86,16 +95,19 @@ def _write_names(folder: Path, names: Iterable[str]) -> int:
     order = np.lexsort((known, hashes))
     write_array(folder, "names", hashes[order])
     write_array(folder, "name_entities", known[order])
-    pieces = [sorted(name_parts(spelt[at])) for at in order.tolist()]
     numbers: dict[str, int] = {}
-    found = [np.array([numbers.setdefault(one, len(numbers)) for one in own], dtype=np.int32) for own in pieces]
-    _write_postings(folder, "name_parts", "part_names", numbers, found)
-    write_array(folder, "name_sizes", np.array([len(own) for own in pieces], dtype=np.int16))
+    found, sizes = array("i"), array("i")
+    for at in order.tolist():
+        parts = sorted(name_parts(spelt[at]))
+        found.extend(numbers.setdefault(one, len(numbers)) for one in parts)
+        sizes.append(len(parts))
+    _write_postings(folder, "name_parts", "part_names", numbers, (_numbers(found), _numbers(sizes)))
+    write_array(folder, "name_sizes", _numbers(sizes).astype(np.int16))
     return max((len(words[row]) for row in known.tolist()), default=0)
 
 
 def _write_postings(
-    folder: Path, keys: str, lists: str, numbers: dict[str, int], found: Sequence[Rows]
+    folder: Path, keys: str, lists: str, numbers: dict[str, int], found: tuple[Rows, Rows]
 ) -> npt.NDArray[np.int64]:
     """Write the hashes of some keys, ascending, and the rows that each was found in.
 
@@ -104,7 +116,7 @@ def _write_postings(
         keys: name of the array of hashes.
         lists: name of the lists of rows.
         numbers: the number of each key.
-        found: of each row, the numbers of its keys, each once.
+        found: the numbers of the keys of each row, each once, row after row; and how many each row has.
 
     Returns:
         The order of the values of the lists among all that was found, row after row.
@@ -113,9 +125,13 @@ def _write_postings(
     by_hash = np.argsort(hashes, kind="stable")
     places = np.empty(len(by_hash), dtype=np.int32)
     places[by_hash] = np.arange(len(by_hash), dtype=np.int32)
-    key = places[np.concatenate([np.zeros(0, dtype=np.int32), *found])]
-    rows = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])
+    values, sizes = found
+    key, rows = places[values], np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     order = np.argsort(key, kind="stable")  # rows ascend already
     write_array(folder, keys, hashes[by_hash])
     write_lists(folder, lists, np.bincount(key, minlength=len(hashes)), rows[order])
     return order
+
+
+def _numbers(values: "array[int]") -> Rows:
+    return np.array(values, dtype=np.int32)
