@@ -95,13 +95,17 @@ class Recipes:
 
     @property
     def name_finder(self) -> "NameFinder | None":
-        """What finds the entities of a chunk where no language model is asked about it."""
+        """What finds the entities of a chunk where no language model is asked about it.
+
+        Raises:
+            SettingsError: the model of names is not on this machine.
+        """
         extraction = self.settings.extraction
         if extraction.method != "mentions":
             return None
         from lightrag_dagster.models.offline.names import NameFinder
 
-        return NameFinder(co_mentions=extraction.co_mentions)
+        return NameFinder(co_mentions=extraction.co_mentions, pipeline=extraction.names_model)
 
     @cached_property
     def summaries(self) -> str:

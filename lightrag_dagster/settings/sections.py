@@ -209,6 +209,11 @@ class ExtractionSettings(Section):
         "their chunks; no model is asked, and there are no relations but those of `co_mentions`.",
     )
     co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
+    names_model: str | None = Field(
+        default=None,
+        description="With mentions, a spaCy pipeline that finds names besides those of the rules: its folder, or the "
+        "name of the package it was installed as. With the extra `names`.",
+    )
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )

@@ -14,6 +14,7 @@ from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
 from tests.loopback import Loopback
+from tests.models.local.pipelines import make_pipeline
 from tests.models.models import offline_answer, role_of
 from tests.query.published import ingest
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
@@ -102,6 +103,30 @@ def versions(settings: Settings) -> dict[str, str]:
     if tables.current("raw_documents", "notes") is None:
         ingest(chosen_sources(settings, ["notes"])[0], tables, Recipes.of(settings))
     return {table: tables.require(table, "notes").version for table in ("chunks", "extractions", "entity_mentions")}
+
+
+def test_a_pipeline_adds_its_names_and_is_part_of_the_recipe(tmp_path: Path, server: Loopback) -> None:
+    names = settings(tmp_path)
+    write_source(names, "notes", {"note.md": "We oiled the blue lamp of Station 14."})
+    model = make_pipeline(tmp_path / "lab", {"blue lamp": "PRODUCT"})
+    named = settings(tmp_path, "named").changed(extraction={"names_model": str(model)})
+    assert Recipes.of(named).extractions != Recipes.of(names).extractions
+    assert Recipes.of(named).extractions == Recipes.of(named.changed(llm={"model": "gpt-4o"})).extractions
+    assert found_types(names) == {"Station 14": "location"}
+    assert found_types(named) == {"Station 14": "location", "blue lamp": "artifact"}
+
+    before = Recipes.of(named).extractions
+    make_pipeline(model, {"blue lamp": "PRODUCT", "oil": "PRODUCT"})
+    assert Recipes.of(named).extractions != before
+    assert pending(named).sources["notes"].outdated == {"extractions": 1}
+    assert asked(server) == []
+
+
+def found_types(settings: Settings) -> dict[str, str]:
+    """Return name → type of what is found in the source."""
+    version = versions(settings)["entity_mentions"]
+    rows = SourceTables(Home(settings.home)).read("entity_mentions", "notes", version, ["name", "type"])
+    return {row["name"]: row["type"] for row in rows.to_pylist()}
 
 
 def test_prompts_and_models_are_no_part_of_the_recipe_of_names(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def decide(votes: Votes) -> str:
     sums: dict[str, float] = {}
     for kind, weight in votes:
         sums[kind] = sums.get(kind, 0.0) + weight
-    best = max(TYPES, key=lambda kind: sums.get(kind, 0.0))
+    best = max((*TYPES, *sums), key=lambda kind: sums.get(kind, 0.0))
     return best if sums.get(best, 0.0) > 0 else OTHER
 
 

@@ -12,6 +12,7 @@ from itertools import combinations
 from lightrag_dagster.models.offline.entity_types import OTHER
 from lightrag_dagster.models.offline.mentions import Mention
 from lightrag_dagster.models.offline.reading import MEASURES, Part, Reading, read
+from lightrag_dagster.models.offline.recognised import Recogniser
 from lightrag_dagster.models.offline.tokens import Token
 from lightrag_dagster.models.offline.words import words
 from lightrag_dagster.stages.extraction.records import Entity, Records, Relation
@@ -36,12 +37,12 @@ def extract(text: str, *, dates: bool = False) -> Records:
     return graph.records(reading.types)
 
 
-def find_names(text: str, *, co_mentions: bool = False) -> Records:
+def find_names(text: str, *, co_mentions: bool = False, recognise: Recogniser | None = None) -> Records:
     """Return the names of a text as entities; with `co_mentions`, each pair of those in one sentence as a relation.
 
-    All have one description, so that a merge finds none to summarise.
+    All have one description, so that a merge finds none to summarise. `recognise` finds more names than the rules do.
     """
-    reading = read(text, dates=False)
+    reading = read(text, dates=False, recognise=recognise)
     graph = _Graph(_aliases(reading))
     for part in reading.parts:
         graph.add_names(part, related=co_mentions)
