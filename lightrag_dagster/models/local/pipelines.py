@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lightrag_dagster.errors import LightRAGError, SettingsError, one_line
 from lightrag_dagster.models.local.files import hash_of
-from lightrag_dagster.models.offline.entity_types import OTHER, Vote
+from lightrag_dagster.models.offline.entity_types import OTHER
 from lightrag_dagster.models.offline.recognised import Recogniser, Span
 from lightrag_dagster.stages.documents.language import detect_language
 
@@ -31,9 +31,8 @@ _ANY_LANGUAGE = "xx"
 _LANGUAGES = {"nb": "no"}
 """Codes of spaCy that the detector of languages does not know."""
 
-_HINT, _STRONG = 0.5, 3.0
 _OF_RULES = ("en", "de")
-"""Languages whose words the rules know. In these a label is a hint beside what they say; in others it is strong."""
+"""Languages whose words the rules know; in others the names of a pipeline lead."""
 
 _TYPES = {
     **dict.fromkeys(("person", "per", "prs", "persname", "ps"), "person"),
@@ -141,7 +140,7 @@ class _Names:
         self._pipeline = pipeline
         language = str(pipeline.lang)
         self._language = _LANGUAGES.get(language, language)
-        self._weight = _HINT if language in _OF_RULES else _STRONG
+        self._leads = language not in _OF_RULES
 
     def __call__(self, texts: Sequence[str]) -> list[list[Span]]:
         language = None if self._language == _ANY_LANGUAGE else detect_language(" ".join(texts))
@@ -153,7 +152,7 @@ class _Names:
     def _spans(self, document: "Doc") -> list[Span]:
         labelled = ((one, one.label_.casefold()) for one in document.ents)
         return [
-            Span(one.start_char, one.end_char, Vote(_TYPES.get(label, label), self._weight))
+            Span(one.start_char, one.end_char, _TYPES.get(label, label), self._leads)
             for one, label in labelled
             if label not in _MEASURES
         ]

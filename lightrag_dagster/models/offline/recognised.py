@@ -8,19 +8,23 @@ from lightrag_dagster.models.offline.entity_types import Vote
 from lightrag_dagster.models.offline.mentions import Mention
 from lightrag_dagster.models.offline.tokens import Token, bare
 
-_ALONE = 3.0
-"""Weight of the type of a name that only the model finds."""
+_HINT, _STRONG = 0.5, 3.0
+"""Weights of the model's votes for the type of a name: that the rules find as well, and of others."""
 
 _AROUND = "\"'“”‘’«»„`*_.,;:!?()[]{} \t"
 _ARTICLE = re.compile(r"(?:the|der|die|das|den|dem)\s+", re.IGNORECASE)
 
 
 class Span(NamedTuple):
-    """Characters `start` to `end` of a text, which are a name, and how strongly the model votes for its type."""
+    """Characters `start` to `end` of a text, which are a name of something of a type.
+
+    One that `leads` counts more than what the rules find in its place.
+    """
 
     start: int
     end: int
-    vote: Vote
+    type: str
+    leads: bool
 
 
 class Joined(NamedTuple):
@@ -35,18 +39,19 @@ Recogniser = Callable[[Sequence[str]], Sequence[Sequence[Span]]]
 
 
 def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans: Iterable[Span]) -> Joined:
-    """Add to the mentions of a sentence the names of the model that overlap none of them."""
+    """Add to the mentions of a sentence the names of the model that overlap none of them, or lead."""
     joined, votes = list(mentions), dict[tuple[int, int], Vote]()
     for span in spans:
         start, name = _cleaned(text, span)
-        end, vote = start + len(name), span.vote
+        end = start + len(name)
         if len(name) < 2 or not any(map(str.isalpha, name)):
             continue
-        if not any(start < one.end and one.start < end for one in joined):
+        overlapped = [one for one in joined if start < one.end and one.start < end]
+        if span.leads or not overlapped:
             first, after = sum(one.end <= start for one in tokens), sum(one.start < end for one in tokens)
+            joined = [one for one in joined if one not in overlapped]
             joined.append(Mention(name, "name", start, end, first, max(first, after)))
-            vote = Vote(vote.type, _ALONE)
-        votes[start, end] = vote
+        votes[start, end] = Vote(span.type, _STRONG if span.leads or not overlapped else _HINT)
     return Joined(sorted(joined, key=lambda one: one.start), votes)
 
 

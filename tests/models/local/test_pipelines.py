@@ -20,7 +20,7 @@ TEXT = "In May the blue lamp of the North Ward was cleaned with cresol for Tollg
 def found(model: Path | str, *texts: str) -> list[list[tuple[str, str]]]:
     """Return name and type of what a pipeline finds in each text."""
     spans = load_pipeline(str(model), pipeline_identity(str(model)))(texts)
-    return [[(text[one.start : one.end], one.vote.type) for one in row] for text, row in zip(texts, spans, strict=True)]
+    return [[(text[one.start : one.end], one.type) for one in row] for text, row in zip(texts, spans, strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,15 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_labels_are_types_or_become_those_and_dates_are_left_out(pipeline: Path) -> None:
     expected = [("blue lamp", "artifact"), ("North Ward", "location"), ("cresol", "reagent"), ("Tollgate", "other")]
     assert found(pipeline, TEXT, "Nothing is named.") == [expected, []]
+
+
+def test_names_lead_where_the_rules_know_no_words(tmp_path: Path) -> None:
+    text = "Hier sprak Corley Bridge."
+    leads = []
+    for language in ("en", "de", "nl", "xx"):
+        model = str(make_pipeline(tmp_path / language, {"Corley": "PER"}, language=language))
+        leads += [span.leads for [span] in load_pipeline(model, pipeline_identity(model))([text])]
+    assert leads == [False, False, True, True]
 
 
 def test_a_text_of_another_language_is_not_read(tmp_path: Path, pipeline: Path) -> None:
