@@ -36,7 +36,8 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
     for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}):
         if gone.get(source) != set():
             chunks = _chunks(home, source, gone.get(source, set()))
-            run_sync(extract(source, chunks, todays_extractor(extracting, recipes, recipes.settings.llm.conversations)))
+            own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
+            run_sync(extract(source, chunks, todays_extractor(extracting, own, at_once)))
     with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True):
         return extracting.used | summarising.used | _descriptions(home, gone, store)
 

@@ -83,6 +83,16 @@ class Recipes:
         """Whether a model is asked what images in documents show."""
         return self.settings.documents.describe_figures and self.settings.llm.provider != "offline"
 
+    def of_source(self, source: str) -> "Recipes":
+        """Return the recipes for one source, whose entities may be found by another method than the others'."""
+        extraction = self.settings.extraction
+        return self if extraction.method_of(source) == extraction.method else self._by_other_method
+
+    @cached_property
+    def _by_other_method(self) -> "Recipes":
+        method = "mentions" if self.settings.extraction.method == "llm" else "llm"
+        return Recipes(self.settings.changed(extraction={"method": method, "methods": {}}), self.prompts)
+
     @cached_property
     def extractions(self) -> str:
         """Recipe of extraction: prompts, model and parameters, or the rules; part of every extraction key."""
@@ -188,10 +198,13 @@ class Recipes:
 
     def by_asset(self) -> dict[str, str]:
         """Return the code version of every asset."""
+        methods = self.settings.extraction.methods
         return {
             **self.code,
             "chunks": self.chunks,
-            "extractions": self.extractions,
+            "extractions": digest(self.extractions, self._by_other_method.extractions, methods)
+            if methods
+            else self.extractions,
             "entities": self.generation,
             "relations": self.generation,
             "entity_evidence": self.generation,

@@ -200,14 +200,18 @@ class EmbeddingSettings(EndpointSettings):
     )
 
 
+ExtractionMethod = Literal["llm", "mentions"]
+
+
 class ExtractionSettings(Section):
     """How entities and relations are found in each chunk, and what is asked of the model for it."""
 
-    method: Literal["llm", "mentions"] = Field(
+    method: ExtractionMethod = Field(
         default="llm",
         description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
         "their chunks; no model is asked, and there are no relations but those of `co_mentions`.",
     )
+    methods: dict[str, ExtractionMethod] = Field(default={}, description="Exceptions to `method`, by source.")
     co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
     names_model: str | None = Field(
         default=None,
@@ -223,6 +227,10 @@ class ExtractionSettings(Section):
         ge=0,
         description="Gleaning is skipped when its input would be longer; 0 is no limit. Tokens.",
     )
+
+    def method_of(self, source: str) -> ExtractionMethod:
+        """Return the method for a source."""
+        return self.methods.get(source, self.method)
 
 
 class MergingSettings(Section):

@@ -97,6 +97,27 @@ def test_a_source_moves_to_the_model_by_backfill_and_equals_a_clean_build(tmp_pa
     assert snapshot_contents(model) == snapshot_contents(clean)
 
 
+def test_one_source_is_moved_alone_and_the_others_stay_without_a_model(tmp_path: Path, server: Loopback) -> None:
+    names = settings(tmp_path)
+    write_source(names, "archive", {"flood.txt": FLOOD})
+    write_source(names, "notes", {"river.md": RIVER})
+    build(names)
+    mixed = names.changed(extraction={"methods": {"notes": "llm"}})
+    assert {name: state.outdated for name, state in pending(mixed).sources.items()} == {
+        "archive": {},
+        "notes": {"extractions": 1},
+    }
+    write_source(mixed, "archive", {"flood.txt": FLOOD, "office.md": OFFICE})
+    assert [one.chunks_new for one in make_plan(mixed, backfill=True).sources] == [0, 1]
+    build(mixed, backfill=True)
+    assert asked(server).count("extract") == 1
+    assert all(not state.busy and not state.outdated for state in pending(mixed).sources.values())
+
+    the_other_way = settings(tmp_path, "clean", method="llm").changed(extraction={"methods": {"archive": "mentions"}})
+    build(the_other_way)
+    assert snapshot_contents(the_other_way) == snapshot_contents(mixed)
+
+
 def versions(settings: Settings) -> dict[str, str]:
     """Return a hash of the rows of every table of the source, ingested if it is not."""
     tables = SourceTables(Home(settings.home))
