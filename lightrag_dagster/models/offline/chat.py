@@ -15,7 +15,7 @@ from lightrag_dagster.models.offline.words import words
 from lightrag_dagster.stages.extraction.records import Records
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
-_VERSION = 4
+_VERSION = 5
 """Raise it when an answer changes: it is part of the key of stored answers."""
 
 _DELIMITER = "<|#|>"

@@ -132,6 +132,8 @@ def _word_votes(name: str, folded: str) -> Iterator[Vote]:
         yield Vote("organization", 2.0)
     elif folded.endswith(_endings("location endings")) and len(folded) > 5:
         yield Vote("location", 1.0)
+    elif folded.endswith(("tion", "sion", "ment")) and len(folded) > 7:
+        yield Vote("concept", 0.5)  # `Calibration`
     else:
         yield Vote("location", 0.2)  # a word of which nothing is known is a place more often than anything else
 

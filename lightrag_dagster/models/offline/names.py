@@ -12,7 +12,7 @@ from lightrag_dagster.models.offline.extractor import find_names
 from lightrag_dagster.models.offline.recognised import Recogniser
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
-_VERSION = 1
+_VERSION = 2
 """Raise it when other names are found: it is part of the recipe of extractions."""
 
 
