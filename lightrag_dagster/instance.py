@@ -74,9 +74,9 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 def _fewer_syncs(folder: Path) -> Iterator[None]:
     """Let Dagster's SQLite files below a folder wait for the disk a few times in the block, not a thousand times.
 
-    For each event Dagster opens a connection, commits and closes it, and every commit, and every close of a last
-    connection, waits for the disk. Here commits go to the write-ahead log without waiting, and a connection stays open to
-    each file. A crash of the machine may cost the last events, which are for people, but damages no file.
+    For each event Dagster opens a connection, commits and closes it; every commit, and every close of a file's last
+    connection, waits for the disk. Here commits go to the write-ahead log without waiting, and a connection to each
+    file stays open. A crash of the machine may cost the last events, which are for people, but damages no file.
     """
     with ExitStack() as kept:
         paths = set[str]()

@@ -13,8 +13,6 @@ from lightrag_dagster.stages.documents.markdown import FRONT_MATTER
 
 _LONGEST_SENTENCE = 600
 _LONGEST_HEADING = 120
-_NARROWEST = 40
-"""Characters of the longest line of wrapped prose; shorter lines are those of an address or a signature."""
 
 # Indented text is prose more often than code, and text inside HTML is text.
 _MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["code", "html_block"])
@@ -93,8 +91,7 @@ def _unwrap(lines: Sequence[str]) -> Iterator[Sentence]:
         run.append(line)
         fits = len(line) + 1 + len(following.split(" ", 1)[0]) < 0.7 * width
         shouted = line.isupper() and not following.isupper()
-        breaks = fits or shouted or width < _NARROWEST
-        if following and not _LABEL.match(following) and (not breaks or following[0].islower()):
+        if following and not _LABEL.match(following) and (not (fits or shouted) or following[0].islower()):
             continue
         yield Sentence(" ".join(filter(None, run)), level=1 if following and number == 1 and _is_title(line) else 0)
         run = []
