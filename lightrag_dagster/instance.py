@@ -59,7 +59,7 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     try:
         reference = InstanceRef.from_dir(str(folder), overrides=_OF_A_COMMAND)
         with _fewer_syncs(folder), dg.DagsterInstance.from_ref(reference) as instance:
-            # To watch standard output takes four processes a job, and no step here prints.
+            # Capturing standard output starts four processes a job, and no step here prints.
             instance.compute_log_manager.capture_logs = _uncaptured  # type: ignore[method-assign]
             yield instance
     except (SQLAlchemyError, sqlite3.Error) as error:

@@ -43,7 +43,7 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
 
 
 def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
-    """Return the keys of the responses whose names stand in documents, but for those that are gone."""
+    """Return the keys of the responses that documents refer to, except documents that are gone."""
     named: set[str] = set()
     for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/raw_documents/*")}):
         if gone.get(source) == set():

@@ -80,7 +80,7 @@ class Recipes:
 
     @property
     def describes_figures(self) -> bool:
-        """Whether a model is asked what images in documents show."""
+        """Whether a model describes the images in documents."""
         return self.settings.documents.describe_figures and self.settings.llm.provider != "offline"
 
     def of_source(self, source: str) -> "Recipes":
@@ -222,7 +222,7 @@ class Recipes:
 
 
 def _installed(library: str) -> str | None:
-    """Return the version of a library that an extra brings; None without it."""
+    """Return the version of a library that an extra installs; None if it is not installed."""
     try:
         return version(library)
     except PackageNotFoundError:

@@ -41,7 +41,7 @@ _FINGERPRINT = "left(sha256(getvariable('identity') || chr(10) || text), 32) AS 
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
 
-# Texts of more rows are sorted in a database that spills.
+# With more rows than this, texts are sorted by a database that spills to disk.
 _ROWS_IN_MEMORY = 200_000
 
 
@@ -73,7 +73,7 @@ async def write_vectors(generation: Generation, name: str, embedding: Embedding)
 async def record_vectors(generation: Generation, name: str, entry: VectorTable, embedding: Embedding) -> VectorTable:
     """Index, tag and record what `write_vectors` wrote, unless that is done; the embedder is no longer needed.
 
-    The index of a large table is built where the engine keeps what takes a whole machine. Raises StoreError.
+    The index of a large table is built by a worker that has a whole machine. Raises StoreError.
     """
     if name in (recorded := _recorded(generation)):
         return recorded[name]

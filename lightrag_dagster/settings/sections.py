@@ -30,7 +30,7 @@ class DocumentSettings(Section):
         default=60.0,
         gt=0,
         description="A file whose parser takes longer becomes a failed row; plain text has no parser. Each page whose "
-        "text is recognised has as long again. Seconds.",
+        "text is recognised adds as much time. Seconds.",
     )
     max_memory_mb: int = Field(
         default=2048,
@@ -307,8 +307,8 @@ class RerankSettings(Section):
     timeout: float = Field(default=30.0, gt=0, description="Per request. Seconds.")
     with_first: bool = Field(
         default=False,
-        description="The reranker reads the start of the chunk that was found first before each of the others, so that "
-        "a chunk that goes on from it can be told from one that does not.",
+        description="The reranker is given the start of the top chunk together with each of the others, so that it can "
+        "recognise a chunk that continues from it.",
     )
 
 

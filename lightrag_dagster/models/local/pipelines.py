@@ -9,8 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lightrag_dagster.errors import LightRAGError, SettingsError, one_line
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.local.files import hash_of
+from lightrag_dagster.models.local.loading import explaining
 from lightrag_dagster.models.offline.entity_types import OTHER
 from lightrag_dagster.models.offline.recognised import Recogniser, Span
 from lightrag_dagster.stages.documents.language import detect_language
@@ -104,19 +105,8 @@ def load_pipeline(model: str, identity: str) -> Recogniser:
             f"setting extraction.names_model: {model} on {os.uname().nodename} is not {identity}; copy the same "
             "pipeline to every machine, and run again"
         )
-    try:
-        pipeline = _load(folder)
-    except ImportError as error:
-        raise SettingsError(
-            f"setting extraction.names_model: {model} needs {error.name}; `pip install lightrag-dagster[names]`"
-        ) from error
-    except LightRAGError:
-        raise
-    except Exception as error:  # the library raises what it likes
-        raise SettingsError(
-            f"setting extraction.names_model: {folder} cannot be loaded: {one_line(error)}; make or download it again"
-        ) from error
-    return _Names(pipeline)
+    with explaining(f"setting extraction.names_model: {folder}", "`pip install lightrag-dagster[names]`"):
+        return _Names(_load(folder))
 
 
 def _load(folder: Path) -> "Language":

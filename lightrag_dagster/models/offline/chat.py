@@ -69,7 +69,7 @@ class OfflineChatModel:
 
 
 def without_marks(content: str) -> str:
-    """Return the text of a chunk without what looks like a mark of the answer's format."""
+    """Return the text of a chunk without anything that looks like a delimiter of the answer format."""
     return _MARKS.sub(" ", content)
 
 

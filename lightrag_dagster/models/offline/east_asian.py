@@ -1,4 +1,4 @@
-"""Names in Japanese, Chinese and Korean text, which marks none by capitals: found by suffixes, titles and surnames."""
+"""Names in Japanese, Chinese and Korean text, which has no capitals: found by suffixes, titles and surnames."""
 
 import re
 from functools import cache
@@ -42,7 +42,7 @@ def is_used_in(text: str) -> bool:
 
 
 def pattern() -> str:
-    """Return a pattern of names, of which every repetition is bounded; to be compiled with `re.VERBOSE`."""
+    """Return a pattern of names, to be compiled with `re.VERBOSE`; every repetition in it is bounded."""
     letter = rf"(?![{_GRAMMAR}])[{_KANJI}ァ-ヺー]"
     place = rf"[{_PLACES}]"
     return rf"""
@@ -87,7 +87,7 @@ _TITLE = re.compile(rf"\s?(?:{_TITLES}|{_KOREAN_TITLES})")
 
 
 def is_person(text: str, end: int) -> bool:
-    """Tell whether what follows the name that ends at `end` is a person's title."""
+    """Tell whether a person's title follows the name that ends at `end`."""
     return not text.isascii() and _TITLE.match(text, end) is not None
 
 

@@ -85,7 +85,7 @@ class _Graph:
                 self._relate(part, *sorted((other, one), key=lambda end: end[1].start))
 
     def add_names(self, part: Part, *, related: bool) -> None:
-        """Take in the names of a part; `related` relates each of the first ones to every other."""
+        """Add the names of a part; with `related`, relate its first names to each other, pair by pair."""
         found = [(self._entity(mention, part), mention) for mention in part.mentions]
         near = found[:_MOST_RELATED] if related and not part.level else []
         for first, second in combinations(near, 2):
@@ -136,6 +136,6 @@ def _keywords(tokens: Sequence[Token]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _tells(word: str) -> bool:
-    """Tell whether a word can say what a relation is about: no number, address or unit."""
+    """Tell whether a word can be a keyword of a relation: no number, address or unit."""
     plain = len(word) > 1 and word.replace("-", "").replace("'", "").replace("’", "").isalpha()
     return plain and not any(word in words(section) for section in ("stop", "connectors", "units"))

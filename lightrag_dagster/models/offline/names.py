@@ -37,7 +37,7 @@ class NameFinder:
 
     @property
     def identity(self) -> str:
-        """Names the version of the rules, the pipeline, and what they relate."""
+        """The version of the rules, the pipeline, and whether names are related."""
         found_by = f"rules-{_VERSION}" + (f"+{self._pipeline_identity}" if self._pipeline else "")
         return f"mentions/{found_by}{'?co_mentions' if self._co_mentions else ''}"
 
@@ -56,7 +56,7 @@ class NameFinder:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["NameFinder"]:
-        """Open the finder, as a function that builds opens a model."""
+        """Yield the finder itself, so that it can be opened like a model."""
         yield self
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the offline rules read in a text: its sentences and headings, the names in them, and the types of these."""
+"""Reads a text by the offline rules: its sentences and headings, the names in them, and their types."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ def _divide(parts: Sequence[Part], *, dates: bool) -> None:
 
 
 def _votes(parts: Sequence[Part]) -> dict[str, list[Vote]]:
-    """Return the votes for the type of each name, to which all its mentions in the text add."""
+    """Return the votes for the type of each name, summed over all its mentions in the text."""
     votes: dict[str, list[Vote]] = {}
     for part in parts:
         for mention, found in zip(part.mentions, votes_of_part(part.text, part.tokens, part.mentions), strict=True):
@@ -87,7 +87,7 @@ def _votes(parts: Sequence[Part]) -> dict[str, list[Vote]]:
 
 
 def _respell(parts: Sequence[Part], votes: Mapping[str, list[Vote]], types: dict[str, str]) -> None:
-    """Write each name in its best spelling, whose type the votes for all spellings decide."""
+    """Write each name in its best spelling; the votes for all its spellings decide its type."""
     names: dict[str, str] = {}
     for part in parts:
         for mention in part.mentions:
@@ -131,7 +131,7 @@ def _find_mentions(parts: Sequence[Part], folded: str) -> None:
 
 
 def _vocabulary(parts: Sequence[Part]) -> Vocabulary:
-    """Collect the lower-case words, and the single words with a capital where no rule asks for one."""
+    """Collect the lower-case words, and the single words that have a capital where grammar requires none."""
     lower: set[str] = set()
     upper: set[str] = set()
     for part in parts:
