@@ -85,7 +85,7 @@ def _fewer_syncs(folder: Path) -> Iterator[None]:
             if not isinstance(connection, sqlite3.Connection):
                 return
             path = connection.execute("PRAGMA database_list").fetchone()[2]
-            if not Path(path).is_relative_to(folder.resolve()):
+            if not path or not Path(path).resolve().is_relative_to(folder.resolve()):
                 return
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
