@@ -106,7 +106,7 @@ def ingested(
 ) -> dg.MaterializeResult:
     """Return what Dagster shows of one ingested table; `asset_key` says which, where a step makes several."""
     version, usage = report.version, report.usage
-    named, recipe = version.counts.get("recipe", {}), recipes.of_table(version.table)
+    named, recipe = version.counts.get("recipe", {}), recipes.of_source(version.source).of_table(version.table)
     outdated = {name: rows for name, rows in named.items() if name != recipe}
     metadata = table_metadata(report.first, version.rows, seconds=watch.seconds, **version.counts.get("status", {}))
     if recipe:

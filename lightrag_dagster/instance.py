@@ -2,12 +2,16 @@
 
 import logging
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
+from dagster._core.storage.compute_log_manager import CapturedLogContext
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from lightrag_dagster.errors import StoreError, one_line
@@ -54,7 +58,9 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     quiet_logs()
     try:
         reference = InstanceRef.from_dir(str(folder), overrides=_OF_A_COMMAND)
-        with dg.DagsterInstance.from_ref(reference) as instance:
+        with _fewer_syncs(folder), dg.DagsterInstance.from_ref(reference) as instance:
+            # Capturing standard output starts four processes a job, and no step here prints.
+            instance.compute_log_manager.capture_logs = _uncaptured  # type: ignore[method-assign]
             yield instance
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = one_line(getattr(error, "orig", None) or error)
@@ -62,6 +68,42 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
             f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder writable, and "
             "run again"
         ) from error
+
+
+@contextmanager
+def _fewer_syncs(folder: Path) -> Iterator[None]:
+    """Let Dagster's SQLite files below a folder wait for the disk a few times in the block, not a thousand times.
+
+    For each event Dagster opens a connection, commits and closes it; every commit, and every close of a file's last
+    connection, waits for the disk. Here commits go to the write-ahead log without waiting, and a connection to each
+    file stays open. A crash of the machine may cost the last events, which are for people, but damages no file.
+    """
+    with ExitStack() as kept:
+        paths = set[str]()
+
+        def tune(connection: object, _: object) -> None:
+            if not isinstance(connection, sqlite3.Connection):
+                return
+            path = connection.execute("PRAGMA database_list").fetchone()[2]
+            if not path or not Path(path).resolve().is_relative_to(folder.resolve()):
+                return
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            if path not in paths:
+                paths.add(path)
+                other = kept.enter_context(closing(sqlite3.connect(path, check_same_thread=False)))
+                other.execute("SELECT 1 FROM sqlite_master").fetchall()
+
+        event.listen(Engine, "connect", tune)
+        try:
+            yield
+        finally:
+            event.remove(Engine, "connect", tune)
+
+
+@contextmanager
+def _uncaptured(log_key: Sequence[str]) -> Iterator[CapturedLogContext]:
+    yield CapturedLogContext(log_key)
 
 
 def quiet_logs() -> None:

@@ -19,7 +19,7 @@ class WatchedRunLauncher(dg.DefaultRunLauncher):
         return True
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
-        """Ask the code server whether a run is one of its own; while it cannot be reached, that is unknown."""
+        """Ask the code server whether it runs a run; unknown while the server cannot be reached."""
         client = self._get_grpc_client_for_termination(run.run_id)  # type: ignore[no-untyped-call]
         if client is None:
             return CheckRunHealthResult(WorkerStatus.RUNNING, "it was not launched in a code server")

@@ -170,6 +170,7 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
         ProviderAccessError: no request can succeed until a person acts; what was answered is stored.
         StoreError: a table is missing or damaged, or the disk refuses.
     """
+    recipes = recipes.of_source(source)
     step = _step(source, tables, recipes)
     if recipes.name_finder:
         open_model = recipes.name_finder.open

@@ -116,6 +116,7 @@ def pending(settings: Settings) -> Pending:
 def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
     """Return what is pending of one source; `newest` is the newest snapshot. Raises StoreError for a damaged record."""
     name, home, share = source.name, Home.of(recipes.settings), recipes.settings.documents.max_failed_share
+    recipes = recipes.of_source(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
     ingest, problem = None, None
     try:
@@ -153,7 +154,7 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
         SourceError: the source cannot be listed.
         StoreError: a record is damaged.
     """
-    inputs = {"files": listing_signature(list_files(source))}
+    inputs, recipes = {"files": listing_signature(list_files(source))}, recipes.of_source(source.name)
     for table in SOURCE_TABLES:
         current = tables.current(table, source.name)
         reason = _why_table(current, inputs, tables, recipes) if current else "never made"

@@ -36,13 +36,14 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
     for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}):
         if gone.get(source) != set():
             chunks = _chunks(home, source, gone.get(source, set()))
-            run_sync(extract(source, chunks, todays_extractor(extracting, recipes, recipes.settings.llm.conversations)))
+            own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
+            run_sync(extract(source, chunks, todays_extractor(extracting, own, at_once)))
     with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True):
         return extracting.used | summarising.used | _descriptions(home, gone, store)
 
 
 def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
-    """Return the keys of the responses whose names stand in documents, but for those that are gone."""
+    """Return the keys of the responses that documents refer to, except documents that are gone."""
     named: set[str] = set()
     for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/raw_documents/*")}):
         if gone.get(source) == set():

@@ -80,8 +80,18 @@ class Recipes:
 
     @property
     def describes_figures(self) -> bool:
-        """Whether a model is asked what images in documents show."""
+        """Whether a model describes the images in documents."""
         return self.settings.documents.describe_figures and self.settings.llm.provider != "offline"
+
+    def of_source(self, source: str) -> "Recipes":
+        """Return the recipes for one source, whose entities may be found by another method than the others'."""
+        extraction = self.settings.extraction
+        return self if extraction.method_of(source) == extraction.method else self._by_other_method
+
+    @cached_property
+    def _by_other_method(self) -> "Recipes":
+        method = "mentions" if self.settings.extraction.method == "llm" else "llm"
+        return Recipes(self.settings.changed(extraction={"method": method, "methods": {}}), self.prompts)
 
     @cached_property
     def extractions(self) -> str:
@@ -95,13 +105,17 @@ class Recipes:
 
     @property
     def name_finder(self) -> "NameFinder | None":
-        """What finds the entities of a chunk where no language model is asked about it."""
+        """What finds the entities of a chunk where no language model is asked about it.
+
+        Raises:
+            SettingsError: the model of names is not on this machine.
+        """
         extraction = self.settings.extraction
         if extraction.method != "mentions":
             return None
         from lightrag_dagster.models.offline.names import NameFinder
 
-        return NameFinder(co_mentions=extraction.co_mentions)
+        return NameFinder(co_mentions=extraction.co_mentions, pipeline=extraction.names_model)
 
     @cached_property
     def summaries(self) -> str:
@@ -184,10 +198,13 @@ class Recipes:
 
     def by_asset(self) -> dict[str, str]:
         """Return the code version of every asset."""
+        methods = self.settings.extraction.methods
         return {
             **self.code,
             "chunks": self.chunks,
-            "extractions": self.extractions,
+            "extractions": digest(self.extractions, self._by_other_method.extractions, methods)
+            if methods
+            else self.extractions,
             "entities": self.generation,
             "relations": self.generation,
             "entity_evidence": self.generation,
@@ -205,7 +222,7 @@ class Recipes:
 
 
 def _installed(library: str) -> str | None:
-    """Return the version of a library that an extra brings; None without it."""
+    """Return the version of a library that an extra installs; None if it is not installed."""
     try:
         return version(library)
     except PackageNotFoundError:

@@ -103,7 +103,7 @@ def read_shard(
     describer: tuple[OpenDescriber | None, int],
     task: tuple[Shard, pa.Table],
 ) -> Made:
-    """Read the listed documents of a shard that changed since what is `known` was read.
+    """Read the listed documents of a shard that changed since the versions in `known` were read.
 
     `describer` opens the model that describes images, if one does, and says how many it may be asked about at once.
     """

@@ -1,5 +1,6 @@
 """Chunks that several sources share, and whose extraction is merged for them."""
 
+from collections import Counter
 from importlib.resources import files
 
 from lightrag_dagster.build.recipe import Recipes
@@ -22,7 +23,7 @@ def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:
     """
     import duckdb
 
-    home, recipe = Home.of(settings), Recipes.of(settings).extractions
+    home, recipes = Home.of(settings), Recipes.of(settings)
     tables = SourceTables(home)
     before = [name for name in find_sources(settings) if name <= source]
     records = {name: record.tables["extractions"] for name in before if (record := accepted(home, name))}
@@ -33,5 +34,8 @@ def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:
     with duckdb.connect() as connection:
         connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")
         statement = files(__package__).joinpath("sql/outdated_elsewhere.sql").read_text(encoding="utf-8")
-        rows = connection.execute(statement, {"source": source, "recipe": recipe}).fetchall()
-    return dict(rows)
+        followed = Counter[str]()
+        for other, recipe, chunks in connection.execute(statement, {"source": source}).fetchall():
+            if recipe != recipes.of_source(other).extractions:
+                followed[other] += chunks
+    return dict(followed)

@@ -11,7 +11,7 @@ def main() -> None:
 def console() -> None:
     """Run the command line as the process's only work; the installed command."""
     from lightrag_dagster.cli.ending import leave
-    from lightrag_dagster.cli.lean_lancedb import leave_out_rest_client
+    from lightrag_dagster.cli.lean_imports import leave_out_unused
 
-    leave_out_rest_client()
+    leave_out_unused()
     leave(main)

@@ -18,7 +18,7 @@ _NAMED = 8
 
 
 class Tried(NamedTuple):
-    """What is tried in place of the settings, and what may be spent on it. US dollars."""
+    """The settings that are replaced for the trial, and its spending limit in US dollars."""
 
     prompts: Path | None = None
     model: str | None = None

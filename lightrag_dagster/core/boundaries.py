@@ -1,4 +1,4 @@
-"""Boundaries of windows that depend on the tokens beside them, so that an edit moves few of them."""
+"""Boundaries of windows that depend on the neighbouring tokens, so that an edit moves few of them."""
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,13 @@ def content_defined(
     nearest, furthest = size - tolerance - overlap, size - overlap  # from the end of a window to the next end
     weights = _weights(tokens, tolerance)
     tail = max(size - tolerance, count - furthest)  # behind an end from here on, one more window is enough
-    # Of each end the greatest sum of all ways that lead to it, behind some places before the text; and of the last one.
+    # For each possible end, the highest score of any series of windows up to it, after padding before the text.
     padded, final = np.full(furthest + count, -np.inf), np.full(count, -np.inf)
     best = padded[furthest:]
     ends = slice(size - tolerance, min(size + 1, count))
     best[ends] = final[ends] = weights[ends]
     best[tail:] = -np.inf
-    # So many ends at a time that none of them depends on another.
+    # Ends are scored in batches, small enough that none depends on another of its batch.
     for start in range(size - tolerance + nearest, count, nearest):
         stop = min(start + nearest, count)
         sums = _sliding_maximum(padded[start : stop + tolerance], tolerance + 1) + weights[start:stop]
@@ -50,7 +50,7 @@ def content_defined(
 
 
 def _sliding_maximum(values: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
-    """Return the greatest of each `width` values in a row, by van Herk's method: from maxima up to and from blocks."""
+    """Return the maximum of each run of `width` values, by van Herk's method of prefix and suffix maxima in blocks."""
     count = len(values) - width + 1
     blocks = np.full((-(-len(values) // width), width), -np.inf)
     blocks.reshape(-1)[: len(values)] = values
@@ -61,7 +61,7 @@ def _sliding_maximum(values: npt.NDArray[np.float64], width: int) -> npt.NDArray
 
 
 def _weights(tokens: npt.NDArray[np.uint32], tolerance: int) -> npt.NDArray[np.float64]:
-    """Return how good an end each place between two tokens is, by the two on either side.
+    """Return a score for ending a window between each pair of tokens, from the two tokens on either side.
 
     An end costs twice the tolerance, so that there are no more windows than without this rule.
     """

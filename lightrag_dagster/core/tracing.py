@@ -51,7 +51,7 @@ def span(name: str, attributes: Attributes, *, is_call: bool = False) -> Iterato
 
 
 def flush() -> None:
-    """Send what was not sent yet; a process that ends without clean-up calls it."""
+    """Send the spans that are still waiting; for a process that ends without clean-up."""
     if "opentelemetry.sdk.trace" in sys.modules:
         from opentelemetry import trace
         from opentelemetry.sdk.trace import TracerProvider
@@ -62,9 +62,9 @@ def flush() -> None:
 
 
 def _tracer() -> "Tracer | None":
-    """Return what makes spans, or None when nobody would see them."""
+    """Return the tracer, or None when spans would go nowhere."""
     is_sent = any(os.environ.get(name) for name in _ENDPOINTS)
-    # Without either, importing OpenTelemetry would be all that a question pays for.
+    # With neither an endpoint nor the SDK in use, the import alone would slow every question down.
     return _open_tracer(is_sent=is_sent) if is_sent or "opentelemetry.sdk.trace" in sys.modules else None
 
 

@@ -49,7 +49,7 @@ def map_array(folder: Path, name: str) -> npt.NDArray[Any]:
 
 
 def map_lists(folder: Path, name: str) -> Lists:
-    """Map what `write_lists` wrote; raises as `map_array`."""
+    """Map the lists that `write_lists` wrote; raises the same errors as `map_array`."""
     return Lists(map_array(folder, f"{name}_offsets"), map_array(folder, f"{name}_values"))
 
 

@@ -65,7 +65,7 @@ async def write_vectors(generation: Generation, name: str, embedding: Embedding)
 async def record_vectors(generation: Generation, name: str, entry: VectorTable, embedding: Embedding) -> VectorTable:
     """Index, tag and record what `write_vectors` wrote, unless that is done; the embedder is no longer needed.
 
-    The index of a large table is built where the engine keeps what takes a whole machine. Raises StoreError.
+    The index of a large table is built by a worker that has a whole machine. Raises StoreError.
     """
     if name in (recorded := _recorded(generation)):
         return recorded[name]

@@ -57,7 +57,7 @@ class Embedding(NamedTuple):
         nothing = self.embedder.corpus_state([])
         if nothing is None:
             return None
-        total = nothing.astype(np.float64)  # exact also where many are added
+        total = nothing.astype(np.float64)  # exact for many texts, too
         for texts in blocks:
             if self._has_workers_for(texts):
                 rows = pa.table({"text": texts})
@@ -68,7 +68,7 @@ class Embedding(NamedTuple):
         return total.astype(np.float32)
 
     def _has_workers_for(self, texts: Sequence[str]) -> bool:
-        # To ask an engine for its workers may start them.
+        # Asking an engine for its workers may start them.
         return self.settings.provider == "offline" and len(texts) >= 2 * _TEXTS_A_WORKER and self.engine.workers > 1
 
     async def _in_batches(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:

@@ -32,7 +32,7 @@ class OpenAIChatModel:
     """A language model behind `/chat/completions`."""
 
     def __init__(self, settings: LLMSettings, claim: Claim | None = None, billed: Attributes | None = None) -> None:
-        """Ask within a claim on timetables that others share; spans have the attributes of who is `billed`."""
+        """Keep limits a minute by `claim`, shared with other processes; spans have the attributes in `billed`."""
         self._settings = settings
         self._billed = billed or {}
         self._endpoint = Endpoint(settings, claim)

@@ -56,7 +56,7 @@ async def open_embedder(
 ) -> AsyncIterator[CountingEmbedder]:
     """Open the embedding model for the block, in one event loop; a local model is where the engine keeps it.
 
-    The offline one has no store in front: its vectors cost nothing, and to look them up takes as long as to make them.
+    The offline one has no store in front: its vectors cost nothing, and looking them up takes as long as making them.
 
     Raises:
         StoreError: the vector store cannot be used.

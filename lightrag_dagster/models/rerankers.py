@@ -23,7 +23,7 @@ _ENDPOINTS = {
 """provider → its URL, and the environment variable of its key."""
 
 _FIRST_CHARACTERS = 800
-"""Of the first text before another: cross-encoders read some 2,000 characters, and the other must be among them."""
+"""Characters of the first text put before another; cross-encoders read about 2,000, which must include the other."""
 
 _ATTEMPTS = 3
 _TRANSIENT = {408, 409, 425, 429}
@@ -64,7 +64,7 @@ async def open_reranker(settings: RerankSettings) -> AsyncIterator[Reranker]:
 
 
 def after_first(texts: Sequence[str]) -> list[str]:
-    """Return texts with the start of the first one before each of the others."""
+    """Put the start of the first text before each of the others."""
     if not texts:
         return []
     first = texts[0][:_FIRST_CHARACTERS]

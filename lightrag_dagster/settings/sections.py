@@ -30,7 +30,7 @@ class DocumentSettings(Section):
         default=60.0,
         gt=0,
         description="A file whose parser takes longer becomes a failed row; plain text has no parser. Each page whose "
-        "text is recognised has as long again. Seconds.",
+        "text is recognised adds as much time. Seconds.",
     )
     max_memory_mb: int = Field(
         default=2048,
@@ -200,15 +200,24 @@ class EmbeddingSettings(EndpointSettings):
     )
 
 
+ExtractionMethod = Literal["llm", "mentions"]
+
+
 class ExtractionSettings(Section):
     """How entities and relations are found in each chunk, and what is asked of the model for it."""
 
-    method: Literal["llm", "mentions"] = Field(
+    method: ExtractionMethod = Field(
         default="llm",
         description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
         "their chunks; no model is asked, and there are no relations but those of `co_mentions`.",
     )
+    methods: dict[str, ExtractionMethod] = Field(default={}, description="Exceptions to `method`, by source.")
     co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
+    names_model: str | None = Field(
+        default=None,
+        description="With mentions, a spaCy pipeline that finds names besides those of the rules: its folder, or the "
+        "name of the package it was installed as. With the extra `names`.",
+    )
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )
@@ -218,6 +227,10 @@ class ExtractionSettings(Section):
         ge=0,
         description="Gleaning is skipped when its input would be longer; 0 is no limit. Tokens.",
     )
+
+    def method_of(self, source: str) -> ExtractionMethod:
+        """Return the method for a source."""
+        return self.methods.get(source, self.method)
 
 
 class MergingSettings(Section):
@@ -294,8 +307,8 @@ class RerankSettings(Section):
     timeout: float = Field(default=30.0, gt=0, description="Per request. Seconds.")
     with_first: bool = Field(
         default=False,
-        description="The reranker reads the start of the chunk that was found first before each of the others, so that "
-        "a chunk that goes on from it can be told from one that does not.",
+        description="The reranker is given the start of the top chunk together with each of the others, so that it can "
+        "recognise a chunk that continues from it.",
     )
 
 

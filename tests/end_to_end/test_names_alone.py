@@ -14,6 +14,7 @@ from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
 from tests.loopback import Loopback
+from tests.models.local.pipelines import make_pipeline
 from tests.models.models import offline_answer, role_of
 from tests.query.published import ingest
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
@@ -96,12 +97,57 @@ def test_a_source_moves_to_the_model_by_backfill_and_equals_a_clean_build(tmp_pa
     assert snapshot_contents(model) == snapshot_contents(clean)
 
 
+def test_one_source_is_moved_alone_and_the_others_stay_without_a_model(tmp_path: Path, server: Loopback) -> None:
+    names = settings(tmp_path)
+    write_source(names, "archive", {"flood.txt": FLOOD})
+    write_source(names, "notes", {"river.md": RIVER})
+    build(names)
+    mixed = names.changed(extraction={"methods": {"notes": "llm"}})
+    assert {name: state.outdated for name, state in pending(mixed).sources.items()} == {
+        "archive": {},
+        "notes": {"extractions": 1},
+    }
+    write_source(mixed, "archive", {"flood.txt": FLOOD, "office.md": OFFICE})
+    assert [one.chunks_new for one in make_plan(mixed, backfill=True).sources] == [0, 1]
+    build(mixed, backfill=True)
+    assert asked(server).count("extract") == 1
+    assert all(not state.busy and not state.outdated for state in pending(mixed).sources.values())
+
+    the_other_way = settings(tmp_path, "clean", method="llm").changed(extraction={"methods": {"archive": "mentions"}})
+    build(the_other_way)
+    assert snapshot_contents(the_other_way) == snapshot_contents(mixed)
+
+
 def versions(settings: Settings) -> dict[str, str]:
     """Return a hash of the rows of every table of the source, ingested if it is not."""
     tables = SourceTables(Home(settings.home))
     if tables.current("raw_documents", "notes") is None:
         ingest(chosen_sources(settings, ["notes"])[0], tables, Recipes.of(settings))
     return {table: tables.require(table, "notes").version for table in ("chunks", "extractions", "entity_mentions")}
+
+
+def test_a_pipeline_adds_its_names_and_is_part_of_the_recipe(tmp_path: Path, server: Loopback) -> None:
+    names = settings(tmp_path)
+    write_source(names, "notes", {"note.md": "We oiled the blue lamp of Station 14."})
+    model = make_pipeline(tmp_path / "lab", {"blue lamp": "PRODUCT"})
+    named = settings(tmp_path, "named").changed(extraction={"names_model": str(model)})
+    assert Recipes.of(named).extractions != Recipes.of(names).extractions
+    assert Recipes.of(named).extractions == Recipes.of(named.changed(llm={"model": "gpt-4o"})).extractions
+    assert found_types(names) == {"Station 14": "location"}
+    assert found_types(named) == {"Station 14": "location", "blue lamp": "artifact"}
+
+    before = Recipes.of(named).extractions
+    make_pipeline(model, {"blue lamp": "PRODUCT", "oil": "PRODUCT"})
+    assert Recipes.of(named).extractions != before
+    assert pending(named).sources["notes"].outdated == {"extractions": 1}
+    assert asked(server) == []
+
+
+def found_types(settings: Settings) -> dict[str, str]:
+    """Return name → type of what is found in the source."""
+    version = versions(settings)["entity_mentions"]
+    rows = SourceTables(Home(settings.home)).read("entity_mentions", "notes", version, ["name", "type"])
+    return {row["name"]: row["type"] for row in rows.to_pylist()}
 
 
 def test_prompts_and_models_are_no_part_of_the_recipe_of_names(tmp_path: Path) -> None:

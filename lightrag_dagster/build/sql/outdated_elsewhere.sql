@@ -1,5 +1,5 @@
--- Of the chunks of $source: how many follow a row of an earlier source that another recipe made, by that source.
-SELECT followed, count(*)
+-- Of the chunks of $source: how many follow a row of an earlier source, by that source and the recipe of the row.
+SELECT followed, recipe, count(*)
 FROM (
     SELECT chunk_id, min_by(source, source) AS followed, min_by(recipe, source) AS recipe
     FROM extractions
@@ -7,6 +7,6 @@ FROM (
     GROUP BY chunk_id
     HAVING bool_or(source = $source)
 )
-WHERE followed <> $source AND recipe <> $recipe
-GROUP BY followed
-ORDER BY followed
+WHERE followed <> $source
+GROUP BY followed, recipe
+ORDER BY followed, recipe

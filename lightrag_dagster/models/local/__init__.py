@@ -1,1 +1,1 @@
-"""Embedding models that run on this machine: folders of sentence-transformers, and ONNX files."""
+"""Models that run on this machine: embedding models, in folders or ONNX files, and spaCy pipelines that find names."""

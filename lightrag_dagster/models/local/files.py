@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,8 +56,8 @@ class ModelFiles(NamedTuple):
         return json.loads(path.read_bytes()) if path.is_file() else {}
 
     def weights_hash(self) -> str:
-        """Return a hash of weights and configuration; the place of the folder is no part of it."""
-        return digest({str(path.relative_to(self.folder)): _hash(path) for path in self._shaping()})[:16]
+        """Return a hash of weights and configuration."""
+        return hash_of(self.folder, self._shaping())
 
     def _shaping(self) -> Iterator[Path]:
         for pattern in _SHAPING:
@@ -110,6 +110,11 @@ def _cached(model: str) -> Path:
     except OSError:
         return repository
     return repository.joinpath("snapshots", revision, *model.split("/")[2:])
+
+
+def hash_of(folder: Path, paths: Iterable[Path]) -> str:
+    """Return a hash of files of a folder and of their places in it; the place of the folder is no part of it."""
+    return digest({str(path.relative_to(folder)): _hash(path) for path in paths})[:16]
 
 
 def _hash(path: Path) -> str:

@@ -1,6 +1,8 @@
 """A local model that is loaded, and what it returns."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from lightrag_dagster.core.protocols import Vectors
@@ -42,7 +44,9 @@ def load_model(settings: EmbeddingSettings, identity: str) -> LoadedModel:
         raise EmbeddingError(
             f"{settings.model} on {os.uname().nodename} is not {identity}; copy the same model to every machine"
         )
-    try:
+    light = "`pip install lightrag-dagster[onnx]`"
+    how = f"`pip install lightrag-dagster[local]`, or name an ONNX file in it, which needs much less: {light}"
+    with explaining(f"setting embedding.model: {settings.model}", light if files.onnx else how):
         if files.onnx is None:
             from lightrag_dagster.models.local.sentence_transformer import SentenceTransformerModel
 
@@ -50,16 +54,19 @@ def load_model(settings: EmbeddingSettings, identity: str) -> LoadedModel:
         from lightrag_dagster.models.local.onnx import OnnxModel
 
         return OnnxModel(files, limit, settings.batch_size)
-    except ImportError as error:
-        light = "`pip install lightrag-dagster[onnx]`"
-        how = f"`pip install lightrag-dagster[local]`, or name an ONNX file in it, which needs much less: {light}"
-        raise SettingsError(
-            f"setting embedding.model: {settings.model} needs {error.name}; {light if files.onnx else how}"
-        ) from error
+
+
+@contextmanager
+def explaining(model: str, install: str) -> Iterator[None]:
+    """Turn errors of a library that loads a model into SettingsError, with what to do; `install` gets the library."""
+    try:
+        yield
     except LightRAGError:
         raise
-    except Exception as error:  # the libraries raise what they like
-        raise SettingsError(f"setting embedding.model: {settings.model} cannot be loaded: {one_line(error)}") from error
+    except ImportError as error:
+        raise SettingsError(f"{model} needs {error.name}; {install}") from error
+    except Exception as error:  # libraries raise errors of any class
+        raise SettingsError(f"{model} cannot be loaded: {one_line(error)}; make or download it again") from error
 
 
 def encode(model: LoadedModel, work: tuple[Kind, list[str]]) -> Encoded:

@@ -15,7 +15,7 @@ from lightrag_dagster.models.offline.words import words
 from lightrag_dagster.stages.extraction.records import Records
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
-_VERSION = 4
+_VERSION = 5
 """Raise it when an answer changes: it is part of the key of stored answers."""
 
 _DELIMITER = "<|#|>"
@@ -69,7 +69,7 @@ class OfflineChatModel:
 
 
 def without_marks(content: str) -> str:
-    """Return the text of a chunk without what looks like a mark of the answer's format."""
+    """Return the text of a chunk without anything that looks like a delimiter of the answer format."""
     return _MARKS.sub(" ", content)
 
 

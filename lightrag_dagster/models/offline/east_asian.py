@@ -1,4 +1,4 @@
-"""Names in Japanese, Chinese and Korean text, which marks none by capitals: found by suffixes, titles and surnames."""
+"""Names in Japanese, Chinese and Korean text, which has no capitals: found by suffixes, titles and surnames."""
 
 import re
 from functools import cache
@@ -15,10 +15,16 @@ _COMPANIES = (
     "新聞社|出版社|水利局|気象庁"
 )
 _OFFICES = "局|厅|省庁"
+_COMPANIES_FIRST = "株式会社|有限会社|合同会社"
 _PLACES = "都道府県省市县縣县区區郡町村州山川江河湖島岛駅港橋桥"
 _SURNAMES = (
     "王李张張刘劉陈陳杨楊黄黃赵趙周吴吳徐孙孫马馬朱胡郭何林罗羅高郑鄭梁谢謝宋唐许許韩韓冯馮邓鄧曹彭曾萧蕭田董袁潘"
     "蒋蔡余杜叶葉程苏蘇魏吕呂丁任沈姚卢盧姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚"
+)
+_JAPANESE_SURNAMES = (
+    "佐藤|鈴木|高橋|田中|伊藤|渡辺|渡邊|山本|中村|小林|加藤|吉田|山田|佐々木|山口|松本|井上|木村|清水|斎藤|齋藤|池田|橋本|"
+    "阿部|山崎|小川|前田|岡田|長谷川|藤田|後藤|近藤|村上|遠藤|青木|坂本|太田|西村|藤井|三浦|岡本|松田|中島|中川|原田|小野|"
+    "竹内|金子|和田|中山|石田|上田|森田"
 )
 _TITLES = "さん|氏|様|教授|博士|先生|女士|小姐|社長|部長|主任"
 _KOREAN_SURNAMES = "김이박최정강조윤장임한오서신권황안송류홍"
@@ -36,11 +42,13 @@ def is_used_in(text: str) -> bool:
 
 
 def pattern() -> str:
-    """Return a pattern of names, of which every repetition is bounded; to be compiled with `re.VERBOSE`."""
+    """Return a pattern of names, to be compiled with `re.VERBOSE`; every repetition in it is bounded."""
     letter = rf"(?![{_GRAMMAR}])[{_KANJI}ァ-ヺー]"
     place = rf"[{_PLACES}]"
     return rf"""
         (?:{letter}){{1,12}}?(?:{_COMPANIES})(?![{_KANJI}]{{0,2}}(?:公司|会社))
+      | (?<![{_KANJI}])(?:{_COMPANIES_FIRST})[{_KANJI}ァ-ヺー]{{2,12}}
+      | (?<![{_KANJI}])(?:{_JAPANESE_SURNAMES})[{_KANJI}]{{1,3}}?(?<![{_PLACES}駅])(?=[はがをにのとも、。]|{_TITLES})
       | (?<=[和与及由、，。])[{_SURNAMES}](?![{_GRAMMAR}])[{_KANJI}]{{1,2}}?(?=[在是说和与，。、对把的]|{_TITLES})
       | (?<![{_KANJI}])[{_SURNAMES}](?![{_GRAMMAR}])[{_KANJI}]{{1,2}}?(?=[在是说和与，。、对把的]|{_TITLES})
       | [{_KANJI}]{{1,5}}?(?={_TITLES})
@@ -59,9 +67,11 @@ def pattern() -> str:
 @cache
 def _heads() -> dict[str, re.Pattern[str]]:
     return {
-        "organization": re.compile(rf".*(?:{_COMPANIES}|{_OFFICES}|{_KOREAN_ORGANIZATIONS})"),
+        "organization": re.compile(rf".*(?:{_COMPANIES}|{_OFFICES}|{_KOREAN_ORGANIZATIONS})|(?:{_COMPANIES_FIRST}).+"),
         "location": re.compile(rf".*(?:[{_PLACES}]|{_KOREAN_PLACES})"),
-        "person": re.compile(rf"[{_SURNAMES}][{_KANJI}]{{1,2}}|[{_KOREAN_SURNAMES}][{_HANGUL}]{{2}}|[ァ-ヺー]+・.+"),
+        "person": re.compile(
+            rf"[{_SURNAMES}][{_KANJI}]{{1,2}}|(?:{_JAPANESE_SURNAMES})[{_KANJI}]{{1,3}}|[{_KOREAN_SURNAMES}][{_HANGUL}]{{2}}|[ァ-ヺー]+・.+"
+        ),
         "artifact": re.compile(r"[ァ-ヺー]+"),
     }
 
@@ -77,7 +87,7 @@ _TITLE = re.compile(rf"\s?(?:{_TITLES}|{_KOREAN_TITLES})")
 
 
 def is_person(text: str, end: int) -> bool:
-    """Tell whether what follows the name that ends at `end` is a person's title."""
+    """Tell whether a person's title follows the name that ends at `end`."""
     return not text.isascii() and _TITLE.match(text, end) is not None
 
 

@@ -1,4 +1,4 @@
-"""The type of an entity, decided by votes: what its name looks like, and what stands around each of its mentions.
+"""The type of an entity, decided by votes: from the shape of its name, and from the words around each mention.
 
 Types are those of the prompts (`stages/prompts/entity_types.md`) in lower case, and `other`. The noun of a definition
 (`X is a village in`), the noun before a name (`the band X`) and the last word of a name (`X Bridge`) say most.
@@ -22,19 +22,23 @@ TYPES = (
 """In the order in which they win a tie."""
 
 _BY_SHAPE = {"date": "data", "number": "data", "title": "content", "term": "artifact"}
+
+# What is in parentheses after a name.
 _LIFE = re.compile(
     r"\s?\(\s?(?:[^()\d]{0,60}[;,]\s)?(?:born|died|b\.|geb\.|\*|†)"
     r"|\s?\([^()]{0,60}\d{4}\)?[^()]{0,30}[–-]\s?[^()]{0,40}\d{4}"
 )
 _YEAR = re.compile(r"\s?\(\s?(?:19|20)\d\d\s?\)")
 _INSIDE = re.compile(r"\s?\((?:[^()]{0,30} )?([^\W\d_]{2,20})\)")
+
+# The last word of a name, and what stands between names of an enumeration.
 _CODE = re.compile(r"[A-Z]{1,5}-?\d{1,6}[A-Z]?|[A-Z]{1,4}-[A-Z\d]{1,8}(?:-\d{1,6})?")
 _NUMERAL = re.compile(r"[IVX]{1,5}")
 _LISTED = re.compile(r",? (?:and|und|or|oder|&) |, ")
 
 
 class Vote(NamedTuple):
-    """A type that something speaks for, and how strongly: from 5 it decides alone, 3 is strong, 1 a hint, less a guess.
+    """A vote for a type and its weight: 5 and more decides alone, 3 is strong, 1 a hint, less a guess.
 
     A negative weight speaks against the type.
     """
@@ -47,18 +51,18 @@ Votes = Iterable[Vote]
 
 
 def decide(votes: Votes) -> str:
-    """Return the type with most votes, `other` without any."""
+    """Return the type with the most votes; `other` if there are none."""
     sums: dict[str, float] = {}
     for kind, weight in votes:
         sums[kind] = sums.get(kind, 0.0) + weight
-    best = max(TYPES, key=lambda kind: sums.get(kind, 0.0))
+    best = max((*TYPES, *sums), key=lambda kind: sums.get(kind, 0.0))
     return best if sums.get(best, 0.0) > 0 else OTHER
 
 
 def votes_of_part(text: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[list[Vote]]:
     """Return the votes for the type of each mention of a sentence.
 
-    What stands before the first name of an enumeration speaks for all of them.
+    The words before the first name of an enumeration count for all of them.
     """
     votes: list[list[Vote]] = []
     before: list[Vote] = []
@@ -74,7 +78,7 @@ def votes_of_part(text: str, tokens: Sequence[Token], mentions: Sequence[Mention
 
 @lru_cache(maxsize=1 << 14)
 def name_votes(name: str) -> tuple[Vote, ...]:
-    """Return what a name by itself says about its type."""
+    """Return the votes that the name itself casts."""
     if not name.isascii() and (kind := east_asian.type_of(name)):
         return (Vote(kind, 4.0),)
     return tuple(_name_votes(name))
@@ -116,7 +120,7 @@ def _name_votes(name: str) -> Iterator[Vote]:
 
 
 def _is_organized(folded: Sequence[str]) -> bool:
-    """Tell whether a word of a name is one of organizations, as in `Ostrel Basin Authority`."""
+    """Tell whether a name contains a word for an organization, as in `Ostrel Basin Authority`."""
     return folded[-1] not in words("geography") and not words("organizations").isdisjoint(folded)
 
 
@@ -132,8 +136,10 @@ def _word_votes(name: str, folded: str) -> Iterator[Vote]:
         yield Vote("organization", 2.0)
     elif folded.endswith(_endings("location endings")) and len(folded) > 5:
         yield Vote("location", 1.0)
+    elif folded.endswith(("tion", "sion", "ment")) and len(folded) > 7:
+        yield Vote("concept", 0.5)  # `Calibration`
     else:
-        yield Vote("location", 0.2)  # a word of which nothing is known is a place more often than anything else
+        yield Vote("location", 0.2)  # an unknown word is most often a place
 
 
 def _phrase_votes(parts: Sequence[str], folded: Sequence[str]) -> Iterator[Vote]:
@@ -158,7 +164,7 @@ def _phrase_votes(parts: Sequence[str], folded: Sequence[str]) -> Iterator[Vote]
 
 
 def _head(parts: Sequence[str], folded: Sequence[str]) -> str:
-    """Return the word that says what is named: the last one, or the one before `of`, a number or a numeral."""
+    """Return the head noun of a name: its last word, or the one before `of`, a number or a numeral."""
     for at in range(1, len(folded)):
         if folded[at] in ("of", "for", "für", "der", "des", "de"):
             return folded[at - 1]

@@ -12,6 +12,7 @@ from itertools import combinations
 from lightrag_dagster.models.offline.entity_types import OTHER
 from lightrag_dagster.models.offline.mentions import Mention
 from lightrag_dagster.models.offline.reading import MEASURES, Part, Reading, read
+from lightrag_dagster.models.offline.recognised import Recogniser
 from lightrag_dagster.models.offline.tokens import Token
 from lightrag_dagster.models.offline.words import words
 from lightrag_dagster.stages.extraction.records import Entity, Records, Relation
@@ -36,12 +37,12 @@ def extract(text: str, *, dates: bool = False) -> Records:
     return graph.records(reading.types)
 
 
-def find_names(text: str, *, co_mentions: bool = False) -> Records:
+def find_names(text: str, *, co_mentions: bool = False, recognise: Recogniser | None = None) -> Records:
     """Return the names of a text as entities; with `co_mentions`, each pair of those in one sentence as a relation.
 
-    All have one description, so that a merge finds none to summarise.
+    All have one description, so that a merge finds none to summarise. `recognise` finds more names than the rules do.
     """
-    reading = read(text, dates=False)
+    reading = read(text, dates=False, recognise=recognise)
     graph = _Graph(_aliases(reading))
     for part in reading.parts:
         graph.add_names(part, related=co_mentions)
@@ -84,7 +85,7 @@ class _Graph:
                 self._relate(part, *sorted((other, one), key=lambda end: end[1].start))
 
     def add_names(self, part: Part, *, related: bool) -> None:
-        """Take in the names of a part; `related` relates each of the first ones to every other."""
+        """Add the names of a part; with `related`, relate its first names to each other, pair by pair."""
         found = [(self._entity(mention, part), mention) for mention in part.mentions]
         near = found[:_MOST_RELATED] if related and not part.level else []
         for first, second in combinations(near, 2):
@@ -135,6 +136,6 @@ def _keywords(tokens: Sequence[Token]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _tells(word: str) -> bool:
-    """Tell whether a word can say what a relation is about: no number, address or unit."""
+    """Tell whether a word can be a keyword of a relation: no number, address or unit."""
     plain = len(word) > 1 and word.replace("-", "").replace("'", "").replace("’", "").isalpha()
     return plain and not any(word in words(section) for section in ("stop", "connectors", "units"))

@@ -114,7 +114,7 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
         if not (between == " " or initial) or not (following.kind == "upper" or numbered):
             break
         if _SERIAL.fullmatch(following.text):
-            break  # `Heron Logger HL-0640` is a product and one of its kind
+            break  # `Heron Logger HL-0640` is a product and a serial number
         end = after + 1
     return end
 

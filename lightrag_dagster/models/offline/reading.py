@@ -1,4 +1,4 @@
-"""What the offline rules read in a text: its sentences and headings, the names in them, and the types of these."""
+"""Reads a text by the offline rules: its sentences and headings, the names in them, and their types."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from lightrag_dagster.models.offline.entity_types import Vote, decide, votes_of_part
 from lightrag_dagster.models.offline.mentions import Mention, Vocabulary, find, join_phrases
 from lightrag_dagster.models.offline.prose import sentences
+from lightrag_dagster.models.offline.recognised import Recogniser, join
 from lightrag_dagster.models.offline.spellings import canonical, counted, divide
 from lightrag_dagster.models.offline.tokens import Token, gap, name_like, opens, scan
 from lightrag_dagster.models.offline.words import words
@@ -24,12 +25,13 @@ _PARENTHESES = re.compile(r"\s*\([^()]*\)\s*$")
 
 @dataclass
 class Part:
-    """A sentence or heading with its mentions and the topic it belongs to."""
+    """A sentence or heading with its mentions, a model's votes for their types, and the topic it belongs to."""
 
     text: str
     level: int
     tokens: list[Token]
     mentions: list[Mention] = field(default_factory=list)
+    votes: Mapping[tuple[int, int], Vote] = field(default_factory=dict)
     topic: str | None = None
 
 
@@ -40,15 +42,25 @@ class Reading(NamedTuple):
     types: Mapping[str, str]
 
 
-def read(text: str, *, dates: bool) -> Reading:
-    """Find the names of a text and their types; dates and amounts only with `dates`."""
+def read(text: str, *, dates: bool, recognise: Recogniser | None = None) -> Reading:
+    """Find the names of a text and their types; dates and amounts only with `dates`.
+
+    Names that `recognise` finds where the rules find none are added to theirs, and its types count as further votes.
+    """
     parts = [Part(sentence.text, sentence.level, scan(sentence.text)) for sentence in sentences(text)]
     _find_mentions(parts, text.casefold())
+    if recognise:
+        _add_recognised([part for part in parts if not _is_shouted(part)], recognise)
     _divide(parts, dates=dates)
     votes = _votes(parts)
     types = {name: decide(found) for name, found in votes.items()}
     _respell(parts, votes, types)
     return Reading(parts, types)
+
+
+def _add_recognised(parts: Sequence[Part], recognise: Recogniser) -> None:
+    for part, spans in zip(parts, recognise([part.text for part in parts]), strict=True):
+        part.mentions, part.votes = join(part.text, part.tokens, part.mentions, spans)
 
 
 def _divide(parts: Sequence[Part], *, dates: bool) -> None:
@@ -65,16 +77,17 @@ def _divide(parts: Sequence[Part], *, dates: bool) -> None:
 
 
 def _votes(parts: Sequence[Part]) -> dict[str, list[Vote]]:
-    """Return the votes for the type of each name, to which all its mentions in the text add."""
+    """Return the votes for the type of each name, summed over all its mentions in the text."""
     votes: dict[str, list[Vote]] = {}
     for part in parts:
         for mention, found in zip(part.mentions, votes_of_part(part.text, part.tokens, part.mentions), strict=True):
-            votes.setdefault(mention.name.casefold(), []).extend(found)
+            further = part.votes.get((mention.start, mention.end))
+            votes.setdefault(mention.name.casefold(), []).extend([*found, further] if further else found)
     return votes
 
 
 def _respell(parts: Sequence[Part], votes: Mapping[str, list[Vote]], types: dict[str, str]) -> None:
-    """Write each name in its best spelling, whose type the votes for all spellings decide."""
+    """Write each name in its best spelling; the votes for all its spellings decide its type."""
     names: dict[str, str] = {}
     for part in parts:
         for mention in part.mentions:
@@ -118,7 +131,7 @@ def _find_mentions(parts: Sequence[Part], folded: str) -> None:
 
 
 def _vocabulary(parts: Sequence[Part]) -> Vocabulary:
-    """Collect the lower-case words, and the single words with a capital where no rule asks for one."""
+    """Collect the lower-case words, and the single words that have a capital where grammar requires none."""
     lower: set[str] = set()
     upper: set[str] = set()
     for part in parts:

@@ -1,4 +1,4 @@
-"""Names that run together are divided, and spellings of one name joined, by the other names of the same text."""
+"""Divides names that run together, and joins spellings of one name, judging by the other names of the text."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,11 +8,11 @@ from lightrag_dagster.models.offline.tokens import Token, opens
 from lightrag_dagster.models.offline.words import noun_types, words
 
 _HOLDERS = ("person", "method", "content")
-"""Types of nouns before `of` whose name ends there."""
+"""Types of nouns that end a name where `of` follows, as in `Officer of Tollgate Telemetry`."""
 
 
 def divide(text: str, tokens: Sequence[Token], mentions: Iterable[Mention], known: Mapping[str, int]) -> list[Mention]:
-    """Divide names such as `Tannery Lucian Farrow`, of which `known`, the names of the text, has the second part.
+    """Divide names such as `Tannery Lucian Farrow`, whose second part is in `known`, the names of the text.
 
     A single word before it is dropped where it begins a sentence, or is a noun as in `Officer of Tollgate Telemetry`.
     """
@@ -50,12 +50,12 @@ def _second(text: str, tokens: Sequence[Token], mention: Mention, known: Mapping
 
 
 def counted(mentions: Iterable[Mention]) -> Counter[str]:
-    """Return how often each name stands in a text, case-folded."""
+    """Return how often each case-folded name occurs in a text."""
     return Counter(mention.name.casefold() for mention in mentions if mention.kind == "name")
 
 
 def canonical(names: Mapping[str, str], types: Mapping[str, str]) -> dict[str, str]:
-    """Return the spelling of those names, case-folded, that have a better one in the text: without `The`, or singular.
+    """Return the better spelling, without `The` or in the singular, of each case-folded name that has one in the text.
 
     Args:
         names: The spelling of each case-folded name.

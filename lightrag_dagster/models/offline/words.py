@@ -7,7 +7,7 @@ NOUN_TYPES = (
     *("person", "content", "artifact", "organization", "event", "location", "method", "concept"),
     *("naturalobject", "creature"),
 )
-"""Entity types that have nouns; a noun of several sections belongs to the first."""
+"""Entity types that have a section of nouns; a noun in several sections has the first of these types."""
 
 
 @cache

@@ -26,7 +26,8 @@ Failure = PermanentProviderError | TransientProviderError
 
 def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model_identity: str) -> str:
     """Return a hash of all that shapes an extraction by a language model besides the chunk."""
-    rules = settings.model_dump(exclude={"method", "co_mentions"}) | {"language": prompts.language}
+    rules = settings.model_dump(include={"answer_format", "gleaning", "max_gleaning_tokens"})
+    rules |= {"language": prompts.language}
     return digest(prompts.fingerprint("extraction"), rules, model_identity)
 
 

@@ -10,8 +10,6 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-import json_repair
-
 from lightrag_dagster.stages.extraction.records import Entity, Relation, make_entity, make_relation
 
 _FIRST_OPENER = re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
@@ -65,6 +63,8 @@ def _decoded(text: str) -> dict[str, object] | None:
 
 
 def _repaired(text: str, *, truncated: bool) -> dict[str, object]:
+    import json_repair
+
     items: list[dict[str, object]] = []
     starts = [found.start() for found in _ITEM.finditer(text)]
     for start, end in pairwise([*starts, len(text)]):

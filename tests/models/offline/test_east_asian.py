@@ -14,6 +14,8 @@ from lightrag_dagster.models.offline.extractor import extract
          {"田中": "person", "北京大学": "organization", "深圳市": "location"}),
         ("装置はミナト電機株式会社が大阪市の工場で作ったアクアメーターだ。",
          {"ミナト電機株式会社": "organization", "大阪市": "location", "アクアメーター": "artifact"}),
+        ("昨日、佐藤花子は株式会社川上製作所の工場を見た。山口市は雨だった。",
+         {"佐藤花子": "person", "株式会社川上製作所": "organization", "山口市": "location"}),
         ("センサーのデータは東京都にある。", {"東京都": "location"}),
         ("王小明在北京大学学习，毕业后加入华清仪器有限公司。",
          {"王小明": "person", "北京大学": "organization", "华清仪器有限公司": "organization"}),

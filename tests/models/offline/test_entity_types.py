@@ -34,6 +34,7 @@ from lightrag_dagster.models.offline.extractor import extract
         ("We call `db-primary-2` there.", "db-primary-2", "artifact"),
         ('They read "The Quiet Harbour" aloud.', "The Quiet Harbour", "content"),
         ("Hot Saturday is a 1932 American drama film directed by a man.", "Hot Saturday", "content"),
+        ("# Calibration\n\nIt is done in a cellar.", "Calibration", "concept"),
         ("We keep the Two-Person Rule.", "Two-Person Rule", "method"),
     ],
 )
