@@ -30,6 +30,7 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS, SOURCE_TABLES, STAMPS
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.stages.chunking.chunker import EmbedTexts
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.documents.describing import Describing
 from lightrag_dagster.stages.documents.reading import Before, read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.stages.documents.table import mark_duplicates
@@ -118,7 +119,8 @@ def read_shard(
     )
     before, usage = Before(documents, stamps), Usage()
     with describing(describer[0], step.recipes, describer[1]) as describe:
-        rows, read, unread = read_listed(source, listed, before, step.recipes.settings.documents, describe)
+        told = Describing(describe, step.recipes.descriptions, keep=not tables.candidate) if describe else None
+        rows, read, unread = read_listed(source, listed, before, step.recipes.settings.documents, told)
         usage = describe.usage if describe else usage
     stored = tables.store("raw_documents", name, rows), tables.store("stamps", name, read)
     unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), waits_for_descriptions(rows))).as_py()

@@ -14,7 +14,7 @@ from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.describing import NOT_YET, Describe
+from lightrag_dagster.stages.documents.describing import NOT_YET, Describing
 from lightrag_dagster.stages.documents.formats import why_skipped
 from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.near import add_sketches
@@ -38,7 +38,7 @@ def read_listed(
     listed: pa.Table,
     before: Before,
     settings: DocumentSettings,
-    describe: Describe | None = None,
+    describing: Describing | None = None,
 ) -> tuple[pa.Table, pa.Table, int]:
     """Return RAW_DOCUMENTS and STAMPS of listed documents, and how many of these were not opened.
 
@@ -50,7 +50,7 @@ def read_listed(
         listed: Rows of LISTED.
         before: What was read before, of these documents and of others; may be empty.
         settings: How much may be read.
-        describe: Says what images show.
+        describing: Says what images show.
 
     Raises:
         SourceError: a path is there twice, as the ids of a table's rows may be.
@@ -67,7 +67,7 @@ def read_listed(
     earlier = dict(zip(known["doc_id"].to_pylist(), known["digest"].to_pylist(), strict=True))
     digests = {doc_id: earlier[doc_id] for doc_id in same.to_pylist()}
     changed = _changed(source, files, settings.max_bytes + 1, earlier, digests)
-    made = read_documents(source.name, changed, before.documents, settings, describe)
+    made = read_documents(source.name, changed, before.documents, settings, describing)
     kept = [doc_id for doc_id, digest in digests.items() if earlier.get(doc_id) == digest]
     if kept:
         rows = before.documents.filter(pc.is_in(before.documents["doc_id"], pa.array(kept)))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.describing import Describe, with_descriptions
+from lightrag_dagster.stages.documents.describing import Describing, with_descriptions
 from lightrag_dagster.stages.documents.elements import find_elements
 from lightrag_dagster.stages.documents.formats import UNSUPPORTED, format_of, has_headings, media_type, why_skipped
 from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
@@ -34,18 +34,18 @@ def read_documents(
     files: Iterable[tuple[ListedFile, bytes | OSError]],
     previous: pa.Table | None,
     settings: DocumentSettings,
-    describe: Describe | None = None,
+    describing: Describing | None = None,
 ) -> pa.Table:
     """Return a row of RAW_DOCUMENTS for every listed file, in their order; none is a duplicate yet.
 
-    With `describe`, images stand in the text with what they show; why some do not is the `error` of their document.
+    With `describing`, images stand in the text with what they show; why some do not is the `error` of their document.
 
     Each comes with its first bytes, one more than may be read if there are so many, or with why it cannot be read: then
     it keeps its row of `previous`, if that had text, as `stale`. Any other fault of a file is a `failed` row; one of a
     type that cannot be read is `skipped`. A row of `previous` that says the same of its file keeps its `modified_at`,
     so that a copy of a source, with new times, is the same table.
     """
-    rows = list(_rows(files, partial(_row, source, previous, settings, describe)))
+    rows = list(_rows(files, partial(_row, source, previous, settings, describing)))
     for row in rows:  # all at once: the model stays in the cache of the processor, which halves the time
         row["language"] = detect_language(row["content"]) or row["language"]
     _keep_times(rows, previous)
@@ -127,7 +127,7 @@ def _row(
     source: str,
     previous: pa.Table | None,
     settings: DocumentSettings,
-    describe: Describe | None,
+    describing: Describing | None,
     listed: ListedFile,
     data: bytes | OSError,
 ) -> dict[str, Any]:
@@ -140,19 +140,24 @@ def _row(
     if len(data) > settings.max_bytes:
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
     try:
-        extracted = _extract(data, listed.file_name, settings, figures=describe is not None)
+        extracted = _extract(data, listed.file_name, settings, figures=describing is not None)
     except ValueError as error:
         return _failed(source, listed, str(error))
     if extracted.properties.switched_off:
         extracted = replace(extracted, text="", pages=())
         reason = f"switched off by its front matter: {extracted.properties.switched_off}"
         return _new_row(source, listed, extracted, status="disabled", error=reason)
-    problem = None
-    if describe and extracted.figures:
-        extracted, problem = with_descriptions(extracted, describe)
+    problem = recipe = None
+    if describing and extracted.figures:
+        before = _earlier_row(listed, previous) if describing.keep else None
+        extracted, problem, kept = with_descriptions(
+            extracted, describing.describe, before["content"] if before else ""
+        )
+        recipe = before.get("recipe") if before and kept else describing.recipe
     if not extracted.text:
-        return _new_row(source, listed, extracted, status="empty", error=problem or extracted.why_empty)
-    return _new_row(source, listed, extracted, status="processed", error=problem)
+        problem = problem or extracted.why_empty
+    status = "processed" if extracted.text else "empty"
+    return _new_row(source, listed, extracted, status=status, error=problem) | {"recipe": recipe}
 
 
 def _extract(data: bytes, path: str, settings: DocumentSettings, *, figures: bool) -> ExtractedText:
@@ -171,10 +176,17 @@ def _failed(source: str, listed: ListedFile, reason: str, status: str = "failed"
 
 
 def _stale(listed: ListedFile, previous: pa.Table | None, reason: str) -> dict[str, Any] | None:
-    if previous is None:
+    row = _earlier_row(listed, previous)
+    return row | {"status": "stale", "error": reason, "duplicate_of": None} if row else None
+
+
+def _earlier_row(listed: ListedFile, previous: pa.Table | None) -> dict[str, Any] | None:
+    """Return the row that a file had before, if that had text."""
+    at = pc.index(previous["path"], listed.path).as_py() if previous is not None else -1
+    if previous is None or at < 0:
         return None
-    rows: list[dict[str, Any]] = with_text(previous.filter(pc.field("path") == listed.path)).to_pylist()
-    return rows[0] | {"status": "stale", "error": reason, "duplicate_of": None} if rows else None
+    rows: list[dict[str, Any]] = with_text(previous.slice(at, 1)).to_pylist()
+    return rows[0] if rows else None
 
 
 def _new_row(
@@ -200,6 +212,7 @@ def _new_row(
         "status": status,
         "duplicate_of": None,
         "error": error,
+        "recipe": None,
         "modified_at": listed.modified_at,
     }
 

@@ -65,6 +65,7 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "status": "processed",
         "duplicate_of": None,
         "error": None,
+        "recipe": None,
     }
 
 
