@@ -1,6 +1,7 @@
 """Images in documents; the samples are by pandoc and LibreOffice: see tests/documents_samples/make.py."""
 
 import io
+import zipfile
 from base64 import b64decode
 from pathlib import Path
 
@@ -34,6 +35,8 @@ def image(
         ("figures.epub", "The Kingfisher gauge was read.\n\n", "\n\n\nLevels of three [stations]"),
         ("figures.html", "The Kingfisher gauge was read.\n\n", "\n\nA dot:"),
         ("figures.pptx", "The Kingfisher gauge was read.\n\n", "\n\nLevels of three [stations]"),
+        ("figures.odt", "The Kingfisher gauge was read.\n\n", "\n\n\n_Levels of three [stations]_"),
+        ("figures.xlsx", "| Steinhag | 1.42 |\n\n", ""),
         ("figures.pdf", "Again\n1\n\n", "\n\nThe end."),
         ("scan.png", "", ""),
     ],
@@ -50,6 +53,18 @@ def test_an_image_stands_once_where_it_is_and_small_ones_do_not(name: str, befor
         assert (figure.name, figure.width, figure.height) == (CHART, 320, 200)
         assert "figure-" not in extract_text(data, name).text
     assert extract_text(data, name).figures == ()
+
+
+@pytest.mark.parametrize(
+    ("part", "text"), [("xl/drawings/drawing1.xml", b"<broken"), ("xl/drawings/_rels/drawing1.xml.rels", b"<broken")]
+)
+def test_a_damaged_drawing_costs_a_workbook_its_images_alone(part: str, text: bytes) -> None:
+    target = io.BytesIO()
+    with zipfile.ZipFile(SAMPLES / "figures.xlsx") as good, zipfile.ZipFile(target, "w") as bad:
+        for one in good.namelist():
+            bad.writestr(one, text if one == part else good.read(one))
+    found = extract_text(target.getvalue(), "a.xlsx", ReadingOptions(figures=True)).text
+    assert found.startswith("## Levels\n\n| Station | Level |\n| --- | --- |\n| Steinhag | 1.42 |")
 
 
 @pytest.mark.parametrize("name", ["hostile/huge-image.pdf", "hostile/outside.docx"])
