@@ -1,7 +1,11 @@
-"""S3 servers for tests: what all have in common, and moto's, on loopback and in a thread; they honour conditions."""
+"""Servers of buckets for tests: what all have in common, and moto's S3, on loopback and in a thread.
+
+All of them honour conditions.
+"""
 
 import logging
 import os
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,16 +16,40 @@ from uuid import uuid4
 import obstore
 import pytest
 from moto.server import ThreadedMotoServer
-from obstore.store import S3Store
+from obstore.store import ObjectStore, S3Store
 
 Answer = Callable[[dict[str, Any]], bool]
 
 
-class S3Service:
-    """A server that runs somewhere; tests have a bucket each, or share one."""
+class BucketService(ABC):
+    """A server that runs somewhere."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    @property
+    @abstractmethod
+    def environment(self) -> dict[str, str]:
+        """The variables by which clients find the server."""
+
+    @abstractmethod
+    def new_bucket(self) -> str:
+        """Return the URI of a home that nobody else uses."""
+
+    @abstractmethod
+    def store(self, uri: str) -> ObjectStore:
+        """Open the objects of a home as a bystander."""
+
+    def keys(self, uri: str) -> list[str]:
+        """Return the keys below a home."""
+        return sorted(meta["path"] for block in obstore.list(self.store(uri)) for meta in block)
+
+
+class S3Service(BucketService):
+    """A server of S3; tests have a bucket each, or share one."""
 
     def __init__(self, url: str, bucket: str | None = None) -> None:
-        self.url = url
+        super().__init__(url)
         self._bucket = bucket
 
     @property
@@ -55,10 +83,6 @@ class S3Service:
             region="us-east-1",
             client_options={"allow_http": True},
         )
-
-    def keys(self, uri: str) -> list[str]:
-        """Return the keys below a home."""
-        return sorted(meta["path"] for block in obstore.list(self.store(uri)) for meta in block)
 
 
 class S3Server(S3Service):
@@ -101,10 +125,10 @@ def serving_buckets() -> Iterator[S3Server]:
 
 
 @contextmanager
-def pointing_to_buckets(service: S3Service) -> Iterator[None]:
+def pointing_to_buckets(service: BucketService) -> Iterator[None]:
     """Point the environment to a server for the block."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
+        for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_"))]:
             monkeypatch.delenv(name)
         for name, value in service.environment.items():
             monkeypatch.setenv(name, value)

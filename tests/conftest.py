@@ -14,6 +14,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.database import postgres_engine
 from lightrag_dagster.storage.home import Address, Home
 from tests.buckets import S3Server, S3Service, pointing_to_buckets, serving_buckets
+from tests.google import GoogleService, serving_google
 from tests.loopback import Loopback, serving
 from tests.postgres import PostgresServer, new_schema, serving_postgres
 from tests.query.published import publish_sources
@@ -137,6 +138,22 @@ def seaweed(_seaweed: S3Service, _clean_environment: None, monkeypatch: pytest.M
     monkeypatch.delenv("SSL_CERT_DIR")
     with pointing_to_buckets(_seaweed):
         yield _seaweed
+
+
+@pytest.fixture(scope="session")
+def _google() -> Iterator[GoogleService]:
+    with serving_google() as service:
+        yield service
+
+
+@pytest.fixture
+def google(
+    _google: GoogleService, _clean_environment: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[GoogleService]:
+    """A server of Google Cloud Storage's interface, to which the environment points."""
+    monkeypatch.delenv("SSL_CERT_DIR")
+    with pointing_to_buckets(_google):
+        yield _google
 
 
 @pytest.fixture

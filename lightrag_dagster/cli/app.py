@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from lightrag_dagster.cli.ending import Commands
+from lightrag_dagster.cli.groups import batch_app, cache_app, snapshots_app
+from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.query.modes import MODES
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(snapshots_app, name="snapshots")
+app.add_typer(cache_app, name="cache")
+app.add_typer(batch_app, name="batch")
 
 
 _Sources = Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")]
@@ -34,11 +38,6 @@ class TableFormat(StrEnum):
     table = "table"
     csv = "csv"
     json = "json"
-
-
-def _console(*, soft_wrap: bool = False) -> Console:
-    """Return a console that prints every text as it is: `[note]` in a document is no markup."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
 
 
 @app.callback()
@@ -58,7 +57,7 @@ def demo() -> None:
     """Build a knowledge base from the sample sources, offline, and ask it a question."""
     from lightrag_dagster.cli.demo import run_demo
 
-    run_demo(_console())
+    run_demo(console())
 
 
 @app.command()
@@ -78,7 +77,7 @@ def run(
         overrides["documents"] = {"accept_deletes": True}
     llm = {"retry_failed": True} if retry_failed else {}
     overrides["llm"] = llm | ({"max_cost_usd": max_cost} if max_cost is not None else {})
-    raise typer.Exit(run_pipeline(_console(), source or [], overrides, wait=wait, verify=verify))
+    raise typer.Exit(run_pipeline(console(), source or [], overrides, wait=wait, verify=verify))
 
 
 @app.command()
@@ -90,7 +89,7 @@ def plan(
     """Show what `run` would do and cost; no model is asked."""
     from lightrag_dagster.cli.plan import show_plan
 
-    show_plan(_console(), source or [], backfill=backfill, as_json=as_json)
+    show_plan(console(), source or [], backfill=backfill, as_json=as_json)
 
 
 @app.command()
@@ -106,7 +105,7 @@ def backfill(
     from lightrag_dagster.cli.backfill import run_backfill
 
     wanted = {"everything": everything, "knowledge_base": knowledge_base}
-    raise typer.Exit(run_backfill(_console(), source or [], **wanted, max_cost=max_cost))
+    raise typer.Exit(run_backfill(console(), source or [], **wanted, max_cost=max_cost))
 
 
 @app.command("try")
@@ -121,7 +120,7 @@ def try_recipe(
     """Build a sample by today's settings, and compare it with what is stored, before a backfill."""
     from lightrag_dagster.cli.trial import Tried, show_trial
 
-    show_trial(_console(), documents, Tried(prompts, model, questions, max_cost), as_json=as_json)
+    show_trial(console(), documents, Tried(prompts, model, questions, max_cost), as_json=as_json)
 
 
 @app.command()
@@ -178,7 +177,7 @@ def query(
         "explain": explain,
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(_console(soft_wrap=True), question, options, output, picture)
+    ask(console(soft_wrap=True), question, options, output, picture)
 
 
 @app.command()
@@ -189,7 +188,7 @@ def evaluate(
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
     from lightrag_dagster.cli.evaluate import evaluate as measure
 
-    raise typer.Exit(measure(_console(), questions, as_json=as_json))
+    raise typer.Exit(measure(console(), questions, as_json=as_json))
 
 
 @app.command()
@@ -203,7 +202,7 @@ def sql(
     """Query the published tables with DuckDB, which reaches no other file."""
     from lightrag_dagster.cli.sql import run_sql
 
-    run_sql(_console(), statements, output.value, allow_external=allow_external)
+    run_sql(console(), statements, output.value, allow_external=allow_external)
 
 
 @app.command()
@@ -215,7 +214,7 @@ def cypher(
     """Query the published graph with Cypher."""
     from lightrag_dagster.cli.cypher import run_cypher
 
-    run_cypher(_console(), query, output.value, limit)
+    run_cypher(console(), query, output.value, limit)
 
 
 @app.command()
@@ -225,99 +224,7 @@ def status(
     """Show the published snapshot, and what is pending or failed in each source."""
     from lightrag_dagster.cli.status import show_status
 
-    show_status(_console(), as_json=as_json)
-
-
-snapshots_app = typer.Typer(help="List snapshots, compare two, and give them names.", no_args_is_help=False)
-app.add_typer(snapshots_app, name="snapshots")
-
-
-@snapshots_app.callback(invoke_without_command=True)
-def snapshots(context: typer.Context) -> None:
-    """List snapshots; the commands below compare and name them."""
-    if context.invoked_subcommand is None:
-        from lightrag_dagster.cli.snapshots import list_snapshots
-
-        list_snapshots(_console(soft_wrap=True))
-
-
-@snapshots_app.command("diff")
-def snapshots_diff(
-    before: Annotated[str, typer.Argument(help="Id or name of a snapshot.")],
-    after: Annotated[str | None, typer.Argument(help="Another; the published one unless given.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every name as JSON.")] = False,
-) -> None:
-    """Show documents, entities and relations added, changed and removed from one snapshot to another."""
-    from lightrag_dagster.cli.snapshots import diff
-
-    diff(_console(), before, after, as_json=as_json)
-
-
-@snapshots_app.command("pin")
-def snapshots_pin(
-    name: Annotated[str, typer.Argument(help="The name.")],
-    snapshot: Annotated[str, typer.Argument(help="Id of the snapshot.")],
-) -> None:
-    """Give a snapshot a name by which it can be opened; it is kept until `unpin`."""
-    from lightrag_dagster.cli.snapshots import pin
-
-    pin(_console(soft_wrap=True), name, snapshot)
-
-
-@snapshots_app.command("unpin")
-def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> None:
-    """Take a name away."""
-    from lightrag_dagster.cli.snapshots import pin
-
-    pin(_console(soft_wrap=True), name, None)
-
-
-cache_app = typer.Typer(help="Stored responses and vectors, which were paid for.", no_args_is_help=True)
-app.add_typer(cache_app, name="cache")
-
-
-@cache_app.command("stats")
-def cache_stats() -> None:
-    """Show how many responses and vectors are stored, and their cost."""
-    from lightrag_dagster.cli.cache import show_stats
-
-    show_stats(_console())
-
-
-@cache_app.command("prune")
-def cache_prune(
-    unused_for: Annotated[str, typer.Option(help="Remove those that were not used for this many days.")] = "90d",
-    dry_run: Annotated[bool, typer.Option(help="Only say how much would be removed.")] = False,
-) -> None:
-    """Remove responses and vectors that were not used for a long time; they are paid for again if needed."""
-    from lightrag_dagster.cli.cache import run_prune
-
-    run_prune(_console(), unused_for, dry_run=dry_run)
-
-
-batch_app = typer.Typer(help="Batches at the language model's provider.", no_args_is_help=True)
-app.add_typer(batch_app, name="batch")
-
-
-@batch_app.command("list")
-def batch_list(
-    every: Annotated[bool, typer.Option("--all", help="Also those whose responses are stored.")] = False,
-) -> None:
-    """List the batches that were submitted, with their progress."""
-    from lightrag_dagster.cli.batch import list_batches
-
-    list_batches(_console(), every=every)
-
-
-@batch_app.command("cancel")
-def batch_cancel(
-    batch: Annotated[list[str] | None, typer.Argument(help="Names of batches, or their first characters.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that are not finished.")] = False,
-) -> None:
-    """Cancel batches; the responses they have are stored, and no source waits for them."""
-    from lightrag_dagster.cli.batch import cancel_batches
-
-    cancel_batches(_console(soft_wrap=True), batch or [], every=every)
+    show_status(console(), as_json=as_json)
 
 
 @app.command()
@@ -325,7 +232,7 @@ def rollback(snapshot: Annotated[str, typer.Argument(help="Id or name of the sna
     """Publish an older snapshot, and hold it until `release`."""
     from lightrag_dagster.cli.snapshots import roll_back
 
-    roll_back(_console(soft_wrap=True), snapshot)
+    roll_back(console(soft_wrap=True), snapshot)
 
 
 @app.command()
@@ -333,7 +240,7 @@ def release() -> None:
     """Publish the newest snapshot again, after a rollback."""
     from lightrag_dagster.cli.snapshots import release
 
-    release(_console(soft_wrap=True))
+    release(console(soft_wrap=True))
 
 
 @app.command()
@@ -343,7 +250,7 @@ def gc(
     """Remove what no retained snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
 
-    collect(_console(soft_wrap=True), dry_run=dry_run)
+    collect(console(soft_wrap=True), dry_run=dry_run)
 
 
 @app.command()
@@ -353,7 +260,7 @@ def backup(
     """Copy the home, with what is in its database, to another place."""
     from lightrag_dagster.cli.backup import run_backup
 
-    run_backup(_console(soft_wrap=True), target)
+    run_backup(console(soft_wrap=True), target)
 
 
 @app.command()
@@ -361,7 +268,7 @@ def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backu
     """Copy a backup to an empty home; with another home or database than before, this is a move."""
     from lightrag_dagster.cli.backup import run_restore
 
-    run_restore(_console(soft_wrap=True), source)
+    run_restore(console(soft_wrap=True), source)
 
 
 @app.command()
@@ -372,4 +279,4 @@ def purge(
     """Remove every trace of documents, or sources, that are deleted already; older snapshots go too."""
     from lightrag_dagster.cli.purge import run_purge
 
-    run_purge(_console(soft_wrap=True), removed, yes=yes)
+    run_purge(console(soft_wrap=True), removed, yes=yes)

@@ -57,6 +57,8 @@ def test_help_reads_few_modules_of_this_project(arguments: list[str]) -> None:
         "lightrag_dagster.cli",
         "lightrag_dagster.cli.app",
         "lightrag_dagster.cli.ending",
+        "lightrag_dagster.cli.groups",
+        "lightrag_dagster.cli.terminal",
         "lightrag_dagster.errors",
         "lightrag_dagster.query",
         "lightrag_dagster.query.modes",

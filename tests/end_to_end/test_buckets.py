@@ -30,7 +30,7 @@ from lightrag_dagster.storage.places import Files
 from lightrag_dagster.storage.repair import find_current_damage
 from lightrag_dagster.storage.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables import SourceTables
-from tests.buckets import S3Server, S3Service
+from tests.buckets import BucketService, S3Server
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
@@ -52,15 +52,15 @@ def on_machine(settings: Settings, folder: Path) -> Settings:
     return settings.changed(cache={"folder": folder})
 
 
-@pytest.fixture(params=["moto", pytest.param("SeaweedFS", marks=pytest.mark.long)])
-def server(request: pytest.FixtureRequest) -> S3Service:
-    """Each of the S3 servers."""
-    service: S3Service = request.getfixturevalue("buckets" if request.param == "moto" else "seaweed")
+@pytest.fixture(params=["buckets", *(pytest.param(name, marks=pytest.mark.long) for name in ("google", "seaweed"))])
+def server(request: pytest.FixtureRequest) -> BucketService:
+    """Each of the servers."""
+    service: BucketService = request.getfixturevalue(request.param)
     return service
 
 
 @pytest.fixture
-def in_bucket(expected: Settings, server: S3Service, postgres: SecretStr, tmp_path: Path) -> Settings:
+def in_bucket(expected: Settings, server: BucketService, postgres: SecretStr, tmp_path: Path) -> Settings:
     """Settings of an empty home in a bucket, with the same sources."""
     return on_machine(expected.changed(home=Path(server.new_bucket()), database=postgres), tmp_path / "first")
 
@@ -171,7 +171,7 @@ def test_a_reader_whose_snapshot_was_collected_is_told(in_bucket: Settings, tmp_
             knowledge.cypher("MATCH (n) RETURN count(n)")  # the graph is fetched when it is asked for
 
 
-@pytest.mark.parametrize("server", ["moto"], indirect=True)
+@pytest.mark.parametrize("server", ["buckets"], indirect=True)
 def test_a_run_through_dagster_on_an_empty_machine_and_one_without_work(
     in_bucket: Settings, expected: Settings, buckets: S3Server, tmp_path: Path
 ) -> None:
@@ -184,7 +184,7 @@ def test_a_run_through_dagster_on_an_empty_machine_and_one_without_work(
     assert run(in_bucket).published is None
 
 
-def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server: S3Service, tmp_path: Path) -> None:
+def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server: BucketService, tmp_path: Path) -> None:
     settings = in_bucket.changed(sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0})
     ids = []
     for text in (RIVER, FLOOD):
@@ -233,7 +233,7 @@ def test_of_two_builders_the_second_is_told_and_the_snapshot_of_the_first_stays(
     assert [one.snapshot_id for one in list_snapshots(Home.of(slow))][-1] == again.snapshot_id
 
 
-@pytest.mark.parametrize("server", ["moto"], indirect=True)
+@pytest.mark.parametrize("server", ["buckets"], indirect=True)
 def test_answers_of_503_are_retried_and_a_bucket_that_stays_away_is_one_line(
     in_bucket: Settings, buckets: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

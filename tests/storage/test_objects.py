@@ -10,16 +10,16 @@ from obstore.store import MemoryStore
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.storage import objects
 from lightrag_dagster.storage.objects import Objects
-from tests.buckets import S3Server, S3Service
+from tests.buckets import BucketService, S3Server
 
 Open = Callable[[], Objects]
 
 
-@pytest.fixture(params=["memory", "moto", pytest.param("SeaweedFS", marks=pytest.mark.long)])
+@pytest.fixture(params=["memory", "buckets", "google", pytest.param("seaweed", marks=pytest.mark.long)])
 def stored(request: pytest.FixtureRequest) -> Objects:
     if request.param == "memory":
         return Objects("memory://home", MemoryStore())
-    server: S3Service = request.getfixturevalue("buckets" if request.param == "moto" else "seaweed")
+    server: BucketService = request.getfixturevalue(request.param)
     return Objects.open(server.new_bucket())
 
 
