@@ -1,11 +1,13 @@
 """The `raw_documents` table of one source."""
 
+import heapq
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,9 +26,20 @@ from lightrag_dagster.stages.documents.origins.origin import ListedFile
 KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
 
+TOLD = 20
+"""Documents that a run names for one reason or another, at the most."""
+
+_SLOW = 0.1  # seconds; what takes less is never among the slowest
 _SUMMARY_LENGTH = 250
 _PARSERS = 2  # processes; an engine with workers has as many in each
 _AHEAD = 8  # files in memory
+
+
+class Slow(NamedTuple):
+    """How long a file took to become a row, descriptions of its images included. Seconds."""
+
+    seconds: float
+    path: str
 
 
 def read_documents(
@@ -35,8 +48,8 @@ def read_documents(
     previous: pa.Table | None,
     settings: DocumentSettings,
     describing: Describing | None = None,
-) -> pa.Table:
-    """Return a row of RAW_DOCUMENTS for every listed file, in their order; none is a duplicate yet.
+) -> tuple[pa.Table, list[Slow]]:
+    """Return a row of RAW_DOCUMENTS for every listed file, in their order, and the slow ones; none is a duplicate yet.
 
     With `describing`, images stand in the text with what they show; why some do not is the `error` of their document.
 
@@ -45,11 +58,12 @@ def read_documents(
     type that cannot be read is `skipped`. A row of `previous` that says the same of its file keeps its `modified_at`,
     so that a copy of a source, with new times, is the same table.
     """
-    rows = list(_rows(files, partial(_row, source, previous, settings, describing)))
+    rows = list(_rows(files, partial(_timed_row, partial(_row, source, previous, settings, describing))))
     for row in rows:  # all at once: the model stays in the cache of the processor, which halves the time
         row["language"] = detect_language(row["content"]) or row["language"]
     _keep_times(rows, previous)
-    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS)
+    slow = (Slow(row["seconds"], row["path"]) for row in rows if row["seconds"] >= _SLOW)
+    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS), heapq.nlargest(TOLD, slow)
 
 
 def mark_repeats(documents: pa.Table) -> pa.Table:
@@ -121,6 +135,14 @@ def _rows(
                 first = waiting.popleft()
                 yield first if isinstance(first, dict) else first.result()
         yield from (one if isinstance(one, dict) else one.result() for one in waiting)
+
+
+def _timed_row(
+    make_row: Callable[[ListedFile, bytes | OSError], dict[str, Any]], listed: ListedFile, data: bytes | OSError
+) -> dict[str, Any]:
+    """Return a row with the seconds that it took, which are no column."""
+    started = time.perf_counter()
+    return make_row(listed, data) | {"seconds": time.perf_counter() - started}
 
 
 def _row(
