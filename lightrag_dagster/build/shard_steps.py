@@ -32,8 +32,9 @@ from lightrag_dagster.stages.chunking.chunker import EmbedTexts
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.documents.describing import Describing
 from lightrag_dagster.stages.documents.reading import Before, read_listed, waits_for_descriptions
+from lightrag_dagster.stages.documents.repeats import mark_duplicates
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import Slow, mark_duplicates
+from lightrag_dagster.stages.documents.table import Slow
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.shards import Shard

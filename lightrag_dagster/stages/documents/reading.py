@@ -19,8 +19,9 @@ from lightrag_dagster.stages.documents.formats import why_skipped
 from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.near import add_sketches
 from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
+from lightrag_dagster.stages.documents.repeats import mark_repeats, without_marks
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import Slow, mark_repeats, read_documents, without_marks
+from lightrag_dagster.stages.documents.table import Slow, read_documents
 
 READ = ("processed", "duplicate", "empty", "disabled")
 """Statuses of documents that are not read again while they do not change; what failed may succeed another time."""
