@@ -7,7 +7,7 @@ column of long texts; and numbers in one.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -43,6 +43,10 @@ class _Row(NamedTuple):
     cells: Sequence[_Box]
 
 
+_Bounds = list[list[tuple[float, float]]]
+"""Of each column the lowest and highest left edge, right edge and middle of its cells. Points."""
+
+
 class Columns:
     """The place of a table, of which each cell is where its text is."""
 
@@ -66,8 +70,11 @@ def find_columns(textpage: pypdfium2.PdfTextPage) -> Iterator[Columns]:
     rows = _rows(textpage)
     start = 0
     while start < len(rows):
-        end = start + 1
-        while end < len(rows) and _goes_on(rows[end - 1], rows[end]) and _in_line(rows[start : end + 1]):
+        end, bounds = start + 1, _bounds(rows[start])
+        while end < len(rows) and _goes_on(rows[end - 1], rows[end]):
+            bounds = _wider(bounds, rows[end])
+            if not _in_line(bounds, rows[start].height):
+                break
             end += 1
         if end - start >= _LEAST_ROWS and _is_whole(rows, start, end):
             yield Columns(rows[start:end])
@@ -127,13 +134,6 @@ def _goes_on(above: _Row, row: _Row) -> bool:
     return near and len(above.cells) == len(row.cells) > 1
 
 
-_EDGES: Sequence[Callable[[_Box], float]] = (
-    lambda box: box.left,
-    lambda box: box.right,
-    lambda box: (box.left + box.right) / 2,
-)
-
-
 def _is_whole(rows: Sequence[_Row], start: int, end: int) -> bool:
     """Tell whether a table ends with its rows, rather than with one that has empty cells or cells of several lines."""
     step = min(above.middle - below.middle for above, below in pairwise(rows[start:end]))
@@ -148,8 +148,22 @@ def _is_whole(rows: Sequence[_Row], start: int, end: int) -> bool:
     return True
 
 
-def _in_line(rows: Sequence[_Row]) -> bool:
+def _edges(box: _Box) -> tuple[float, float, float]:
+    return box.left, box.right, (box.left + box.right) / 2
+
+
+def _bounds(row: _Row) -> _Bounds:
+    return [[(edge, edge) for edge in _edges(box)] for box in row.cells]
+
+
+def _wider(bounds: _Bounds, row: _Row) -> _Bounds:
+    """Return bounds of a row more."""
+    return [
+        [(min(low, edge), max(high, edge)) for (low, high), edge in zip(column, _edges(box), strict=True)]
+        for column, box in zip(bounds, row.cells, strict=True)
+    ]
+
+
+def _in_line(bounds: _Bounds, height: float) -> bool:
     """Tell whether the cells of every column have their left or right edges or their middles in line."""
-    near = 2 * _NEAR * median(row.height for row in rows)
-    columns = zip(*(row.cells for row in rows), strict=True)
-    return all(any(max(map(edge, cells)) - min(map(edge, cells)) <= near for edge in _EDGES) for cells in columns)
+    return all(any(high - low <= 2 * _NEAR * height for low, high in column) for column in bounds)
