@@ -1,13 +1,13 @@
 """The vector tables of a generation: embed what changed, keep the rest."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import chain, compress
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
 from lightrag_dagster.core.identity import digest
@@ -15,14 +15,13 @@ from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.embedding_batches import Embedding
-from lightrag_dagster.indexes.lance import open_database, pin_vectors, sync_vectors
-from lightrag_dagster.indexes.views import create_views
-from lightrag_dagster.stages.merging.database import run
+from lightrag_dagster.indexes.lance import open_database
+from lightrag_dagster.indexes.vector_writer import add_vectors, pin_vectors, prepare_vectors
+from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.storage import files, generations, manifest
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable
-from lightrag_dagster.storage.memory import in_memory, spilling
 from lightrag_dagster.storage.vectors import VectorStore
 
 # Vector table → table whose rows it holds.
@@ -38,11 +37,11 @@ _TEXTS = {
 
 _FINGERPRINT = "left(sha256(getvariable('identity') || chr(10) || text), 32) AS embedding_fingerprint"
 
+_TO_EMBED = """
+    SELECT id, missing.embedding_fingerprint, text FROM wanted JOIN missing USING (id) ORDER BY id"""
+
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
-
-# Texts of more rows are sorted in a database that spills.
-_ROWS_IN_MEMORY = 200_000
 
 
 async def write_vectors(generation: Generation, name: str, embedding: Embedding) -> VectorTable:
@@ -53,21 +52,14 @@ async def write_vectors(generation: Generation, name: str, embedding: Embedding)
     Raises:
         ProviderError: see `Embedder.embed_documents`; what was written before stays; the next run continues there.
         EmbeddingError: likewise.
-        IntegrityError: see `sync_vectors`.
+        IntegrityError: see `prepare_vectors`.
         StoreError: a table cannot be read or written.
     """
     if entry := _recorded(generation).get(name):
         return entry
     with _open_texts(generation, [name], embedding.embedder.identity) as connection:
-        distinct = f"SELECT DISTINCT id, {_FINGERPRINT} FROM ({_TEXTS[name]})"
-        wanted = connection.sql(distinct).to_arrow_table()
-
-        def texts_of(ids: Sequence[str]) -> Iterator[list[str]]:
-            connection.register("changed", pa.table({"id": pa.array(ids, pa.string())}))
-            changed = f"FROM ({_TEXTS[name]}) SEMI JOIN changed USING (id) ORDER BY id"
-            yield from _distinct_texts(connection.sql(changed).to_arrow_reader(_ROWS_PER_BLOCK))
-
-        return await embed_changed(generation.home, name, wanted, texts_of, embedding, generation.id)
+        connection.execute(f"CREATE TEMP VIEW wanted AS SELECT id, {_FINGERPRINT}, text FROM ({_TEXTS[name]})")
+        return await embed_changed(generation.home, name, connection, embedding, generation.id)
 
 
 async def record_vectors(generation: Generation, name: str, entry: VectorTable, embedding: Embedding) -> VectorTable:
@@ -99,12 +91,7 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
 
 
 async def embed_changed(
-    home: Home,
-    name: str,
-    wanted: pa.Table,
-    texts_of: Callable[[Sequence[str]], Iterable[list[str]]],
-    embedding: Embedding,
-    tag: str,
+    home: Home, name: str, connection: DuckDBPyConnection, embedding: Embedding, tag: str
 ) -> VectorTable:
     """Make a vector table hold exactly the wanted rows, embedding only those that it lacks.
 
@@ -113,32 +100,35 @@ async def embed_changed(
     Args:
         home: the home to write to.
         name: one of VECTOR_TABLES; also the stage of progress.
-        wanted: `id`, distinct, and `embedding_fingerprint`.
-        texts_of: yields the texts of some of the ids, in their order, in blocks that are embedded and written together.
+        connection: a database where `wanted` has columns `id`, `embedding_fingerprint` and `text`; it may name a row
+            again.
         embedding: embeds the texts.
         tag: name for the version.
 
     Raises:
         ProviderError: see `Embedder.embed_documents`.
-        EmbeddingError: likewise.
-        IntegrityError: see `sync_vectors`.
+        EmbeddingError: likewise, and see `add_vectors`.
+        IntegrityError: see `prepare_vectors`.
         StoreError: likewise.
     """
+    embedder = embedding.embedder
+    table = f"{name}-{digest(embedder.identity)[:8]}"
+    entry = prepare_vectors(home, table, connection, tag, embedder.dimensions)
 
-    async def vectors_of(ids: list[str]) -> AsyncIterator[Vectors]:
+    async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         done = 0
 
         def count(embedded: int) -> None:
             nonlocal done
             done += embedded
-            report(name, done, len(ids))
+            report(name, done, entry.upserted)
 
-        for texts in texts_of(ids):
-            yield await embedding.vectors_of(texts, count)
+        for rows in _distinct(connection.sql(_TO_EMBED).to_arrow_reader(_ROWS_PER_BLOCK)):
+            yield rows, await embedding.vectors_of(rows["text"].to_pylist(), count)
 
-    embedder = embedding.embedder
-    table = f"{name}-{digest(embedder.identity)[:8]}"
-    return await sync_vectors(home, table, wanted, vectors_of, tag, embedder.dimensions)
+    if entry.upserted:
+        await add_vectors(home, entry, blocks())
+    return entry
 
 
 def texts_to_embed(generation: Generation, published: Generation | None, store: VectorStore) -> list[list[str]]:
@@ -178,7 +168,7 @@ def save_corpus_state(generation: Generation, embedding: Embedding) -> None:
         return
     with _open_texts(generation, ["chunk_vectors"], embedding.embedder.identity) as connection:
         rows = connection.sql(f"FROM ({_TEXTS['chunk_vectors']}) ORDER BY id").to_arrow_reader(_ROWS_PER_BLOCK)
-        state = embedding.corpus_state(_distinct_texts(rows))
+        state = embedding.corpus_state(one["text"].to_pylist() for one in _distinct(rows))
     if state is not None:
         with files.replacing(generation.path(generations.CORPUS_STATE)) as temporary, temporary.open("wb") as file:
             np.save(file, state)
@@ -194,26 +184,17 @@ def _recorded(generation: Generation) -> dict[str, VectorTable]:
 @contextmanager
 def _open_texts(generation: Generation, names: Iterable[str], identity: str) -> Iterator[DuckDBPyConnection]:
     """Open a database in which _TEXTS and _FINGERPRINT of some vector tables can be queried."""
-    tables = [_EMBEDDED[name] for name in names]
-    rows = max(sum(map(files.count_rows, generation.table_files(table))) for table in tables)
-    with ExitStack() as opened:
-        if rows <= _ROWS_IN_MEMORY:
-            connection = opened.enter_context(in_memory())
-        else:
-            folder = opened.enter_context(generations.scratch_folder(generation.home))
-            connection = opened.enter_context(spilling(folder))
-        create_views(connection, generation, tables)
-        run(connection, "embedded_text")
+    with open_tables(generation, [_EMBEDDED[name] for name in names]) as connection:
         connection.execute("SET VARIABLE identity = $1", [identity])
         yield connection
 
 
-def _distinct_texts(rows: pa.RecordBatchReader) -> Iterator[list[str]]:
-    """Yield the texts of rows that are sorted by id, each id once, in the blocks in which they are read."""
+def _distinct(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Yield rows that are sorted by id, the first of each id, in the blocks in which they are read."""
     last = None
     for batch in rows:
-        ids = batch["id"].to_pylist()
-        first = (one != before for one, before in zip(ids, chain([last], ids), strict=False))
-        if texts := list(compress(batch["text"].to_pylist(), first)):
-            yield texts
+        ids = batch["id"]
+        before = pa.concat_arrays([pa.array([last], ids.type), ids[:-1]])
+        if (first := batch.filter(pc.fill_null(pc.not_equal(ids, before), True))).num_rows:
+            yield pa.Table.from_batches([first])
         last = ids[-1]

@@ -12,13 +12,11 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes.adjacency import has_adjacency
 from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, graph_tables, open_graph, write_graph
 from lightrag_dagster.indexes.lance import open_vectors
-from lightrag_dagster.indexes.views import create_views
+from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.stages.merging.database import run
 from lightrag_dagster.storage import generations
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.manifest import VECTOR_TABLES, Graph, Vectors
-from lightrag_dagster.storage.memory import in_memory
 
 _STEPS = (*MERGED_TABLES, generations.VECTORS, generations.VIEWS)
 
@@ -72,9 +70,7 @@ def graph_findings(generation: Generation, path: Path) -> list[str]:
 def _tables(generation: Generation) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the tables of a generation for checks."""
     try:
-        with in_memory() as connection:
-            create_views(connection, generation)
-            run(connection, "embedded_text")
+        with open_tables(generation) as connection:
             connection.execute(_sql("integrity_macros.sql"))
             yield connection
     except duckdb.Error as error:
@@ -111,7 +107,9 @@ def _vector_problems(connection: duckdb.DuckDBPyConnection, generation: Generati
     problems = []
     for table, entry in vectors.tables.items():
         reader = open_vectors(generation.home, entry)
-        connection.register(f"stored_{table}", reader.rows(["id", "embedding_fingerprint"]))
+        connection.register("stored", reader.keys())
+        connection.execute(f"CREATE TEMP TABLE stored_{table} AS FROM stored")
+        connection.unregister("stored")
         if entry.dimensions != vectors.dimensions:
             problems.append(
                 f"{table} holds vectors of {entry.dimensions} numbers, the embedder gives {vectors.dimensions}"

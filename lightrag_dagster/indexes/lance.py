@@ -1,10 +1,6 @@
-"""Vector tables in LanceDB: one table in place, updated by differences, read at a tagged version.
+"""Vector tables in LanceDB, read at a tagged version."""
 
-What the head holds is read from the head itself: rows that a killed run left are found, kept or replaced by the next
-run. A tag pins the version of a generation, so its readers see nothing of later writes.
-"""
-
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from typing import Any
@@ -13,100 +9,16 @@ import lancedb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError, one_line
+from lightrag_dagster.errors import EmbeddingError, StoreError, one_line
 from lightrag_dagster.indexes import vector_index
-from lightrag_dagster.indexes.vector_index import matrix, nearest, update_index
-from lightrag_dagster.schemas import vector_schema
+from lightrag_dagster.indexes.vector_index import matrix, nearest
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable
 
 INDEX_CACHE, METADATA_CACHE = 1 << 30, 128 << 20
 """Most that LanceDB caches in one process, for all tables and versions together. Bytes."""
-
-_IDS_PER_STATEMENT = 10_000
-
-
-async def sync_vectors(
-    home: Home,
-    table: str,
-    wanted: pa.Table,
-    vectors_of: Callable[[list[str]], AsyncIterator[Vectors]],
-    tag: str,
-    dimensions: int,
-) -> VectorTable:
-    """Make a vector table hold exactly the wanted rows; `pin_vectors` then makes that version one to be read.
-
-    Args:
-        home: the home of the LanceDB database; one writer at a time.
-        table: name of the vector table, created when new.
-        wanted: `id`, distinct, and `embedding_fingerprint`.
-        vectors_of: called once, with the sorted ids that the table does not hold with the wanted fingerprint; yields
-            their vectors in that order, in blocks of shape (rows, dimensions). Each block is written when it arrives.
-        tag: name for the version.
-        dimensions: length of every vector.
-
-    Raises:
-        EmbeddingError: vectors of the wrong number, size or value; that block is not written.
-        IntegrityError: an id is wanted twice.
-        StoreError: the table cannot be read or written, or holds vectors of another size.
-    """
-    wanted = wanted.select(["id", "embedding_fingerprint"])
-    if pc.count_distinct(wanted.column("id")).as_py() != wanted.num_rows:
-        raise IntegrityError(f"vector table {table}: an id is wanted twice; delete the generation and run again")
-    with lance_errors(table):
-        handle = open_database(home).create_table(table, schema=vector_schema(dimensions), exist_ok=True)
-        head = handle.search().select(["id", "embedding_fingerprint"]).to_arrow()
-    changed = wanted.join(head, ["id", "embedding_fingerprint"], join_type="left anti").sort_by("id")
-    outdated = head.join(wanted, ["id", "embedding_fingerprint"], join_type="left anti").column("id")
-    with lance_errors(table):
-        for start in range(0, len(outdated), _IDS_PER_STATEMENT):
-            handle.delete(_among(outdated[start : start + _IDS_PER_STATEMENT].to_pylist()))
-    await _write(handle, table, changed, vectors_of, dimensions)
-    return VectorTable(
-        table=table,
-        tag=tag,
-        rows=wanted.num_rows,
-        dimensions=dimensions,
-        upserted=changed.num_rows,
-        deleted=head.join(wanted, "id", join_type="left anti").num_rows,
-    )
-
-
-async def _write(
-    handle: Any,
-    table: str,
-    changed: pa.Table,
-    vectors_of: Callable[[list[str]], AsyncIterator[Vectors]],
-    dimensions: int,
-) -> None:
-    if not changed.num_rows:
-        return
-    written = 0
-    async for vectors in vectors_of(changed.column("id").to_pylist()):
-        rows = _rows(table, changed.slice(written, len(vectors)), vectors, dimensions)
-        with lance_errors(table):
-            handle.add(rows)
-        written += rows.num_rows
-    if written != changed.num_rows:
-        raise EmbeddingError(f"{table}: {written} vectors came for {changed.num_rows} rows; run again")
-
-
-def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
-    """Index a table that is large, and tag its newest version; return the entry with how the table is searched.
-
-    It may run in another process; LanceDB's index takes the memory and the processors of one machine.
-
-    Raises:
-        StoreError: the table cannot be read or written.
-    """
-    with lance_errors(entry.table):
-        handle = database.open_table(entry.table)
-        search = update_index(handle, entry.table)
-        pin(handle, entry.tag)
-    return entry.model_copy(update={"search": search})
 
 
 class VectorReader:
@@ -120,6 +32,11 @@ class VectorReader:
         """Return some columns of every row, in no order."""
         with lance_errors(self._entry.table):
             return self._handle.search().select(list(columns)).to_arrow()
+
+    def keys(self) -> pa.RecordBatchReader:
+        """Return a reader of `id` and `embedding_fingerprint` of every row, in no order."""
+        with lance_errors(self._entry.table):
+            return self._handle.search().select(["id", "embedding_fingerprint"]).to_batches()
 
     def search(self, vector: Vectors, limit: int, threshold: float) -> list[tuple[str, float]]:
         """Return ids and cosine similarities of the nearest vectors, best first, ties by id.
@@ -230,28 +147,6 @@ def open_vectors(home: Home, entry: VectorTable) -> VectorReader:
     return VectorReader(handle, entry)
 
 
-def _rows(table: str, block: pa.Table, vectors: Vectors, dimensions: int) -> pa.Table:
-    if vectors.shape != (block.num_rows, dimensions):
-        raise EmbeddingError(
-            f"{table}: vectors of shape {vectors.shape} where {(block.num_rows, dimensions)} is expected; "
-            "make embedding.dimensions what the model returns"
-        )
-    if not np.isfinite(vectors).all():
-        bad = block.column("id")[int(np.isfinite(vectors).all(axis=1).argmin())]
-        raise EmbeddingError(f"{table}: the vector of {bad} is not finite; check the embedding model and run again")
-    flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).ravel())
-    column = pa.FixedSizeListArray.from_arrays(flat, dimensions)
-    return block.append_column("vector", column).cast(vector_schema(dimensions))
-
-
-def pin(handle: Any, tag: str) -> None:
-    """Give the newest version of a table a tag, or move the tag there."""
-    if tag in handle.tags.list():
-        handle.tags.update(tag, handle.version)
-    else:
-        handle.tags.create(tag, handle.version)
-
-
 @cache
 def _session() -> lancedb.Session:
     """Return the caches of this process. A connection without one may keep 7 GB of its own."""
@@ -267,10 +162,6 @@ def _unit(vectors: Vectors) -> Vectors:
     """Return vectors scaled to length 1; a zero vector becomes NaN, which is near nothing."""
     with np.errstate(invalid="ignore"):
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
-
-
-def _among(ids: Sequence[str]) -> str:
-    return "id IN (" + ", ".join("'" + one.replace("'", "''") + "'" for one in ids) + ")"
 
 
 @contextmanager

@@ -6,8 +6,9 @@ LanceDB marks rows as deleted and keeps them in their files, also for the versio
 from datetime import timedelta
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.indexes.lance import lance_errors, open_database, pin
+from lightrag_dagster.indexes.lance import lance_errors, open_database
 from lightrag_dagster.indexes.vector_index import update_index
+from lightrag_dagster.indexes.vector_writer import pin
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable

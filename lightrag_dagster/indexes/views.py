@@ -1,7 +1,7 @@
 """DuckDB views over the Parquet files of a generation, one a table, named as the table."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.resources import files as package_files
 from pathlib import Path
 
@@ -9,11 +9,15 @@ import duckdb
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.stages.merging.database import run
 from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import VIEWS, Generation
-from lightrag_dagster.storage.memory import source_rows
+from lightrag_dagster.storage.generations import VIEWS, Generation, scratch_folder
+from lightrag_dagster.storage.memory import in_memory, source_rows, spilling
 
 _TABLES = SOURCE_TABLES | MERGED_TABLES
+
+# A database of larger tables spills.
+_ROWS_IN_MEMORY = 200_000
 
 
 def create_views(
@@ -35,6 +39,25 @@ def create_views(
             connection.execute(f'CREATE {kind} "{table}" AS {rows}')
     except duckdb.Error as error:
         raise StoreError(f"the tables of {generation.id} cannot be read: {one_line(error)}; run again") from error
+
+
+@contextmanager
+def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database with temporary views of some tables and the macros of embedded texts; of large ones, it spills.
+
+    Raises:
+        StoreError: a file is missing or damaged.
+    """
+    tables = list(tables)
+    rows = max(sum(map(files.count_rows, generation.table_files(table))) for table in tables)
+    with ExitStack() as opened:
+        if rows <= _ROWS_IN_MEMORY:
+            connection = opened.enter_context(in_memory())
+        else:
+            connection = opened.enter_context(spilling(opened.enter_context(scratch_folder(generation.home))))
+        create_views(connection, generation, tables)
+        run(connection, "embedded_text")
+        yield connection
 
 
 def add_elements(connection: duckdb.DuckDBPyConnection) -> None:

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +10,17 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.core.progress import listening
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError, TransientProviderError
-from lightrag_dagster.indexes import embedding, vector_index
+from lightrag_dagster.indexes import embedding, vector_index, views
 from lightrag_dagster.indexes.embedding import embed_changed, record_vectors, save_corpus_state, write_vectors
 from lightrag_dagster.indexes.embedding_batches import Embedding
-from lightrag_dagster.indexes.lance import open_database, open_vectors, pin_vectors
+from lightrag_dagster.indexes.lance import open_database, open_vectors
+from lightrag_dagster.indexes.vector_writer import pin_vectors
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.storage import manifest
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES
+from lightrag_dagster.storage.memory import in_memory
 from tests.storage.corpus import OFFICE, RIVER, HashEmbedder, build_vectors, content, home_of, merge, write_source
 
 SETTINGS = EmbeddingSettings(dimensions=8, batch_size=2)
@@ -102,18 +104,22 @@ class FailingEmbedder(HashEmbedder):
 
 
 def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifest.VectorTable:
-    ids = [f"id-{n}" for n in range(count)]
-    wanted = pa.table({"id": ids, "embedding_fingerprint": ["f"] * count})
+    numbers = range(count)
+    wanted = pa.table(
+        {
+            "id": [f"id-{n}" for n in numbers],
+            "embedding_fingerprint": ["f" for _ in numbers],
+            "text": [f"text {n}" for n in numbers],
+        }
+    )
+    with in_memory() as connection:
+        connection.register("wanted", wanted)
+        entry = asyncio.run(embed_changed(home, "chunk_vectors", connection, Embedding(embedder, SETTINGS), "g1"))
+    return pin_vectors(open_database(home), entry)
 
-    def texts_of(some: Sequence[str]) -> Iterator[list[str]]:
-        for start in range(0, len(some), 4):
-            yield [f"text {one.removeprefix('id-')}" for one in some[start : start + 4]]
 
-    entry = embed_changed(home, "chunk_vectors", wanted, texts_of, Embedding(embedder, SETTINGS), "g1")
-    return pin_vectors(open_database(home), asyncio.run(entry))
-
-
-def test_a_failure_keeps_its_type_and_what_was_written(tmp_path: Path) -> None:
+def test_a_failure_keeps_its_type_and_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "_ROWS_PER_BLOCK", 4)
     with pytest.raises(TransientProviderError, match="try again"):
         run_changed(Home(tmp_path), FailingEmbedder())
     embedder = HashEmbedder()
@@ -141,7 +147,7 @@ def test_the_corpus_state_is_of_distinct_chunks(tmp_path: Path) -> None:
 def test_a_large_table_is_embedded_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = merge(home_of(tmp_path / "small", river=RIVER, office=OFFICE, other=RIVER), "river", "office", "other")
     tables = build_all(small, HashEmbedder()).tables
-    monkeypatch.setattr(embedding, "_ROWS_IN_MEMORY", 0)
+    monkeypatch.setattr(views, "_ROWS_IN_MEMORY", 0)
     monkeypatch.setattr(embedding, "_ROWS_PER_BLOCK", 1)
     large = merge(home_of(tmp_path / "large", river=RIVER, office=OFFICE, other=RIVER), "river", "office", "other")
     assert build_all(large, HashEmbedder()).tables == tables

@@ -4,11 +4,9 @@
 order in which it takes what it ranks equally, and ours is that of the ids.
 """
 
-import asyncio
 import gzip
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +18,7 @@ from benchmarks.parity_vectors import DIMENSIONS, embed, entity_text, relation_t
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
-from lightrag_dagster.indexes.lance import VectorReader, open_database, open_vectors, pin_vectors, sync_vectors
+from lightrag_dagster.indexes.lance import VectorReader, open_vectors
 from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
@@ -31,6 +29,7 @@ from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Graph, Manifest
 from lightrag_dagster.storage.manifest import Vectors as VectorsRecord
+from tests.indexes.vectors import bring_to
 from tests.query.tables import chunk_file, table
 from tests.storage.corpus import inputs_of
 
@@ -84,12 +83,11 @@ def relation_rows() -> pa.Table:
 def reader(home: Home, name: str, row_ids: list[str], texts: list[str]) -> VectorReader:
     text_of = dict(zip(row_ids, texts, strict=True))
 
-    async def vectors_of(changed: list[str]) -> AsyncIterator[Vectors]:
-        yield unit([text_of[one] for one in changed])
+    def vectors_of(changed: list[str]) -> Vectors:
+        return unit([text_of[one] for one in changed])
 
     wanted = pa.table({"id": row_ids, "embedding_fingerprint": row_ids})
-    entry = asyncio.run(sync_vectors(home, name, wanted, vectors_of, "gen-test", DIMENSIONS))
-    return open_vectors(home, pin_vectors(open_database(home), entry))
+    return open_vectors(home, bring_to(home, name, wanted, vectors_of, "gen-test", DIMENSIONS))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """The whole way through a snapshot made by hand: graph arrays and vector tables are real, vectors are chosen."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
-from lightrag_dagster.indexes.lance import VectorReader, open_database, open_vectors, pin_vectors, sync_vectors
+from lightrag_dagster.indexes.lance import VectorReader, open_vectors
 from lightrag_dagster.query.retrieval import Trace, fitting, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
@@ -24,6 +23,7 @@ from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Graph, Manifest
 from lightrag_dagster.storage.manifest import Vectors as VectorsRecord
+from tests.indexes.vectors import bring_to
 from tests.query.tables import chunk_file, entities, relations
 from tests.storage.corpus import inputs_of
 
@@ -42,12 +42,11 @@ def embed(texts: Sequence[str]) -> Vectors:
 def reader(home: Home, table: str, similarities: dict[str, float]) -> VectorReader:
     ids = sorted(similarities)
 
-    async def vectors_of(changed: list[str]) -> AsyncIterator[Vectors]:
-        yield np.array([towards(similarities[one]) for one in changed], dtype=np.float32)
+    def vectors_of(changed: list[str]) -> Vectors:
+        return np.array([towards(similarities[one]) for one in changed], dtype=np.float32)
 
     wanted = pa.table({"id": ids, "embedding_fingerprint": ids})
-    entry = asyncio.run(sync_vectors(home, table, wanted, vectors_of, "gen-test", 2))
-    return open_vectors(home, pin_vectors(open_database(home), entry))
+    return open_vectors(home, bring_to(home, table, wanted, vectors_of, "gen-test", 2))
 
 
 @pytest.fixture

@@ -1,0 +1,127 @@
+"""Writing a vector table in LanceDB: it is updated in place by differences, and a tag pins the version of a generation.
+
+What the head holds is read from the head itself: rows that a killed run left are found, kept or replaced by the next
+run. Readers of a tag see nothing of later writes.
+"""
+
+from collections.abc import AsyncIterator
+from importlib.resources import files as package_files
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.errors import EmbeddingError, IntegrityError
+from lightrag_dagster.indexes.lance import lance_errors, open_database
+from lightrag_dagster.indexes.vector_index import update_index
+from lightrag_dagster.schemas import vector_schema
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import VectorTable
+
+_IDS_PER_STATEMENT = 10_000
+
+
+def prepare_vectors(home: Home, table: str, connection: DuckDBPyConnection, tag: str, dimensions: int) -> VectorTable:
+    """Remove the rows that a vector table should not hold, and leave those that it lacks in the table `missing`.
+
+    Args:
+        home: The home of the LanceDB database; one writer at a time.
+        table: Name of the vector table, created when new.
+        connection: A database where `wanted` has columns `id` and `embedding_fingerprint`; it may name a row again.
+            `missing` gets the same columns, once each.
+        tag: Name for the version.
+        dimensions: Length of every vector.
+
+    Raises:
+        IntegrityError: An id is wanted with two fingerprints.
+        StoreError: The table cannot be read or written.
+    """
+    with lance_errors(table):
+        handle = open_database(home).create_table(table, schema=vector_schema(dimensions), exist_ok=True)
+        connection.register("held", handle.search().select(["id", "embedding_fingerprint"]).to_batches())
+        connection.execute(package_files(__package__).joinpath("vector_changes.sql").read_text("utf-8"))
+        connection.unregister("held")
+    rows, ids = _numbers(connection, "SELECT count(*), count(DISTINCT id) FROM wanted_rows")
+    if rows != ids:
+        raise IntegrityError(f"vector table {table}: an id is wanted twice; delete the generation and run again")
+    outdated = connection.sql("FROM outdated").to_arrow_reader(_IDS_PER_STATEMENT)
+    with lance_errors(table):
+        for batch in outdated:
+            handle.delete(_among(batch["id"].to_pylist()))
+    (upserted,) = _numbers(connection, "SELECT count(*) FROM missing")
+    (deleted,) = _numbers(connection, "SELECT count(*) FROM held_rows ANTI JOIN wanted_rows USING (id)")
+    return VectorTable(table=table, tag=tag, rows=rows, dimensions=dimensions, upserted=upserted, deleted=deleted)
+
+
+async def add_vectors(home: Home, entry: VectorTable, blocks: AsyncIterator[tuple[pa.Table, Vectors]]) -> None:
+    """Write what a vector table lacks, each block when it arrives; `pin_vectors` then makes that a version to be read.
+
+    Args:
+        home: The home of the LanceDB database.
+        entry: What `prepare_vectors` returned.
+        blocks: `id` and `embedding_fingerprint` of missing rows, each once, and their vectors in that order.
+
+    Raises:
+        EmbeddingError: Vectors of the wrong number, size or value; that block is not written.
+        StoreError: The table cannot be written.
+    """
+    written = 0
+    with lance_errors(entry.table):
+        handle = open_database(home).open_table(entry.table)
+    async for keys, vectors in blocks:
+        rows = _rows(entry, keys.select(["id", "embedding_fingerprint"]), vectors)
+        with lance_errors(entry.table):
+            handle.add(rows)
+        written += rows.num_rows
+    if written != entry.upserted:
+        raise EmbeddingError(f"{entry.table}: {written} vectors came for {entry.upserted} rows; run again")
+
+
+def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
+    """Index a table that is large, and tag its newest version; return the entry with how the table is searched.
+
+    It may run in another process; LanceDB's index takes the memory and the processors of one machine.
+
+    Raises:
+        StoreError: The table cannot be read or written.
+    """
+    with lance_errors(entry.table):
+        handle = database.open_table(entry.table)
+        search = update_index(handle, entry.table)
+        pin(handle, entry.tag)
+    return entry.model_copy(update={"search": search})
+
+
+def pin(handle: Any, tag: str) -> None:
+    """Give the newest version of a table a tag, or move the tag there."""
+    if tag in handle.tags.list():
+        handle.tags.update(tag, handle.version)
+    else:
+        handle.tags.create(tag, handle.version)
+
+
+def _rows(entry: VectorTable, keys: pa.Table, vectors: Vectors) -> pa.Table:
+    if vectors.shape != (keys.num_rows, entry.dimensions):
+        raise EmbeddingError(
+            f"{entry.table}: vectors of shape {vectors.shape} where {(keys.num_rows, entry.dimensions)} is expected; "
+            "make embedding.dimensions what the model returns"
+        )
+    if not np.isfinite(vectors).all():
+        bad = keys["id"][int(np.isfinite(vectors).all(axis=1).argmin())]
+        raise EmbeddingError(
+            f"{entry.table}: the vector of {bad} is not finite; check the embedding model and run again"
+        )
+    flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).ravel())
+    column = pa.FixedSizeListArray.from_arrays(flat, entry.dimensions)
+    return keys.append_column("vector", column).cast(vector_schema(entry.dimensions))
+
+
+def _numbers(connection: DuckDBPyConnection, query: str) -> tuple[int, ...]:
+    (row,) = connection.execute(query).fetchall()
+    return tuple(row)
+
+
+def _among(ids: list[str]) -> str:
+    return "id IN (" + ", ".join("'" + one.replace("'", "''") + "'" for one in ids) + ")"

@@ -1,0 +1,37 @@
+"""Vector tables of given rows, for tests."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pyarrow as pa
+
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.indexes.lance import open_database
+from lightrag_dagster.indexes.vector_writer import add_vectors, pin_vectors, prepare_vectors
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import VectorTable
+from lightrag_dagster.storage.memory import in_memory
+
+
+def bring_to(
+    home: Home,
+    table: str,
+    wanted: pa.Table,
+    vectors_of: Callable[[list[str]], Vectors],
+    tag: str,
+    dimensions: int,
+    block: int = 1000,
+) -> VectorTable:
+    """Make a vector table hold `id` and `embedding_fingerprint` of the wanted rows, with the vectors of their ids."""
+    with in_memory() as connection:
+        connection.register("wanted", wanted)
+        entry = prepare_vectors(home, table, connection, tag, dimensions)
+        missing = connection.sql("FROM missing ORDER BY id").to_arrow_table()
+
+    async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
+        for start in range(0, missing.num_rows, block):
+            rows = missing.slice(start, block)
+            yield rows, vectors_of(rows["id"].to_pylist())
+
+    asyncio.run(add_vectors(home, entry, blocks()))
+    return pin_vectors(open_database(home), entry)
