@@ -2,7 +2,7 @@
 
 import html
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from lightrag_dagster.build.ingest import FIRST_ROWS, StageReport
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.stages.documents.table import Slow
 
 COMMAND_TAG = "lightrag/command"
 """Run tag: what several runs that one command started have in common."""
@@ -115,6 +116,7 @@ def ingested(
         metadata |= {
             "unchanged": report.kept,
             "media_types": reading.media_types,
+            "slowest": dg.MetadataValue.md(_slowest(reading.slowest) if reading.slowest else "none"),
             "largest": dg.MetadataValue.md(markdown_table(reading.largest)),
             "failures": dg.MetadataValue.md(markdown_table(reading.failures) if len(reading.failures) else "none"),
         }
@@ -167,6 +169,12 @@ def markdown_table(table: pa.Table, most: int = 300) -> str:
     lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
     lines += ["| " + " | ".join(_cell(value, most) for value in row.values()) + " |" for row in table.to_pylist()]
     return "\n".join(lines)
+
+
+def _slowest(files: Sequence[Slow]) -> str:
+    return markdown_table(
+        pa.table({"path": [one.path for one in files], "seconds": [round(one.seconds, 1) for one in files]})
+    )
 
 
 def _cell(value: object, most: int) -> str:

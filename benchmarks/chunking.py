@@ -75,7 +75,7 @@ def _read(folder: Path, megabytes: int) -> tuple[pa.Table, float]:
     """Write files and read them into RAW_DOCUMENTS; return the seconds of reading too."""
     paragraphs, written = generate(1_000_000, seed=1), 0
     for number in itertools.count():
-        text = _markdown(list(itertools.islice(paragraphs, PARAGRAPHS_A_FILE)))
+        text = markdown(list(itertools.islice(paragraphs, PARAGRAPHS_A_FILE)))
         written += (folder / f"{number:06}.md").write_text(text)
         if written >= megabytes * 1_000_000:
             break
@@ -87,7 +87,7 @@ def _read(folder: Path, megabytes: int) -> tuple[pa.Table, float]:
     return documents, time.perf_counter() - started
 
 
-def _markdown(paragraphs: list[str]) -> str:
+def markdown(paragraphs: list[str]) -> str:
     length = PARAGRAPHS_A_PAGE * PAGES_A_SECTION
     sections = [paragraphs[start : start + length] for start in range(0, len(paragraphs), length)]
     titled = [[f"## {section[0].split('.')[0]}", *section] for section in sections]
@@ -98,11 +98,11 @@ def _kept(chunking: ChunkingSettings, edits: int) -> Iterator[float]:
     """Yield the share of chunk ids that each edit keeps."""
     count, length = PAGES * PARAGRAPHS_A_PAGE, PARAGRAPHS_A_PAGE * PAGES_A_SECTION
     *paragraphs, new = generate(count + 1, seed=2)
-    before = _ids(_markdown(paragraphs), chunking)
+    before = _ids(markdown(paragraphs), chunking)
     for place in np.linspace(1, count - 2, edits).astype(int).tolist():
         place += place % length == 0  # the first paragraph of a section gives it its heading
         for edited in (f"This was added later. {paragraphs[place]}", "", f"{new}\n\n{paragraphs[place]}"):
-            after = _ids(_markdown([*paragraphs[:place], edited, *paragraphs[place + 1 :]]), chunking)
+            after = _ids(markdown([*paragraphs[:place], edited, *paragraphs[place + 1 :]]), chunking)
             yield len(before & after) / len(before)
 
 

@@ -46,6 +46,7 @@ RAW_DOCUMENTS = pa.schema(
             "Why it has no text, is stale, or has images without description.",
             nullable=True,
         ),
+        _field("recipe", pa.string(), "Model and prompt that its images were described by; a hash.", nullable=True),
         _field("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
     ]
 )

@@ -16,13 +16,13 @@ from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.documents.deletions import check_deletions
 from lightrag_dagster.stages.documents.listing import LISTED, Listing
+from lightrag_dagster.stages.documents.table import TOLD, Slow
 from lightrag_dagster.storage.files import read_parquet
 from lightrag_dagster.storage.shards import Shard
 
 if TYPE_CHECKING:
     import duckdb
 
-_TOLD = 20
 """Documents that a report names."""
 
 PLACES = pa.schema(
@@ -84,6 +84,7 @@ def refuse_losses(
 class Reading(NamedTuple):
     """Documents by media type, the largest ones (path, bytes), and the first that failed (path, status, error).
 
+    `slowest` are those that took longest to read this time.
     `similar` are the first that say nearly the same as another (path, like, similarity), if these were looked for, and
     `similar_count` is how many there are.
     """
@@ -93,6 +94,7 @@ class Reading(NamedTuple):
     failures: pa.Table
     similar: pa.Table | None = None
     similar_count: int = 0
+    slowest: Sequence[Slow] = ()
 
 
 def describe_reading(
@@ -105,8 +107,8 @@ def describe_reading(
     from lightrag_dagster.storage.memory import view_files
 
     types = connection.sql("SELECT media_type, count(*) FROM now GROUP BY ALL ORDER BY ALL").fetchall()
-    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {_TOLD}"
-    failed = f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {_TOLD}"
+    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {TOLD}"
+    failed = f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {TOLD}"
     reading = Reading(dict(types), connection.sql(largest).to_arrow_table(), connection.sql(failed).to_arrow_table())
     if settings.similar is None:
         return reading
@@ -116,7 +118,7 @@ def describe_reading(
     connection.execute(f"CREATE OR REPLACE TEMP TABLE candidate AS {candidates}")
     connection.execute("SET VARIABLE least_similarity = ?", [settings.similar])
     found = connection.sql(similar).to_arrow_table()
-    return reading._replace(similar=found.slice(0, _TOLD), similar_count=found.num_rows)
+    return reading._replace(similar=found.slice(0, TOLD), similar_count=found.num_rows)
 
 
 def equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path]) -> pa.Table:

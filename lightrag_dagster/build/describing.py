@@ -15,7 +15,7 @@ from lightrag_dagster.errors import ProviderAccessError, ProviderError, Transien
 from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.stages.documents.describing import Description
 from lightrag_dagster.stages.documents.formats.content import Figure
-from lightrag_dagster.stages.documents.formats.figures import figure_name
+from lightrag_dagster.stages.documents.formats.figures import described_name
 from lightrag_dagster.stages.prompts.requests import description_request
 
 
@@ -73,7 +73,7 @@ class Describer:
                 return self._stopped
             tokens = picture_tokens(self._model_name, figure.width, figure.height)
             request = description_request(self._prompts, Picture(figure.digest, figure.url, tokens), caption)
-            name = figure_name(response_key(model.identity, request))
+            name = described_name(figure.digest, caption, response_key(model.identity, request))
             try:
                 return Description((await model.complete(request)).text, name=name)
             except ProviderAccessError as error:

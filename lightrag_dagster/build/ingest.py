@@ -45,6 +45,7 @@ from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.choice import open_engine
 from lightrag_dagster.stages.documents.listing import Listing
 from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.stages.documents.table import TOLD
 from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.acceptance import Acceptance, accept
 from lightrag_dagster.storage.lock import ingesting
@@ -110,6 +111,7 @@ def read_source(
             bucket.fetch(tables.home, [*before, *now, *read_now])
             dealing.refuse_losses(name, connection, (before, now), recipes.settings.documents)
             about = dealing.describe_reading(connection, read_now, recipes.settings.documents)
+            about = about._replace(slowest=heapq.nlargest(TOLD, (slow for one in made for slow in one.slowest)))
             if len(parts) > 1:
                 stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
         # With a document that could not be read just now, the next run reads again.

@@ -12,7 +12,7 @@ from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Role
-from lightrag_dagster.stages.documents.formats.figures import figure_name, find_marks
+from lightrag_dagster.stages.documents.formats.figures import answers_of, find_marks
 from lightrag_dagster.stages.extraction.extractions import extract
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
@@ -51,8 +51,7 @@ def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
         documents = _rows(home, source, "raw_documents", ["path", "content"])
         kept = documents.filter(pc.invert(_is_gone(documents, gone.get(source, set()))))
         named |= {name for text in kept["content"].to_pylist() for *_, name in find_marks(text)}
-    stored = store.keys() if named else set()
-    return {key for key in stored if figure_name(key) in named}
+    return answers_of(named, store.keys() if named else ())
 
 
 def used_vectors(home: Home, snapshot: Manifest) -> set[str]:

@@ -27,7 +27,7 @@ _LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 6,
+    "raw_documents": 7,
     "chunks": 1,
     "boundaries": 2,
     "extractions": 2,
@@ -94,6 +94,12 @@ class Recipes:
         return Recipes(self.settings.changed(extraction={"method": method, "methods": {}}), self.prompts)
 
     @cached_property
+    def descriptions(self) -> str:
+        """Recipe of what images show: prompt, language and model."""
+        prompts, identity = self.prompts, chat_identity(self.settings.llm.of("describe"))
+        return digest(prompts.fingerprint("description"), prompts.language, identity)
+
+    @cached_property
     def extractions(self) -> str:
         """Recipe of extraction: prompts, model and parameters, or the rules; part of every extraction key."""
         if self.name_finder:
@@ -146,6 +152,8 @@ class Recipes:
 
     def of_table(self, table: str) -> str | None:
         """Return today's recipe of the rows of a source table; None where rows name none."""
+        if table == "raw_documents":
+            return self.descriptions if self.describes_figures else None
         return {"chunks": self.chunks, "extractions": self.extractions}.get(table)
 
     @cached_property

@@ -30,9 +30,11 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS, SOURCE_TABLES, STAMPS
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.stages.chunking.chunker import EmbedTexts
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.documents.describing import Describing
 from lightrag_dagster.stages.documents.reading import Before, read_listed, waits_for_descriptions
+from lightrag_dagster.stages.documents.repeats import mark_duplicates
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import mark_duplicates
+from lightrag_dagster.stages.documents.table import Slow
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.shards import Shard
@@ -86,7 +88,8 @@ class Earlier(NamedTuple):
 class Made:
     """What a step made of a shard: a file of each table, the rows kept of each, and the first failures: key, reason.
 
-    `usage` is what a model did for it; an `unfinished` one is to be made again by the next run.
+    `usage` is what a model did for it; an `unfinished` one is to be made again by the next run. `slowest` are the
+    documents that took longest to read.
     """
 
     files: tuple[StoredShard, ...]
@@ -94,6 +97,7 @@ class Made:
     reasons: list[tuple[str, str]] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     unfinished: bool = False
+    slowest: list[Slow] = field(default_factory=list)
 
 
 def read_shard(
@@ -118,11 +122,13 @@ def read_shard(
     )
     before, usage = Before(documents, stamps), Usage()
     with describing(describer[0], step.recipes, describer[1]) as describe:
-        rows, read, unread = read_listed(source, listed, before, step.recipes.settings.documents, describe)
+        told = Describing(describe, step.recipes.descriptions, keep=not tables.candidate) if describe else None
+        read = read_listed(source, listed, before, step.recipes.settings.documents, told)
         usage = describe.usage if describe else usage
-    stored = tables.store("raw_documents", name, rows), tables.store("stamps", name, read)
+    rows = read.documents
+    stored = tables.store("raw_documents", name, rows), tables.store("stamps", name, read.stamps)
     unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), waits_for_descriptions(rows))).as_py()
-    return Made(stored, (unread, 0), _reasons(rows, "path"), usage, bool(unfinished))
+    return Made(stored, (read.unopened, 0), _reasons(rows, "path"), usage, bool(unfinished), read.slowest)
 
 
 def mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:

@@ -7,6 +7,7 @@ so that no two different lists of fields share a digest.
 import hashlib
 import json
 import unicodedata
+from json.encoder import encode_basestring
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,11 @@ _QUOTES = "\"'“”‘’«»„‚`´"
 
 def digest(*fields: object) -> str:
     """Return 32 hexadecimal digits that identify the fields, which must be JSON-serialisable."""
-    encoded = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    texts = [field for field in fields if isinstance(field, str)]
+    if len(texts) == len(fields):  # as json.dumps does it, in a third of the time
+        encoded = f"[{','.join(map(encode_basestring, texts))}]"
+    else:
+        encoded = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 

@@ -11,6 +11,7 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import DocumentSettings, Settings, load_settings
+from lightrag_dagster.stages.documents import table
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
@@ -38,8 +39,11 @@ def failed_checks(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetCheckE
     return {check.check_name: check for check in result.get_asset_check_evaluations() if not check.passed}
 
 
-def test_materialisations_report_rows_schema_and_calls(settings: Settings, instance: dg.DagsterInstance) -> None:
+def test_materialisations_report_rows_schema_and_calls(
+    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "empty.md": "", "x.bin": b"\x00"})
+    monkeypatch.setattr(table, "_SLOW", 0.0)
 
     result = ingest(settings, instance, "notes")
 
@@ -50,6 +54,8 @@ def test_materialisations_report_rows_schema_and_calls(settings: Settings, insta
     assert documents["dagster/column_schema"].columns[0].name == "source"
     assert documents["media_types"] == {"application/octet-stream": 1, "text/markdown": 2, "text/plain": 1}
     assert documents["largest"].splitlines()[2].startswith("| flood.txt | ")
+    slowest = documents["slowest"].splitlines()
+    assert (slowest[0], len(slowest)) == ("| path | seconds |", 2 + 4)
     assert (documents["failures"], documents["unchanged"]) == ("none", 0)
     extractions = metadata_of(result, "extractions")
     assert (extractions["calls"], extractions["ok"], extractions["kept"], extractions["outdated"]) == (4, 2, 0, 0)

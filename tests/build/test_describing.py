@@ -12,7 +12,7 @@ from assets.documents import raw_documents
 from lightrag_dagster.build import reachable
 from lightrag_dagster.build.describing import picture_tokens
 from lightrag_dagster.build.ingest import StageReport, read_source
-from lightrag_dagster.build.pending import why_ingest
+from lightrag_dagster.build.pending import source_state, why_ingest
 from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.models.providers import open_chat_model
@@ -63,6 +63,11 @@ def read(settings: Settings, *, backfill: bool = False) -> StageReport:
 def rows(settings: Settings) -> dict[str, dict[str, Any]]:
     found = SourceTables(Home(settings.home)).read("raw_documents", "notes").to_pylist()
     return {row["path"]: row for row in found}
+
+
+def outdated(settings: Settings) -> int:
+    state = source_state(find_source(settings, "notes"), Recipes.of(settings), None, {})
+    return state.outdated.get("raw_documents", 0)
 
 
 def is_pending(settings: Settings) -> bool:
@@ -172,10 +177,30 @@ def test_switching_it_on_reads_all_and_another_model_waits_for_a_backfill(settin
     assert rows(settings)["scan.jpg"]["status"] == "skipped"
     assert is_pending(settings)
     assert read(settings).usage.calls == 3
+    before = rows(settings)
+    assert {path for path, row in before.items() if row["recipe"]} == {*FILES} - {"notes.md"}
+    assert outdated(settings) == 0
+
     another = settings.changed(llm={"roles": {"describe": {"model": "gpt-4.1-mini"}}})
-    assert not is_pending(another)
+    assert (is_pending(another), outdated(another)) == (False, 3)
+    assert "descriptions" not in make_plan(another).steps
     assert read(another).usage.calls == 0
-    assert read(another, backfill=True).usage.calls == 3
+    # All is read again, and images that were described stay so; a new one is described by the model of today.
+    larger = another.changed(documents={"max_bytes": 30_000_000})
+    write_source(settings, "notes", FILES | {"new.png": (SAMPLES / "columns.png").read_bytes()})
+    assert read(larger).usage.calls == 1
+    after = rows(larger)
+    assert {path: after[path] for path in FILES} == before
+    assert outdated(larger) == 3
+
+    step = make_plan(larger, backfill=True).steps["descriptions"]
+    assert step.calls is not None
+    assert step.calls.expected == 3
+    assert read(larger, backfill=True).usage.calls == 3
+    candidate = SourceTables(Home(larger.home), candidate=True).read("raw_documents", "notes")
+    clean = larger.changed(home=larger.home.with_name("clean"))
+    read(clean)
+    assert candidate.equals(SourceTables(Home(clean.home)).read("raw_documents", "notes"))
 
 
 @pytest.mark.long

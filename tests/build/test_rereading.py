@@ -18,7 +18,7 @@ from lightrag_dagster.stages.documents import reading
 from lightrag_dagster.stages.documents.origins import folder
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
 from lightrag_dagster.stages.documents.sources import find_source
-from lightrag_dagster.stages.documents.table import read_documents
+from lightrag_dagster.stages.documents.table import Slow, read_documents
 from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.gc import MINIMUM_AGE, collect_garbage
 from lightrag_dagster.storage.home import Home
@@ -121,7 +121,9 @@ def test_a_touched_file_is_read_but_not_parsed(settings: Settings, monkeypatch: 
     os.utime(settings.sources / "notes" / "flood.txt", (1_000_000_000, 1_000_000_000))
     parsed: list[str] = []
 
-    def noted(source: str, files: Iterable[tuple[ListedFile, bytes | OSError]], *rest: Any) -> pa.Table:
+    def noted(
+        source: str, files: Iterable[tuple[ListedFile, bytes | OSError]], *rest: Any
+    ) -> tuple[pa.Table, list[Slow]]:
         read = list(files)
         parsed.extend(listed.path for listed, _ in read)
         return read_documents(source, read, *rest)

@@ -2,6 +2,7 @@ import hashlib
 from base64 import b64encode
 from importlib.resources import files
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -44,7 +45,12 @@ def test_the_packaged_encoding_is_tiktokens_and_touches_no_cache(cache: Path) ->
 
     (cache / hashlib.sha1(URL.format("o200k_base").encode()).hexdigest()).write_bytes(published_file())
     original = tiktoken.get_encoding("o200k_base")
-    assert packaged._pat_str == original._pat_str
+    alternatives = (files("lightrag_dagster.core") / "vocabulary" / "o200k_base.pattern.txt").read_text("utf-8")
+    assert "|".join(alternatives.splitlines()) == original._pat_str
+    random = Random(1)
+    for _ in range(3_000):
+        text = "".join(random.choices("aBé'sD7.,/{  \t\n\r漢é👍\u3000", k=random.randrange(40)))
+        assert packaged.encode_ordinary(text) == original.encode_ordinary(text)
     assert packaged._mergeable_ranks == original._mergeable_ranks
     assert packaged._special_tokens == original._special_tokens
     assert load_encoding("o200k_harmony").name == "o200k_harmony"  # another encoding, from tiktoken's cache

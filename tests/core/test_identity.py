@@ -1,3 +1,6 @@
+import hashlib
+import json
+
 import duckdb
 import pyarrow as pa
 import pytest
@@ -28,6 +31,12 @@ def test_ids_are_the_same_forever() -> None:
 @given(st.lists(TEXTS), st.lists(TEXTS))
 def test_different_fields_have_different_digests(first: list[str], second: list[str]) -> None:
     assert (identity.digest(*first) == identity.digest(*second)) == (first == second)
+
+
+@given(st.lists(TEXTS))
+def test_texts_are_hashed_as_json(fields: list[str]) -> None:
+    encoded = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    assert identity.digest(*fields) == hashlib.sha256(encoded).hexdigest()[:32]
 
 
 @pytest.mark.parametrize(

@@ -281,8 +281,23 @@ def write_figures(folder: Path) -> None:
         for target in ("figures.docx", "figures.pptx", "figures.epub", "figures.html"):
             options = ["--self-contained"] if target.endswith("html") else []
             run("pandoc", "--standalone", f"--resource-path={name}", *options, str(source), "-o", str(folder / target))
-        run("pandoc", "--standalone", f"--resource-path={name}", str(source), "-o", str(Path(name) / "figures.odt"))
-        office(Path(name) / "figures.odt", folder / "figures.pdf")
+        run("pandoc", "--standalone", f"--resource-path={name}", str(source), "-o", str(folder / "figures.odt"))
+        office(folder / "figures.odt", folder / "figures.pdf")
+        write_workbook_with_figures(folder / "figures.xlsx", Path(name))
+
+
+def write_workbook_with_figures(file: Path, images: Path) -> None:
+    """Write a workbook whose first sheet has the chart and the dot, the second the chart and no values."""
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(file) as book:
+        book.set_properties({"created": WRITTEN.replace(tzinfo=None)})
+        first, second = book.add_worksheet("Levels"), book.add_worksheet("Again")
+        first.write_row(0, 0, ["Station", "Level"])
+        first.write_row(1, 0, ["Steinhag", 1.42])
+        first.insert_image("D2", images / "chart.png", {"description": "Levels of three [stations]"})
+        first.insert_image("D20", images / "dot.png")
+        second.insert_image("A1", images / "chart.png")
 
 
 def write_docx(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from lightrag_dagster.settings import ChunkerSettings
-from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools, trimmed
+from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
 
 
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
@@ -27,11 +27,8 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
 def _parts(text: str, separator: str) -> Iterator[tuple[int, int]]:
     """Yield the spans between separators that are not blank."""
     start = 0
-    while start <= len(text):
-        found = text.find(separator, start)
-        left, right = trimmed(text, start, found if found >= 0 else len(text))
-        if left < right:
-            yield left, right
-        if found < 0:
-            return
-        start = found + len(separator)
+    for part in text.split(separator):
+        if body := part.strip():
+            left = start + len(part) - len(part.lstrip())
+            yield left, left + len(body)
+        start += len(part) + len(separator)

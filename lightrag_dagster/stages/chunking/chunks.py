@@ -1,7 +1,8 @@
 """The `chunks` table: documents cut by the method of their rule, each chunk with its exact place and heading."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,7 +19,7 @@ from lightrag_dagster.stages.documents.table import text_hash, with_text
 
 # Encoding releases the GIL. Two threads gain a third over one; more gain nothing (measured).
 _THREADS = 2
-_DOCUMENTS_AT_ONCE = 256
+_DOCUMENTS_AT_ONCE = 128
 _COLUMNS = ["source", "doc_id", "path", "content", "content_hash", "media_type", "pages"]
 
 
@@ -50,19 +51,31 @@ def chunk_documents(
     selected = with_text(documents).select(_COLUMNS)
     tables = [CHUNKS.empty_table()]
     done = 0
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for batch in selected.to_batches(max_chunksize=_DOCUMENTS_AT_ONCE):
-            rows = batch.to_pylist()
-            given = [_document(row) for row in rows]
-            columns: dict[str, list[Any]] = {name: [] for name in CHUNKS.names}
-            for row, document, cuts in zip(rows, given, pool.map(cut, given), strict=True):
-                for name, values in _columns(row, document, cuts).items():
-                    columns[name] += values
-            columns["recipe"] = [recipe] * len(columns["chunk_id"])
-            tables.append(pa.table(columns, CHUNKS))
-            done += len(rows)
-            progress.report("chunks", done, selected.num_rows)
+    for batch in _cut_batches(selected.to_batches(max_chunksize=_DOCUMENTS_AT_ONCE), cut):
+        columns: dict[str, list[Any]] = {name: [] for name in CHUNKS.names}
+        for row, document, cuts in batch:
+            for name, values in _columns(row, document, cuts).items():
+                columns[name] += values
+            done += 1
+        columns["recipe"] = [recipe] * len(columns["chunk_id"])
+        tables.append(pa.table(columns, CHUNKS))
+        progress.report("chunks", done, selected.num_rows)
     return pa.concat_tables(tables)
+
+
+def _cut_batches(
+    batches: Iterable[pa.RecordBatch], cut: Callable[[Document], list[Cut]]
+) -> Iterator[Iterator[tuple[dict[str, Any], Document, list[Cut]]]]:
+    """Yield the documents of each batch with their cuts, while threads cut those of the next."""
+    ahead: deque[Iterator[tuple[dict[str, Any], Document, list[Cut]]]] = deque()
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for batch in batches:
+            rows = batch.to_pylist()
+            documents = [_document(row) for row in rows]
+            ahead.append(zip(rows, documents, pool.map(cut, documents), strict=True))
+            if len(ahead) > 1:
+                yield ahead.popleft()
+        yield from ahead
 
 
 def _document(row: dict[str, Any]) -> Document:

@@ -51,12 +51,12 @@ def load_function(path: str) -> CutText:
     """
     module, _, name = path.rpartition(".")
     try:
-        function = getattr(importlib.import_module(module), name)
+        function: CutText = getattr(importlib.import_module(module), name)
     except Exception as error:  # of any code that runs when the module is imported
         raise _not_found(path, f"{type(error).__name__}: {one_line(error)}") from error
     if not callable(function):
         raise _not_found(path, "it is not a function")
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def function_version(path: str) -> str:

@@ -15,7 +15,7 @@ from lightrag_dagster.stages.prompts.requests import short_path
 
 _HEADER_SHARE = 0.25
 _MARKED = re.compile(r" {0,3}#")
-_BLANK = re.compile(r"\s*")
+_INK = re.compile(r"\S|\Z")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 
 
@@ -64,7 +64,7 @@ def _behind_headings(text: str, headings: Sequence[Heading]) -> set[int]:
         end = heading.offset
         for _ in range(1 if _MARKED.match(text, end) else 2):  # a heading is underlined, or one line
             end = text.find("\n", end) + 1 or len(text)
-        following = _BLANK.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing too
+        following = next(_INK.finditer(text, end)).start()
         behind |= {text.rfind("\n", 0, following) + 1, following}
     return behind
 

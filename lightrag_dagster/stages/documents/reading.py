@@ -14,16 +14,26 @@ from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.describing import NOT_YET, Describe
+from lightrag_dagster.stages.documents.describing import NOT_YET, Describing
 from lightrag_dagster.stages.documents.formats import why_skipped
 from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.near import add_sketches
 from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
+from lightrag_dagster.stages.documents.repeats import mark_repeats, without_marks
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import mark_repeats, read_documents, without_marks
+from lightrag_dagster.stages.documents.table import Slow, read_documents
 
 READ = ("processed", "duplicate", "empty", "disabled")
 """Statuses of documents that are not read again while they do not change; what failed may succeed another time."""
+
+
+class Read(NamedTuple):
+    """RAW_DOCUMENTS and STAMPS of what is listed now, how many documents were not opened, and the slowest others."""
+
+    documents: pa.Table
+    stamps: pa.Table
+    unopened: int
+    slowest: list[Slow]
 
 
 class Before(NamedTuple):
@@ -38,9 +48,9 @@ def read_listed(
     listed: pa.Table,
     before: Before,
     settings: DocumentSettings,
-    describe: Describe | None = None,
-) -> tuple[pa.Table, pa.Table, int]:
-    """Return RAW_DOCUMENTS and STAMPS of listed documents, and how many of these were not opened.
+    describing: Describing | None = None,
+) -> Read:
+    """Read the documents that are listed.
 
     A document is not opened if it has the stamp of an earlier reading, and not parsed if its bytes are the same. Among
     documents with the same text the one with the smallest path is the original.
@@ -50,7 +60,7 @@ def read_listed(
         listed: Rows of LISTED.
         before: What was read before, of these documents and of others; may be empty.
         settings: How much may be read.
-        describe: Says what images show.
+        describing: Says what images show.
 
     Raises:
         SourceError: a path is there twice, as the ids of a table's rows may be.
@@ -67,7 +77,7 @@ def read_listed(
     earlier = dict(zip(known["doc_id"].to_pylist(), known["digest"].to_pylist(), strict=True))
     digests = {doc_id: earlier[doc_id] for doc_id in same.to_pylist()}
     changed = _changed(source, files, settings.max_bytes + 1, earlier, digests)
-    made = read_documents(source.name, changed, before.documents, settings, describe)
+    made, slowest = read_documents(source.name, changed, before.documents, settings, describing)
     kept = [doc_id for doc_id, digest in digests.items() if earlier.get(doc_id) == digest]
     if kept:
         rows = before.documents.filter(pc.is_in(before.documents["doc_id"], pa.array(kept)))
@@ -76,7 +86,7 @@ def read_listed(
     stamps = _stamps(listed, documents, digests)
     if settings.similar is not None:
         stamps = add_sketches(stamps, documents, before.stamps)
-    return documents, stamps, len(same)
+    return Read(documents, stamps, len(same), slowest)
 
 
 def waits_for_descriptions(documents: pa.Table) -> pa.ChunkedArray:

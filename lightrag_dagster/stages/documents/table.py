@@ -1,11 +1,13 @@
 """The `raw_documents` table of one source."""
 
+import heapq
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +15,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.describing import Describe, with_descriptions
+from lightrag_dagster.stages.documents.describing import Describing, with_descriptions
 from lightrag_dagster.stages.documents.elements import find_elements
 from lightrag_dagster.stages.documents.formats import UNSUPPORTED, format_of, has_headings, media_type, why_skipped
 from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
@@ -24,9 +26,20 @@ from lightrag_dagster.stages.documents.origins.origin import ListedFile
 KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
 
+TOLD = 20
+"""Documents that a run names for one reason or another, at the most."""
+
+_SLOW = 0.1  # seconds; what takes less is never among the slowest
 _SUMMARY_LENGTH = 250
 _PARSERS = 2  # processes; an engine with workers has as many in each
 _AHEAD = 8  # files in memory
+
+
+class Slow(NamedTuple):
+    """How long a file took to become a row, descriptions of its images included. Seconds."""
+
+    seconds: float
+    path: str
 
 
 def read_documents(
@@ -34,44 +47,23 @@ def read_documents(
     files: Iterable[tuple[ListedFile, bytes | OSError]],
     previous: pa.Table | None,
     settings: DocumentSettings,
-    describe: Describe | None = None,
-) -> pa.Table:
-    """Return a row of RAW_DOCUMENTS for every listed file, in their order; none is a duplicate yet.
+    describing: Describing | None = None,
+) -> tuple[pa.Table, list[Slow]]:
+    """Return a row of RAW_DOCUMENTS for every listed file, in their order, and the slow ones; none is a duplicate yet.
 
-    With `describe`, images stand in the text with what they show; why some do not is the `error` of their document.
+    With `describing`, images stand in the text with what they show; why some do not is the `error` of their document.
 
     Each comes with its first bytes, one more than may be read if there are so many, or with why it cannot be read: then
     it keeps its row of `previous`, if that had text, as `stale`. Any other fault of a file is a `failed` row; one of a
     type that cannot be read is `skipped`. A row of `previous` that says the same of its file keeps its `modified_at`,
     so that a copy of a source, with new times, is the same table.
     """
-    rows = list(_rows(files, partial(_row, source, previous, settings, describe)))
+    rows = list(_rows(files, partial(_timed_row, partial(_row, source, previous, settings, describing))))
     for row in rows:  # all at once: the model stays in the cache of the processor, which halves the time
         row["language"] = detect_language(row["content"]) or row["language"]
     _keep_times(rows, previous)
-    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS)
-
-
-def mark_repeats(documents: pa.Table) -> pa.Table:
-    """Name the original of every document that repeats the text of one with a smaller path; a stale one stays `stale`.
-
-    `sql/duplicates.sql` says the same of several shards.
-    """
-    texts = with_text(documents).select(["path", "doc_id", "content_hash"]).sort_by("path")
-    firsts = texts.group_by("content_hash", use_threads=False).aggregate([("doc_id", "first")])
-    place = pc.index_in(texts["content_hash"], firsts["content_hash"].combine_chunks())
-    originals = pa.table({"doc_id": texts["doc_id"], "original": firsts["doc_id_first"].take(place)})
-    return mark_duplicates(documents, originals.filter(pc.field("doc_id") != pc.field("original")))
-
-
-def without_marks(documents: pa.Table) -> pa.Table:
-    """Return documents as if each were an original."""
-    status = documents["status"]
-    return _with_columns(
-        documents,
-        status=pc.if_else(pc.equal(status, "duplicate"), "processed", status),
-        duplicate_of=pa.nulls(documents.num_rows, pa.string()),
-    )
+    slow = (Slow(row["seconds"], row["path"]) for row in rows if row["seconds"] >= _SLOW)
+    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS), heapq.nlargest(TOLD, slow)
 
 
 def with_text(documents: pa.Table) -> pa.Table:
@@ -83,25 +75,6 @@ def text_hash(document: Mapping[str, Any]) -> str:
     """Return a hash of everything in a row of RAW_DOCUMENTS that decides its chunks: text, media type and pages."""
     pages = [document["pages"]] if document["pages"] else []
     return identity.digest(document["content_hash"], document["media_type"], *pages)
-
-
-def mark_duplicates(documents: pa.Table, originals: pa.Table) -> pa.Table:
-    """Name the original of documents whose text stands in another shard; `originals` has `doc_id` and `original`."""
-    found = pc.index_in(documents["doc_id"], originals["doc_id"].combine_chunks())
-    original = pc.take(originals["original"].combine_chunks(), found.combine_chunks())
-    fresh = pc.and_(pc.is_valid(original), pc.not_equal(documents["status"], "stale"))
-    return _with_columns(
-        documents,
-        status=pc.if_else(fresh, "duplicate", documents["status"]),
-        duplicate_of=pc.coalesce(original, documents["duplicate_of"]),
-    )
-
-
-def _with_columns(documents: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
-    for name, column in columns.items():
-        place = documents.schema.get_field_index(name)
-        documents = documents.set_column(place, documents.schema.field(place), column)
-    return documents
 
 
 def _rows(
@@ -123,11 +96,19 @@ def _rows(
         yield from (one if isinstance(one, dict) else one.result() for one in waiting)
 
 
+def _timed_row(
+    make_row: Callable[[ListedFile, bytes | OSError], dict[str, Any]], listed: ListedFile, data: bytes | OSError
+) -> dict[str, Any]:
+    """Return a row with the seconds that it took, which are no column."""
+    started = time.perf_counter()
+    return make_row(listed, data) | {"seconds": time.perf_counter() - started}
+
+
 def _row(
     source: str,
     previous: pa.Table | None,
     settings: DocumentSettings,
-    describe: Describe | None,
+    describing: Describing | None,
     listed: ListedFile,
     data: bytes | OSError,
 ) -> dict[str, Any]:
@@ -140,19 +121,24 @@ def _row(
     if len(data) > settings.max_bytes:
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
     try:
-        extracted = _extract(data, listed.file_name, settings, figures=describe is not None)
+        extracted = _extract(data, listed.file_name, settings, figures=describing is not None)
     except ValueError as error:
         return _failed(source, listed, str(error))
     if extracted.properties.switched_off:
         extracted = replace(extracted, text="", pages=())
         reason = f"switched off by its front matter: {extracted.properties.switched_off}"
         return _new_row(source, listed, extracted, status="disabled", error=reason)
-    problem = None
-    if describe and extracted.figures:
-        extracted, problem = with_descriptions(extracted, describe)
+    problem = recipe = None
+    if describing and extracted.figures:
+        before = _earlier_row(listed, previous) if describing.keep else None
+        extracted, problem, kept = with_descriptions(
+            extracted, describing.describe, before["content"] if before else ""
+        )
+        recipe = before.get("recipe") if before and kept else describing.recipe
     if not extracted.text:
-        return _new_row(source, listed, extracted, status="empty", error=problem or extracted.why_empty)
-    return _new_row(source, listed, extracted, status="processed", error=problem)
+        problem = problem or extracted.why_empty
+    status = "processed" if extracted.text else "empty"
+    return _new_row(source, listed, extracted, status=status, error=problem) | {"recipe": recipe}
 
 
 def _extract(data: bytes, path: str, settings: DocumentSettings, *, figures: bool) -> ExtractedText:
@@ -171,10 +157,17 @@ def _failed(source: str, listed: ListedFile, reason: str, status: str = "failed"
 
 
 def _stale(listed: ListedFile, previous: pa.Table | None, reason: str) -> dict[str, Any] | None:
-    if previous is None:
+    row = _earlier_row(listed, previous)
+    return row | {"status": "stale", "error": reason, "duplicate_of": None} if row else None
+
+
+def _earlier_row(listed: ListedFile, previous: pa.Table | None) -> dict[str, Any] | None:
+    """Return the row that a file had before, if that had text."""
+    at = pc.index(previous["path"], listed.path).as_py() if previous is not None else -1
+    if previous is None or at < 0:
         return None
-    rows: list[dict[str, Any]] = with_text(previous.filter(pc.field("path") == listed.path)).to_pylist()
-    return rows[0] | {"status": "stale", "error": reason, "duplicate_of": None} if rows else None
+    rows: list[dict[str, Any]] = with_text(previous.slice(at, 1)).to_pylist()
+    return rows[0] if rows else None
 
 
 def _new_row(
@@ -200,6 +193,7 @@ def _new_row(
         "status": status,
         "duplicate_of": None,
         "error": error,
+        "recipe": None,
         "modified_at": listed.modified_at,
     }
 

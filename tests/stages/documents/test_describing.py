@@ -1,8 +1,9 @@
 import pytest
 
-from lightrag_dagster.stages.documents.describing import Description, with_descriptions
+from lightrag_dagster.stages.documents.describing import Described, Description, with_descriptions
 from lightrag_dagster.stages.documents.formats.content import Figure
 from lightrag_dagster.stages.documents.formats.extraction import ExtractedText
+from lightrag_dagster.stages.documents.formats.figures import described_name
 
 A, B = (f"figure-{letter * 16}" for letter in "ab")
 FIGURES = tuple(Figure(name, name, "data:", 100, 100) for name in (A, B))
@@ -11,10 +12,10 @@ FAILED = Description("", "no answer", again=True)
 REFUSED = Description("", "refused")
 
 
-def described(text: str, *answers: Description, pages: tuple[int, ...] = ()) -> tuple[ExtractedText, str | None]:
+def described(text: str, *answers: Description, pages: tuple[int, ...] = (), earlier: str = "") -> Described:
     answer = iter(answers)
     extracted = ExtractedText("t", text, "text/markdown", pages, figures=FIGURES)
-    return with_descriptions(extracted, lambda asked: [next(answer) for _ in asked])
+    return with_descriptions(extracted, lambda asked: [next(answer) for _ in asked], earlier)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,19 @@ def described(text: str, *answers: Description, pages: tuple[int, ...] = ()) -> 
     ],
 )
 def test_descriptions_stand_at_their_places(text: str, answers: list[Description], expected: str) -> None:
-    assert described(text, *answers)[0].text == expected
+    assert described(text, *answers).extracted.text == expected
+
+
+def test_an_image_keeps_what_an_earlier_reading_said_under_the_same_caption() -> None:
+    weir, dam = described_name(A, "", "1" * 32), described_name(B, "The dam", "2" * 32)
+    earlier = f"![A weir.]({weir}) and ![The dam: high]({dam})"
+    same = described(f"![]({A})\n\n![The dam]({B})", earlier=earlier)
+    assert same[1:] == (None, True)
+    assert same.extracted.text == f"![A weir.]({weir})\n\n![The dam: high]({dam})"
+    other = described(f"![]({A})\n\n![Another]({B})", FAILED, earlier=earlier)
+    assert other.extracted.text == f"![A weir.]({weir})\n\n![Another]({B})"
+    assert other[1:] == ("1 of 2 images are not described yet: no answer", True)
+    assert not described(f"![]({A})", WEIR, earlier=f"![Not described]({A})").kept
 
 
 @pytest.mark.parametrize("answers", [(WEIR, WEIR), (FAILED, WEIR), (WEIR, FAILED), (FAILED, FAILED)])
@@ -45,7 +58,7 @@ def test_pages_begin_where_they_did(answers: tuple[Description, ...]) -> None:
     text, pages = "\n\n".join(parts), []
     for part in parts:
         pages.append(text.index(part))
-    made, _ = described(text, *answers, pages=tuple(pages))
+    made = described(text, *answers, pages=tuple(pages)).extracted
     ends = [*made.pages[1:], len(made.text)]
     found = [made.text[start:end].strip() for start, end in zip(made.pages, ends, strict=True)]
     shown = [

@@ -65,6 +65,7 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "status": "processed",
         "duplicate_of": None,
         "error": None,
+        "recipe": None,
     }
 
 
@@ -298,7 +299,7 @@ def test_rows_come_in_the_order_of_the_files(tmp_path: Path) -> None:
         (tmp_path / (f"{number}.rtf" if number % 3 else f"{number}.txt")).write_bytes(rich if number % 3 else b"text")
     listed = list(list_files(Source("s", Folder(tmp_path))))
     contents = ((one, (tmp_path / one.path).read_bytes()) for one in listed)
-    table = read_documents("s", contents, None, DocumentSettings())
+    table, _ = read_documents("s", contents, None, DocumentSettings())
     assert table["path"].to_pylist() == [one.path for one in listed]
     assert table["media_type"].to_pylist() == [
         "application/rtf" if one.path.endswith(".rtf") else "text/plain" for one in listed

@@ -1,13 +1,15 @@
 """The images of a document that a model can be shown: found by the readers, and put into the text by their names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
+from lightrag_dagster.core import identity
 from lightrag_dagster.stages.documents.formats.content import Figure
 
 _MOST = 100  # of a document
 _MOST_CHARACTERS = 40_000_000  # of all their data URLs
+_HALF = 8  # hexadecimal digits
 _BRACKETS = str.maketrans("[]", "()")
 _MARK = re.compile(r"!\[([^\[\]\n]*)\]\((figure-[0-9a-f]{16})\)")
 
@@ -48,6 +50,22 @@ class Figures:
 def figure_name(digest: str) -> str:
     """Return the name of a hash of hexadecimal digits in a text."""
     return f"figure-{digest[:16]}"
+
+
+def described_name(digest: str, caption: str, answer: str) -> str:
+    """Return the name of an image with a description: half of it names image and caption, half the stored answer."""
+    return f"figure-{identity.digest(digest, caption)[:_HALF]}{answer[:_HALF]}"
+
+
+def subject_of(name: str) -> str:
+    """Return what names image and caption in the name of a described image."""
+    return name[: len("figure-") + _HALF]
+
+
+def answers_of(names: Iterable[str], keys: Iterable[str]) -> set[str]:
+    """Return those keys of stored answers that the names of described images have a half of."""
+    named = {name[-_HALF:] for name in names}
+    return {key for key in keys if key[:_HALF] in named}
 
 
 def mark_of(caption: str, name: str) -> str:

@@ -113,8 +113,8 @@ def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:
             continue
         target = io.BytesIO()
         try:
-            found.extract(target, fb_format="png")
-        except (pypdfium2.PdfiumError, OSError, ValueError, NotImplementedError):
+            found.extract(target)
+        except (pypdfium2.PdfiumError, ValueError):  # PDFium cannot decode it, or it has too few bytes for its size
             continue
         if mark := figures.mark(target.getvalue()):
             yield mark

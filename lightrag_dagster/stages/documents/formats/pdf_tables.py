@@ -1,4 +1,4 @@
-"""Tables of PDF pages whose cells are ruled or shaded: a grid of lines, and the characters in each of its cells."""
+"""Tables of PDF pages: the characters in each cell of a grid of lines, or of texts that stand in columns."""
 
 import ctypes
 from bisect import bisect_right
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from lightrag_dagster.stages.documents.formats.pdf_columns import Columns, find_columns, is_table
 from lightrag_dagster.stages.documents.formats.tables import markdown_table
 
 _NEAR = 2.0  # points; lines nearer to each other are one, as the edges of a thin rectangle are
@@ -38,6 +39,11 @@ class _Grid(NamedTuple):
     rows: list[float]
     vertical: list[_Edge]
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns there are."""
+        return len(self.rows) - 1, len(self.columns) - 1
+
     def cell(self, x: float, y: float) -> tuple[int, int] | None:
         """Return row, from the top, and column of a point; in a cell that spans columns, the first of them."""
         column, row = bisect_right(self.columns, x) - 1, bisect_right(self.rows, y) - 1
@@ -52,20 +58,32 @@ class _Grid(NamedTuple):
 
 def find_tables(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> list[Table]:
     """Return the tables of a page that have at least two rows and two columns and text in them."""
-    grids = _grids(list(_edges(page)))
-    if not grids:
+    ruled = _grids(list(_edges(page)))
+    places: list[_Grid | Columns] = [*ruled, *find_columns(textpage)]
+    if not places:
         return []
-    cells: list[dict[tuple[int, int], list[int]]] = [{} for _ in grids]
+    cells: list[dict[tuple[int, int], list[int]]] = [{} for _ in places]
     for number in range(textpage.count_chars()):
         left, bottom, right, top = textpage.get_charbox(number)
-        for grid, found in zip(grids, cells, strict=True):
-            if place := grid.cell((left + right) / 2, (bottom + top) / 2):
+        for table, found in zip(places, cells, strict=True):
+            if place := table.cell((left + right) / 2, (bottom + top) / 2):
                 found.setdefault(place, []).append(number)
-    return [_table(grid, found, textpage) for grid, found in zip(grids, cells, strict=True) if len(found) > 1]
+    tables: list[Table] = []
+    taken: frozenset[int] = frozenset()
+    for table, found in zip(places, cells, strict=True):
+        rows, inside = _texts(table, found, textpage)
+        if len(found) > 1 and (isinstance(table, _Grid) or (taken.isdisjoint(inside) and is_table(rows))):
+            tables.append(Table(markdown_table(rows), inside))
+            taken |= inside
+    return tables
 
 
-def _table(grid: _Grid, cells: dict[tuple[int, int], list[int]], textpage: pypdfium2.PdfTextPage) -> Table:
-    rows = [[""] * (len(grid.columns) - 1) for _ in grid.rows[1:]]
+def _texts(
+    table: _Grid | Columns, cells: dict[tuple[int, int], list[int]], textpage: pypdfium2.PdfTextPage
+) -> tuple[list[list[str]], frozenset[int]]:
+    """Return the text of each cell, and the numbers of all characters in them."""
+    height, width = table.shape
+    rows = [[""] * width for _ in range(height)]
     inside: set[int] = set()
     for (row, column), numbers in cells.items():
         # What is between two characters of a cell, such as a space that PDFium adds, has no place of its own.
@@ -76,7 +94,7 @@ def _table(grid: _Grid, cells: dict[tuple[int, int], list[int]], textpage: pypdf
                 start = after or 0
         inside.update(number for begin, end in runs for number in range(begin, end))
         rows[row][column] = " ".join(textpage.get_text_range(begin, end - begin) for begin, end in runs)
-    return Table(markdown_table(rows), frozenset(inside))
+    return rows, frozenset(inside)
 
 
 def _edges(page: pypdfium2.PdfPage) -> Iterator[tuple[bool, _Edge]]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from lightrag_dagster.stages.documents.formats.content import (
     Content,
@@ -178,8 +179,8 @@ class _Reader:
             self.document.end_paragraph(self._state.heading) if "".join(self.document.line).strip() else None
             self.document.cells = []
 
-    def _set(self, **values: object) -> None:
-        self._state = replace(self._state, **values)  # type: ignore[arg-type]
+    def _set(self, **values: Any) -> None:
+        self._state = replace(self._state, **values)
 
     def _set_default(self, encoding: str) -> None:
         try:

@@ -1,6 +1,8 @@
 """Images in documents; the samples are by pandoc and LibreOffice: see tests/documents_samples/make.py."""
 
 import io
+import zipfile
+import zlib
 from base64 import b64decode
 from pathlib import Path
 
@@ -34,6 +36,8 @@ def image(
         ("figures.epub", "The Kingfisher gauge was read.\n\n", "\n\n\nLevels of three [stations]"),
         ("figures.html", "The Kingfisher gauge was read.\n\n", "\n\nA dot:"),
         ("figures.pptx", "The Kingfisher gauge was read.\n\n", "\n\nLevels of three [stations]"),
+        ("figures.odt", "The Kingfisher gauge was read.\n\n", "\n\n\n_Levels of three [stations]_"),
+        ("figures.xlsx", "| Steinhag | 1.42 |\n\n", ""),
         ("figures.pdf", "Again\n1\n\n", "\n\nThe end."),
         ("scan.png", "", ""),
     ],
@@ -50,6 +54,47 @@ def test_an_image_stands_once_where_it_is_and_small_ones_do_not(name: str, befor
         assert (figure.name, figure.width, figure.height) == (CHART, 320, 200)
         assert "figure-" not in extract_text(data, name).text
     assert extract_text(data, name).figures == ()
+
+
+@pytest.mark.parametrize(
+    ("part", "text"), [("xl/drawings/drawing1.xml", b"<broken"), ("xl/drawings/_rels/drawing1.xml.rels", b"<broken")]
+)
+def test_a_damaged_drawing_costs_a_workbook_its_images_alone(part: str, text: bytes) -> None:
+    target = io.BytesIO()
+    with zipfile.ZipFile(SAMPLES / "figures.xlsx") as good, zipfile.ZipFile(target, "w") as bad:
+        for one in good.namelist():
+            bad.writestr(one, text if one == part else good.read(one))
+    found = extract_text(target.getvalue(), "a.xlsx", ReadingOptions(figures=True)).text
+    assert found.startswith("## Levels\n\n| Station | Level |\n| --- | --- |\n| Steinhag | 1.42 |")
+
+
+def pdf_with_image(space: str, pixels: bytes) -> bytes:
+    """Return a PDF whose page shows 200 × 150 pixels."""
+    shown, data = b"q 200 0 0 150 50 50 cm /I Do Q", zlib.compress(pixels)
+    image = f"/Type/XObject/Subtype/Image/Width 200/Height 150/BitsPerComponent 8/ColorSpace/{space}/Filter/FlateDecode"
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 400 400]/Contents 4 0 R/Resources<</XObject<</I 5 0 R>>>>>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(shown), shown),
+        b"<<%s/Length %d>>stream\n%s\nendstream" % (image.encode(), len(data), data),
+    ]
+    written = b"".join(b"%d 0 obj\n%s\nendobj\n" % one for one in enumerate(objects, start=1))
+    return b"%PDF-1.4\n" + written + b"trailer<</Root 1 0 R>>"
+
+
+@pytest.mark.parametrize(
+    ("space", "pixel", "count", "images"),
+    [
+        ("DeviceRGB", b"\x80\x10\x10", 30_000, 1),
+        ("DeviceGray", b"\x80", 30_000, 1),
+        ("DeviceCMYK", b"\x80\x10\x10\x00", 30_000, 1),
+        ("DeviceRGB", b"\x80\x10\x10", 300, 0),
+    ],
+)
+def test_images_of_a_pdf_in_any_colours(space: str, pixel: bytes, count: int, images: int) -> None:
+    found = extract_text(pdf_with_image(space, pixel * count), "a.pdf", ReadingOptions(figures=True)).figures
+    assert [(one.width, one.height) for one in found] == [(200, 150)] * images
 
 
 @pytest.mark.parametrize("name", ["hostile/huge-image.pdf", "hostile/outside.docx"])

@@ -22,6 +22,7 @@ SENTENCES = (
     "nach größenbach war für fußgänger gesperrt man fuhr über öhringen steinhag 1.42"
 )
 WORDS = set(SENTENCES.split())
+# `dev` has the extra, so that nothing is left out in CI.
 needs_ocr = pytest.mark.skipif(not find_spec("rapidocr"), reason="the extra `ocr` is not installed")
 
 

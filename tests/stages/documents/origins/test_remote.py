@@ -1,4 +1,4 @@
-"""Documents in a bucket (moto's server), on a web server and in an archive."""
+"""Documents in a bucket (moto's server), on a web server, on an SFTP server and in an archive."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import fsspec
 import obstore
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,6 +31,7 @@ from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
 from tests.buckets import S3Server
+from tests.sftp import PASSWORD, USER, serving_sftp
 from tests.support import FLOOD, OFFICE, RIVER
 
 
@@ -218,6 +220,40 @@ def test_a_web_server_that_does_not_answer_costs_its_documents_only(buckets: S3S
         Bucket("http://127.0.0.1:9/docs").read(listed, 1)
 
 
+@pytest.fixture
+def sftp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
+    """A folder with documents, and the URI of an SFTP server of it."""
+    folder = tmp_path / "remote" / "wiki"
+    (folder / "b" / ".git").mkdir(parents=True)
+    for name, text in {"a.md": RIVER, "b/c.txt": FLOOD, "b/.git/x.md": "x", ".y.md": "y", "x.bin": "x"}.items():
+        (folder / name).write_text(text)
+        os.utime(folder / name, (1_600_000_000, 1_600_000_000))
+    monkeypatch.setitem(fsspec.config.conf, "sftp", {"password": PASSWORD})
+    with serving_sftp(tmp_path / "remote") as port:
+        yield f"sftp://{USER}@127.0.0.1:{port}/wiki", folder
+
+
+def test_an_sftp_server_is_a_source(sftp: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uri, folder = sftp
+    assert found(FileSystem(uri)) == {"a.md": RIVER.encode(), "b/c.txt": FLOOD.encode()}
+    assert list(found(FileSystem(uri, Patterns(("**/*.txt",))))) == ["b/c.txt"]
+    assert list(found(FileSystem(f"{uri}/a.md"))) == ["a.md"]
+
+    settings = load_settings(home=tmp_path / "home", named_sources={"wiki": {"uri": uri}})
+    source, tables = find_source(_named_only(settings, tmp_path), "wiki"), SourceTables(Home(settings.home))
+    assert read_source(source, tables, Recipes.of(settings)).version.counts["status"] == {"processed": 2, "skipped": 1}
+    assert "chunks, never made" in str(why_ingest(source, tables, Recipes.of(settings)))
+    (folder / "a.md").write_text(OFFICE)
+    assert "input changed" in str(why_ingest(source, tables, Recipes.of(settings)))
+    assert read_source(source, tables, Recipes.of(settings)).kept == 1  # that was not opened
+
+    with pytest.raises(OSError, match="it is not there"):
+        list(FileSystem(f"{uri}/gone").files())
+    monkeypatch.setitem(fsspec.config.conf, "sftp", {"password": "wrong"})
+    with pytest.raises(OSError, match="Authentication failed"):
+        list(FileSystem(uri).files())
+
+
 def write_zip(path: Path, files: dict[str, str]) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
@@ -285,7 +321,7 @@ def _broken(path: Path) -> str:
         (lambda folder: f"zip::{folder}/missing.zip", "No such file"),
         (lambda folder: _broken(folder / "a.zip"), "File is not a zip file"),
         (lambda folder: "memory://nothing/there", "it is not there"),
-        (lambda folder: "sftp://host/docs", '"paramiko" to be installed'),
+        (lambda folder: "smb://host/docs", '"smbprotocol"'),
         (lambda folder: "nosuch://host/docs", "Protocol not known"),
     ],
 )
