@@ -123,6 +123,12 @@ class Recipes:
 
         return NameFinder(co_mentions=extraction.co_mentions, pipeline=extraction.names_model)
 
+    @property
+    def follows_languages(self) -> bool:
+        """Whether an answer about a chunk is written in the language of its document."""
+        extraction = self.settings.extraction
+        return extraction.document_language and extraction.method == "llm"
+
     @cached_property
     def summaries(self) -> str:
         """Recipe of summaries: prompt, model, length, language, and how descriptions are divided among calls."""

@@ -218,6 +218,11 @@ class ExtractionSettings(Section):
         description="With mentions, a spaCy pipeline that finds names besides those of the rules: its folder, or the "
         "name of the package it was installed as. With the extra `names`.",
     )
+    document_language: bool = Field(
+        default=False,
+        description="With llm, descriptions and keywords are written in the language of their document, where that is "
+        "known, not in `language`.",
+    )
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )

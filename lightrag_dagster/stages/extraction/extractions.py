@@ -14,6 +14,7 @@ from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, TransientProviderError
 from lightrag_dagster.schemas import EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
+from lightrag_dagster.stages.documents.language import language_name
 from lightrag_dagster.stages.extraction.parsing import Records, merge_rounds, parse_response
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.requests import extraction_request, gleaning_request
@@ -28,6 +29,7 @@ def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model
     """Return a hash of all that shapes an extraction by a language model besides the chunk."""
     rules = settings.model_dump(include={"answer_format", "gleaning", "max_gleaning_tokens"})
     rules |= {"language": prompts.language}
+    rules |= {"document_language": True} if settings.document_language else {}
     return digest(prompts.fingerprint("extraction"), rules, model_identity)
 
 
@@ -57,7 +59,8 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
 
     Args:
         source: The source of the chunks.
-        chunks: Rows of CHUNKS; a chunk may have several positions.
+        chunks: Rows of CHUNKS; a chunk may have several positions. A further column `language` has the code of the
+            language in which the answer is to be written, empty if that is unknown; null is that of the prompts.
         extractor: The model, and how it is asked.
         known: Further chunks of the source that need no question; they only count in the progress.
 
@@ -67,14 +70,16 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
     """
     rows_by_chunk = _distinct(chunks)
     contents, headings, contexts = chunks["content"], chunks["heading"], chunks["context"]
+    languages = chunks["language"] if "language" in chunks.column_names else None
     rows, total = _Rows(), known + len(rows_by_chunk)
     queue = iter(rows_by_chunk.items())
 
     async def work() -> None:
         for chunk_id, row in queue:
-            conversation = _Conversation(extractor)
+            language = languages[row].as_py() if languages else None
+            conversation = _Conversation(extractor, extractor.prompts.in_language(language_name(language)))
             failure = await conversation.run(*(column[row].as_py() for column in (contents, headings, contexts)))
-            key = extraction_key(chunk_id, extractor.recipe)
+            key = extraction_key(chunk_id, extractor.recipe, language)
             labels = {
                 "source": source,
                 "chunk_id": chunk_id,
@@ -106,6 +111,7 @@ class _Conversation:
     """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one a round."""
 
     extractor: Extractor
+    prompts: Prompts
     rounds: list[ChatResponse] = field(default_factory=list)
     bought: list[ChatResponse] = field(default_factory=list)
     answered: bool = False
@@ -113,8 +119,8 @@ class _Conversation:
     async def run(self, content: str, heading: str | None, context: str | None) -> Failure | None:
         """Go through the rounds; return why they failed, or None."""
         try:
-            prompts, settings = self.extractor.prompts, self.extractor.settings
-            request = extraction_request(prompts, content, heading, context, settings.answer_format)
+            answer_format = self.extractor.settings.answer_format
+            request = extraction_request(self.prompts, content, heading, context, answer_format)
             await self._ask_all(request)
         except (PermanentProviderError, TransientProviderError) as failure:
             return failure
@@ -141,9 +147,8 @@ class _Conversation:
         if not _is_usable(found[0]):
             raise PermanentProviderError(self._unusable())
         self.answered = True
-        prompts, settings = self.extractor.prompts, self.extractor.settings
-        for number in range(settings.gleaning):
-            request = gleaning_request(request, self.rounds[-1].text, prompts)
+        for number in range(self.extractor.settings.gleaning):
+            request = gleaning_request(request, self.rounds[-1].text, self.prompts)
             if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
                 break
             found.append(await self._ask(request))
