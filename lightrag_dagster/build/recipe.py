@@ -103,7 +103,8 @@ class Recipes:
     def extractions(self) -> str:
         """Recipe of extraction: prompts, model and parameters, or the rules; part of every extraction key."""
         if self.name_finder:
-            return digest(_REVISIONS["extractions"], self.name_finder.identity)
+            following = ["document_language"] if self.follows_languages else []
+            return digest(_REVISIONS["extractions"], self.name_finder.identity, *following)
         identity = chat_identity(self.settings.llm.of("extract"))
         return digest(
             _REVISIONS["extractions"], extraction_fingerprint(self.prompts, self.settings.extraction, identity)
@@ -125,9 +126,8 @@ class Recipes:
 
     @property
     def follows_languages(self) -> bool:
-        """Whether an answer about a chunk is written in the language of its document."""
-        extraction = self.settings.extraction
-        return extraction.document_language and extraction.method == "llm"
+        """Whether an answer about a chunk depends on the language of its document."""
+        return self.settings.extraction.document_language
 
     @cached_property
     def summaries(self) -> str:

@@ -220,8 +220,8 @@ class ExtractionSettings(Section):
     )
     document_language: bool = Field(
         default=False,
-        description="With llm, descriptions and keywords are written in the language of their document, where that is "
-        "known, not in `language`.",
+        description="The language of its document, where that is known, counts for each chunk: a model writes "
+        "descriptions and keywords in it, not in `language`, and rules know that a short text is German.",
     )
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."

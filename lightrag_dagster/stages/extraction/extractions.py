@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,7 +39,8 @@ class Extractor:
     """A language model, and how it is asked about a chunk.
 
     `recipe` is what the rows name as their recipe. At most `max_concurrency` chunks are under way at once. A response
-    that was cut off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`.
+    that was cut off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`. A model made
+    of rules, `by_rules`, is told the language of a chunk's document as a code; another reads its name in the prompts.
     """
 
     model: ChatModel
@@ -48,6 +50,7 @@ class Extractor:
     count_tokens: Callable[[str], int]
     max_concurrency: int = 1
     longer_outputs: Sequence[int] = ()
+    by_rules: bool = False
 
 
 async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known: int = 0) -> pa.Table:
@@ -77,7 +80,7 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
     async def work() -> None:
         for chunk_id, row in queue:
             language = languages[row].as_py() if languages else None
-            conversation = _Conversation(extractor, extractor.prompts.in_language(language_name(language)))
+            conversation = _Conversation(extractor, language)
             failure = await conversation.run(*(column[row].as_py() for column in (contents, headings, contexts)))
             key = extraction_key(chunk_id, extractor.recipe, language)
             labels = {
@@ -108,10 +111,13 @@ def _distinct(chunks: pa.Table) -> dict[str, int]:
 
 @dataclass
 class _Conversation:
-    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one a round."""
+    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one a round.
+
+    `language` is the code of the language of the chunk's document, where answers follow it.
+    """
 
     extractor: Extractor
-    prompts: Prompts
+    language: str | None
     rounds: list[ChatResponse] = field(default_factory=list)
     bought: list[ChatResponse] = field(default_factory=list)
     answered: bool = False
@@ -120,11 +126,15 @@ class _Conversation:
         """Go through the rounds; return why they failed, or None."""
         try:
             answer_format = self.extractor.settings.answer_format
-            request = extraction_request(self.prompts, content, heading, context, answer_format)
-            await self._ask_all(request)
+            request = extraction_request(self._prompts, content, heading, context, answer_format)
+            await self._ask_all(replace(request, language=self.language) if self.extractor.by_rules else request)
         except (PermanentProviderError, TransientProviderError) as failure:
             return failure
         return None
+
+    @cached_property
+    def _prompts(self) -> Prompts:
+        return self.extractor.prompts.in_language(language_name(self.language))
 
     def outcome(self, failure: Failure | None) -> dict[str, object]:
         """Return the columns of EXTRACTIONS that say how it went."""
@@ -148,7 +158,7 @@ class _Conversation:
             raise PermanentProviderError(self._unusable())
         self.answered = True
         for number in range(self.extractor.settings.gleaning):
-            request = gleaning_request(request, self.rounds[-1].text, self.prompts)
+            request = gleaning_request(request, self.rounds[-1].text, self._prompts)
             if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
                 break
             found.append(await self._ask(request))
