@@ -49,12 +49,12 @@ def make(tmp_path: Path, loopback: Loopback) -> Make:
     """Return settings of a home; the language of all that is in no document's is Latin."""
     loopback.chat = offline_answer
 
-    def settings(home: str = "home", *, document_language: bool = True, method: str = "llm") -> Settings:
+    def settings(home: str = "home", *, document_language: bool = True) -> Settings:
         return load_settings(
             home=tmp_path / home,
             sources=tmp_path / "sources",
             language="Latin",
-            extraction={"document_language": document_language, "gleaning": 1, "method": method},
+            extraction={"document_language": document_language, "gleaning": 1},
             documents={"accept_deletes": True},
             llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0},
         )
@@ -176,6 +176,24 @@ def test_a_purge_keeps_what_a_run_takes_from_the_store(make: Make) -> None:
     assert len(gone) == 2  # both rounds about what is gone
 
 
-def test_names_have_no_language(make: Make) -> None:
-    recipes = [Recipes.of(make(document_language=one, method="mentions")).extractions for one in (False, True)]
-    assert recipes[0] == recipes[1]
+@pytest.mark.parametrize("changes", [{"extraction": {"method": "mentions"}}, {"llm": {"provider": "offline"}}])
+def test_rules_know_that_a_short_document_is_german(make: Make, changes: dict[str, dict[str, object]]) -> None:
+    following = make().changed(**changes)
+    plain = following.changed(extraction={"document_language": False})
+    write_source(following, "notes", {"a.md": said("de", "Zwei Dichtungen waren gerissen."), "b.md": RIVER})
+    found = []
+    for settings in (plain, following):
+        ingest_all(settings, backfill=settings is following)
+        found.append(set(SourceTables(Home(settings.home)).read("entity_mentions", "notes")["name"].to_pylist()))
+    assert found[0] - found[1] == {"Dichtungen"}
+    assert "Jonas Feld" in found[1]
+
+
+def test_the_recipe_names_the_setting_only_where_it_is_used(make: Make) -> None:
+    for method in ("llm", "mentions"):
+        plain, following = (
+            Recipes.of(make(document_language=one).changed(extraction={"method": method})) for one in (False, True)
+        )
+        assert plain.extractions != following.extractions
+    assert plain.chunks == following.chunks
+    assert plain.summaries == following.summaries
