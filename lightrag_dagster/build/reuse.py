@@ -116,7 +116,8 @@ def _in_languages(rows: pa.Table, chunks: pa.Table) -> pa.Table:
     languages = dict(zip(chunks["chunk_id"].to_pylist(), chunks["language"].to_pylist(), strict=True))
     labels = zip(*(rows[name].to_pylist() for name in ("chunk_id", "recipe", "extraction_key")), strict=True)
     same = [
-        key in (extraction_key(chunk, recipe), extraction_key(chunk, recipe, languages[chunk]))
+        (spoken := languages[chunk]) is None
+        or key in (extraction_key(chunk, recipe), extraction_key(chunk, recipe, spoken))
         for chunk, recipe, key in labels
     ]
     return rows.filter(pa.array(same, pa.bool_()))
