@@ -18,30 +18,32 @@ from pydantic_settings import (
 
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
-from lightrag_dagster.settings.sections import (
+from lightrag_dagster.settings.models import (
     MOST_OUTPUT_TOKENS,
-    AnswerFormat,
     BatchSettings,
-    CacheSettings,
-    DagsterSettings,
-    DocumentSettings,
     EmbeddingProvider,
     EmbeddingSettings,
     EndpointSettings,
+    LLMSettings,
+    PriceSettings,
+    Provider,
+    RerankSettings,
+    Role,
+    RoleSettings,
+)
+from lightrag_dagster.settings.sections import (
+    AnswerFormat,
+    CacheSettings,
+    DagsterSettings,
+    DocumentSettings,
     EngineName,
     EvaluationSettings,
     ExecutorName,
     ExtractionSettings,
     GraphSettings,
-    LLMSettings,
     MergingSettings,
-    PriceSettings,
-    Provider,
     QuerySettings,
-    RerankSettings,
     RetentionSettings,
-    Role,
-    RoleSettings,
     Section,
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings

@@ -1,19 +1,13 @@
 """The sections of the settings, each with its values, defaults and bounds."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-MOST_OUTPUT_TOKENS = 32_768
-"""No answer is asked for with a higher limit because an earlier one was cut off."""
-
 EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
-Provider = Literal["offline", "openai"]
-EmbeddingProvider = Literal["offline", "openai", "local"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
-Role = Literal["extract", "summarise", "keywords", "facts", "hops", "answer", "judge", "describe"]
 
 
 class Section(BaseModel):
@@ -70,133 +64,6 @@ class DocumentSettings(Section):
         ge=0,
         le=1,
         description="A source with a larger share of failed documents or chunks keeps its last accepted version.",
-    )
-
-
-class PriceSettings(Section):
-    """Price of one model. US dollars per million tokens."""
-
-    input: float = Field(ge=0, description="Input tokens.")
-    cached_input: float | None = Field(default=None, ge=0, description="Cached input tokens; as `input` where unset.")
-    output: float = Field(default=0.0, ge=0, description="Output tokens.")
-
-
-class EndpointSettings(Section):
-    """How an endpoint is called, for language and embedding models alike."""
-
-    max_concurrency: int = Field(default=16, gt=0, description="Requests in flight at once.")
-    requests_per_minute: int | None = Field(default=None, gt=0, description="No more requests are sent in a minute.")
-    tokens_per_minute: int | None = Field(
-        default=None, gt=0, description="No more tokens are sent in a minute, taking 3 bytes of text for one."
-    )
-    timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
-    max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
-    prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the published price.")
-
-
-class BatchSettings(Section):
-    """Extraction by the provider's Batch API."""
-
-    enqueued_tokens: int | None = Field(
-        default=None,
-        gt=0,
-        description="Input under way in all batches at once, and in one. Tokens, 3 bytes for one.",
-    )
-    endpoint: str = Field(default="/v1/chat/completions", description="What the provider calls it in a batch.")
-
-
-class RoleSettings(Section):
-    """Settings of one role of the language model; None means the general setting."""
-
-    model: str | None = Field(default=None, description="As `llm.model`.")
-    max_concurrency: int | None = Field(default=None, gt=0, description="As `llm.max_concurrency`.")
-    temperature: float | None = Field(default=None, ge=0, description="As `llm.temperature`.")
-    max_output_tokens: int | None = Field(default=None, gt=0, description="As `llm.max_output_tokens`.")
-    extra_body: dict[str, Any] | None = Field(default=None, description="As `llm.extra_body`.")
-
-
-class LLMSettings(EndpointSettings):
-    """The language model that extracts, summarises, helps to retrieve, answers, judges and describes images."""
-
-    provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
-    model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
-    temperature: float = Field(default=0.0, ge=0, description="Sampling temperature.")
-    max_output_tokens: int = Field(
-        default=8192,
-        gt=0,
-        description="Per response; an extraction that was cut off is asked for again with 2, then 4 times as many. "
-        "Tokens.",
-    )
-    extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
-    offline_dates: bool = Field(
-        default=False, description="The rules of the offline provider make entities of dates and amounts, too."
-    )
-    max_cost_usd: float | None = Field(
-        default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
-    )
-    max_cost_per_day_usd: float | None = Field(
-        default=None,
-        ge=0,
-        description="Limit of what all runs together may spend in a day, UTC. US dollars.",
-    )
-    max_cost_per_source_usd: float | None = Field(
-        default=None, ge=0, description="Limit of what all runs together may spend on one source, ever. US dollars."
-    )
-    retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
-    mode: Literal["realtime", "batch"] = Field(
-        default="realtime",
-        description="realtime: extraction is answered at once. batch: within a day, at half the price.",
-    )
-    batch: BatchSettings = BatchSettings()
-    roles: dict[Role, RoleSettings] = Field(
-        default={},
-        description="Exceptions, by role: extract, summarise, keywords, facts, hops, answer, judge, describe.",
-    )
-
-    @property
-    def conversations(self) -> int:
-        """How many chunks are under way at once: a quarter more than requests, so that the next one always waits."""
-        return self.max_concurrency + self.max_concurrency // 4
-
-    @property
-    def by_batch(self) -> bool:
-        """Whether extraction goes by the Batch API; the offline provider has none."""
-        return self.mode == "batch" and self.provider != "offline"
-
-    @property
-    def longer_outputs(self) -> tuple[int, ...]:
-        """Limits for asking again what was cut off: 2 and 4 times the usual one, up to MOST_OUTPUT_TOKENS. Tokens."""
-        usual, most = self.max_output_tokens, MOST_OUTPUT_TOKENS
-        return tuple(sorted({min(usual * factor, most) for factor in (2, 4) if most > usual}))
-
-    def of(self, role: Role) -> "LLMSettings":
-        """Return the settings of one role."""
-        own = self.roles.get(role, RoleSettings()).model_dump(exclude_none=True)
-        return self.model_copy(update=own | {"roles": {}})
-
-
-class EmbeddingSettings(EndpointSettings):
-    """The embedding model."""
-
-    provider: EmbeddingProvider = Field(
-        default="offline",
-        description="offline: no model. openai: any compatible endpoint. local: a model on this machine, with the "
-        "extra `onnx` or `local`.",
-    )
-    model: str = Field(
-        default="text-embedding-3-small",
-        description="Name at the endpoint. For local, the folder of a sentence-transformers model or its name in the "
-        "Hugging Face cache, or the ONNX file of either. Ignored by the offline provider.",
-    )
-    dimensions: int = Field(default=1024, gt=0, description="Length of every vector.")
-    batch_size: int = Field(default=64, gt=0, description="Texts in one request.")
-    max_concurrency: int = Field(default=8, gt=0, description="Requests in flight at once.")
-    timeout: float = Field(default=60.0, gt=0, description="Per request. Seconds.")
-    max_input_tokens: int = Field(
-        default=8191,
-        gt=0,
-        description="A longer text is cut to this, in tokens of o200k_base; for local in those of the model, which may "
-        "read fewer.",
     )
 
 
@@ -298,23 +165,6 @@ class QuerySettings(Section):
         "search for that too, until it says that nothing is missing. One call, and one search, a hop.",
     )
     max_hops: int = Field(default=3, ge=1, le=10, description="With decompose, most calls, and further searches.")
-
-
-class RerankSettings(Section):
-    """The model that reranks chunks. Keys: COHERE_API_KEY, JINA_API_KEY, RERANK_API_KEY (http; may be unset)."""
-
-    provider: Literal["none", "cohere", "jina", "http", "local"] = Field(
-        default="none",
-        description="http: any endpoint with the API of Cohere and Jina. local: a cross-encoder, extra `rerank`.",
-    )
-    model: str = Field(default="", description="Name at the endpoint; for local a name or folder.")
-    url: str = Field(default="", description="URL of the endpoint, instead of the provider's own.")
-    timeout: float = Field(default=30.0, gt=0, description="Per request. Seconds.")
-    with_first: bool = Field(
-        default=False,
-        description="The reranker is given the start of the top chunk together with each of the others, so that it can "
-        "recognise a chunk that continues from it.",
-    )
 
 
 class EvaluationSettings(Section):
