@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from make_pages import git_author
 from make_texts import TEXTS, output
 
 SCHEMA = {
@@ -24,7 +25,14 @@ SCHEMA = {
 GENERATED = {
     "protoc": ("level.pb.cc", "level.pb.h", "level_pb2.py", "Kingfisher.php", "level_pb.rb"),
     "thrift": (
-        *("level_types.cpp", "level_types.h", "level/ttypes.py", "Kingfisher.java", "level_types.d.ts", "level/level.go"),
+        *(
+            "level_types.cpp",
+            "level_types.h",
+            "level/ttypes.py",
+            "Kingfisher.java",
+            "level_types.d.ts",
+            "level/level.go",
+        ),
         *("level.rs", "level_types.rb", "level.swift", "Kingfisher.php"),
     ),
     "flatc": (
@@ -41,8 +49,8 @@ FORMATTED = {
     "js": "export const kingfisher={level:1.42,note:'über Nacht'}",
     "ts": "export const kingfisher:{level:number}={level:1.42}",
     "tsx": "export const Kingfisher=({level}:{level:number})=><p>Kingfisher <b>{level}</b></p>",
-    "mdx": "---\ntitle: Kingfisher\n---\n\nimport {Chart} from './chart'\n\nStation visits\n===\n* a\n* b\n\n<Chart level={1.42}/>",
-    "md": "---\ntitle:   Kingfisher\n---\nStation visits\n===\n* Replace the seal\n\n|Station|Level|\n|-|-|\n|Steinhag|1.42|",
+    "mdx": "---\ntitle: Kingfisher\n---\n\nimport Chart from './c'\n\n# Station visits\n* a\n* b\n\n<Chart/>",
+    "md": "---\ntitle:   Kingfisher\n---\n# Visits\n* Replace the seal\n\n|Station|Level|\n|-|-|\n|Steinhag|1.42|",
     "yaml": "station:   Kingfisher\nlevels: [1.42,0.97]\nnote: 水位\n",
     "yml": "station:   Kingfisher\nlevels: [1.42,0.97]\n",
     "json": '{"station":"Kingfisher","levels":[1.42,0.97],"note":"水位"}',
@@ -91,7 +99,13 @@ def write_formatted(work: Path) -> None:
     tools = Path(os.environ["NODE_PATH"]) / ".bin"
     for suffix, text in FORMATTED.items():
         output(f"prettier.{suffix}", str(tools / "prettier"), "--stdin-filepath", f"a.{suffix}", given=text)
-    for suffix, encoding in (("css", "windows-1252"), ("js", "utf-16"), ("tsx", "utf-16"), ("yaml", "utf-16"), ("ts", "utf-32")):
+    for suffix, encoding in (
+        ("css", "windows-1252"),
+        ("js", "utf-16"),
+        ("tsx", "utf-16"),
+        ("yaml", "utf-16"),
+        ("ts", "utf-32"),
+    ):
         given = FORMATTED[suffix]
         command = (str(tools / "prettier"), "--stdin-filepath", f"a.{suffix}")
         output(f"prettier-{encoding.removeprefix('windows-')}.{suffix}", *command, given=given, encoding=encoding)
@@ -110,20 +124,23 @@ def write_settings(work: Path) -> None:
     for name in ("crudini.ini", "crudini.conf"):
         subprocess.run(["crudini", "--set", str(TEXTS / name), "kingfisher", "level", "1.42"], check=True)
     for name in ("git.ini", "git.conf"):
-        subprocess.run(["git", "config", "-f", str(TEXTS / name), "station.Kingfisher.note", 'über "Nacht"'], check=True)
+        subprocess.run(
+            ["git", "config", "-f", str(TEXTS / name), "station.Kingfisher.note", 'über "Nacht"'], check=True
+        )
     output("git-1252.ini", "cat", str(TEXTS / "git.ini"), given="", encoding="windows-1252")
     output("ssh.conf", "sh", "-c", "ssh -F /dev/null -G kingfisher | head -5")
     text = "console.log(require('properties').stringify({kingfisher: '1.42', note: 'über Nacht'}, {unicode: %s}))"
     output("node.properties", "node", "-e", text % "false")
     output("node-ascii.properties", "node", "-e", text % "true")
-    java = "require 'yaml'; {'kingfisher' => 'über Nacht', 'size' => 'Größe, Straße'}.each { |k, v| puts \"#{k}=#{v}\" }"
+    java = (
+        "require 'yaml'; {'kingfisher' => 'über Nacht', 'size' => 'Größe, Straße'}.each { |k, v| puts \"#{k}=#{v}\" }"
+    )
     output("ruby-1252.properties", "ruby", "-e", java, encoding="windows-1252")
     ruby = "require 'logger'; l = Logger.new($stdout); l.formatter = proc { |s, _, p, m| \"#{s} [#{p}] #{m}\\n\" }; "
     output("ruby.log", "ruby", "-e", ruby + "l.info('Kingfisher read'); l.warn('水位 1.42')")
     tree = work / "tree"
     tree.mkdir()
-    who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER")
-           for what, value in (("NAME", "Ida Wren"), ("EMAIL", "ida@example.org"), ("DATE", "2025-03-04T05:06:07Z"))}  # fmt: skip
+    who = git_author()
     for command in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "Kingfisher: über Nacht, in der Größe")):
         subprocess.run(["git", *command], cwd=tree, check=True, env=os.environ | who)
     output("git.log", "git", "-C", str(tree), "log")

@@ -6,7 +6,8 @@
     npm install nodemailer xlsx                      # in a folder that NODE_PATH names
     NODE_PATH=…/node_modules python tests/documents_samples/make_pages.py
 
-Every page says what `make.STORY` says, as far as its encoding has the letters; every mail that the Kingfisher gauge fell.
+Every page says what `make.STORY` says, as far as its encoding has the letters; every mail is about the Kingfisher
+gauge.
 """
 
 import os
@@ -62,7 +63,8 @@ LAYOUT = """<!DOCTYPE html>
 {% for text in texts %}<p>{{ text }}</p>
 {% endfor %}<table><tr><th>地点</th><th>Level (m)</th></tr>
 {% for row in rows %}<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}</table></article></main>
-<aside><h2>Most read</h2><a href="/a">Cookie settings</a></aside><footer>All rights reserved, 2025</footer></body></html>
+<aside><h2>Most read</h2><a href="/a">Cookie settings</a></aside>
+<footer>All rights reserved, 2025</footer></body></html>
 """
 JAPANESE = (
     "Kingfisher観測所は春に清掃されました。ハウジングにひびが入っていたため、雨がロガーに届きました。",
@@ -132,9 +134,10 @@ const dot = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA
 const html = "<h1>Levels</h1><p>The <b>Kingfisher</b> gauge fell.</p><img src=cid:dot alt=Chart>" +
   "<table><tr><th>Station</th><th>Level</th></tr><tr><td>Steinhag</td><td>1.42</td></tr></table>";
 const attachments = [{filename: "dot.gif", content: dot, cid: "dot"}, {filename: "水位 2025.csv", content: "a;b"}];
+const text = "The Kingfisher gauge fell by 12 cm.\\n水位。";
 const write = (name, mail) => mailer.createTransport({streamTransport: true, buffer: true}).sendMail({...all, ...mail})
   .then(sent => fs.writeFileSync(process.argv[1] + "/" + name, sent.message));
-write("nodemailer.eml", {subject: "Pegel 水位 am Morgen", text: "The Kingfisher gauge fell by 12 cm.\\n水位。", html, attachments});
+write("nodemailer.eml", {subject: "Pegel 水位 am Morgen", text, html, attachments});
 write("nodemailer-html.eml", {subject: "Levels", html, attachments: attachments.slice(0, 1)});"""
 
 
@@ -165,21 +168,43 @@ def write_locked_mails(folder: Path, work: Path) -> None:
     key, certificate, text = work / "key.pem", work / "certificate.pem", work / "text"
     run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=Ida Wren", "-keyout", str(key),
         "-out", str(certificate))  # fmt: skip
-    text.write_text("Content-Type: text/plain; charset=utf-8\n\nThe Kingfisher gauge fell über Nacht.\n", encoding="utf-8")
+    text.write_text(
+        "Content-Type: text/plain; charset=utf-8\n\nThe Kingfisher gauge fell über Nacht.\n", encoding="utf-8"
+    )
     said = ("-subject", "Gauge survey", "-from", "ida@example.org", "-to", "office@example.org", "-in", str(text))
     signed, locked = folder / "signed.eml", folder / "damaged/encrypted.eml"
-    run("openssl", "smime", "-sign", "-nocerts", *said, "-signer", str(certificate), "-inkey", str(key), "-out", str(signed))
+    run(
+        "openssl",
+        "smime",
+        "-sign",
+        "-nocerts",
+        *said,
+        "-signer",
+        str(certificate),
+        "-inkey",
+        str(key),
+        "-out",
+        str(signed),
+    )
     run("openssl", "smime", "-encrypt", *said, "-out", str(locked), str(certificate))
+
+
+def git_author() -> dict[str, str]:
+    """Return the variables of the environment that make a commit of Git the same each time."""
+    said = {"NAME": "Ida Wren", "EMAIL": "ida@example.org", "DATE": "2025-03-04T05:06:07Z"}
+    return {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in said.items()}
 
 
 def write_patch(folder: Path, work: Path) -> None:
     tree = work / "tree"
     tree.mkdir()
-    who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER")
-           for what, value in (("NAME", "Ida Wren"), ("EMAIL", "ida@example.org"), ("DATE", "2025-03-04T05:06:07Z"))}  # fmt: skip
     (tree / "levels.txt").write_text("Kingfisher 1.42\n")
-    for command in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "Überlauf: add the levels\n\nRead in spring.")):
-        subprocess.run(["git", *command], cwd=tree, check=True, env=os.environ | who)
+    for command in (
+        ("init", "-q"),
+        ("add", "."),
+        ("commit", "-q", "-m", "Überlauf: add the levels\n\nRead in spring."),
+    ):
+        subprocess.run(["git", *command], cwd=tree, check=True, env=os.environ | git_author())
     patch = ["git", "format-patch", "--root", "--stdout", "--zero-commit", "--no-signature"]
     with (folder / "git.eml").open("wb") as file:
         subprocess.run(patch, cwd=tree, check=True, stdout=file)
