@@ -2,14 +2,13 @@
 
 import logging
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
-from dagster._core.storage.compute_log_manager import CapturedLogContext
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -37,7 +36,15 @@ concurrency:
 """
 # Steps wait for a pool, not runs, so that one source is read while the model is asked about another. A command claims
 # no place in a pool: it holds the builder's lock, for which a step of the daemon may wait while it has such a place.
-_OF_A_COMMAND: Any = {"concurrency": {"pools": {"granularity": "run", "default_limit": 1}}}
+# Nor does it keep what steps print, which is nothing: to capture that would start four processes a job.
+_OF_A_COMMAND: Any = {
+    "concurrency": {"pools": {"granularity": "run", "default_limit": 1}},
+    "compute_logs": {
+        "module": "dagster._core.storage.noop_compute_log_manager",
+        "class": "NoOpComputeLogManager",
+        "config": {},
+    },
+}
 
 
 @contextmanager
@@ -59,8 +66,6 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     try:
         reference = InstanceRef.from_dir(str(folder), overrides=_OF_A_COMMAND)
         with _fewer_syncs(folder), dg.DagsterInstance.from_ref(reference) as instance:
-            # Capturing standard output starts four processes a job, and no step here prints.
-            instance.compute_log_manager.capture_logs = _uncaptured  # type: ignore[method-assign]
             yield instance
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = one_line(getattr(error, "orig", None) or error)
@@ -99,11 +104,6 @@ def _fewer_syncs(folder: Path) -> Iterator[None]:
             yield
         finally:
             event.remove(Engine, "connect", tune)
-
-
-@contextmanager
-def _uncaptured(log_key: Sequence[str]) -> Iterator[CapturedLogContext]:
-    yield CapturedLogContext(log_key)
 
 
 def quiet_logs() -> None:

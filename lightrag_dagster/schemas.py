@@ -18,7 +18,9 @@ _ELEMENTS = pa.list_(
 
 _SOURCE = _field("source", pa.string(), "The source (Dagster partition) the row belongs to.")
 _CHUNK = _field("chunk_id", pa.string(), "chunk- and a hash of the text, heading and context that reach the prompt.")
-_KEY = _field("extraction_key", pa.string(), "Hash of chunk, prompts, model and parameters.")
+_KEY = _field(
+    "extraction_key", pa.string(), "Hash of chunk, prompts, model, parameters, and language if it is the document's."
+)
 _MENTION = _field("mention_index", pa.int32(), "Position of the record in the chunk's parsed responses.")
 
 RAW_DOCUMENTS = pa.schema(

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 """Documents that a report names."""
 
 PLACES = pa.schema(
-    [CHUNKS.field(name) for name in ("chunk_id", "path", "chunk_index", "content", "heading", "context")]
+    [
+        *map(CHUNKS.field, ("chunk_id", "path", "chunk_index", "content", "heading", "context")),
+        RAW_DOCUMENTS.field("language"),
+    ]
 )
-"""Columns of CHUNKS that extraction reads."""
+"""Columns of CHUNKS that extraction reads, and the language that an answer follows: empty if unknown, null if none."""
 
 
 class Dealt:
@@ -149,8 +152,18 @@ def deal_moved(
     return _deal(connection, "moved", folder, CHUNKS)
 
 
+# The keys are those of `identity.extraction_key`, without a language and with one.
+_IN_ITS_LANGUAGE = """(language IS NULL OR extraction_key IN (
+    left(sha256('["' || chunk_id || '","' || recipe || '"]'), 32),
+    left(sha256('["' || chunk_id || '","' || recipe || '","' || language || '"]'), 32)
+))"""
+
+
 class Known(NamedTuple):
-    """Files of EXTRACTIONS whose chunks need no question: all but some kinds of failures, or rows of one recipe."""
+    """Files of EXTRACTIONS whose chunks need no question: all but some kinds of failures, or rows of one recipe.
+
+    Rows that were written for a language do not count for a chunk of another one.
+    """
 
     files: Sequence[Path]
     again: Sequence[str]
@@ -161,16 +174,30 @@ class Known(NamedTuple):
         """Which rows count."""
         kinds = ", ".join(f"'{kind}'" for kind in self.again)
         whose = f" AND recipe = '{self.recipe}'" if self.recipe else ""
-        return f"(error_kind IS NULL OR error_kind NOT IN ({kinds})){whose}"
+        return f"(error_kind IS NULL OR error_kind NOT IN ({kinds})){whose} AND {_IN_ITS_LANGUAGE}"
 
 
-def deal_places(connection: "duckdb.DuckDBPyConnection", chunks: Sequence[Path], known: Known, folder: Path) -> Dealt:
-    """Deal the places of chunks (PLACES) to the shards of their extractions; those of known chunks without text."""
+def deal_places(
+    connection: "duckdb.DuckDBPyConnection",
+    files: tuple[Sequence[Path], Sequence[Path]],
+    known: Known,
+    folder: Path,
+) -> Dealt:
+    """Deal the places of chunks (PLACES) to the shards of their extractions; those of known chunks without text.
+
+    `files` are those of the chunks, and of the documents whose languages the answers follow; of these none if they do
+    not. A chunk that several documents share has the language of the first, in order of path.
+    """
     from lightrag_dagster.storage.memory import view_files, view_source_files
 
-    view_source_files(connection, "chunk", chunks, CHUNKS)
+    view_source_files(connection, "chunk", files[0], CHUNKS)
+    view_source_files(connection, "document", files[1], RAW_DOCUMENTS)
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE spoken AS {_statement(__package__, 'spoken')}")
     view_files(connection, "earlier", known.files, EXTRACTIONS)
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW known AS SELECT chunk_id FROM earlier WHERE {known.condition}")
+    connection.execute(
+        "CREATE OR REPLACE TEMP VIEW known AS "
+        f"SELECT chunk_id FROM earlier LEFT JOIN spoken USING (chunk_id) WHERE {known.condition}"
+    )
     return _deal(connection, "asked", folder, PLACES)
 
 

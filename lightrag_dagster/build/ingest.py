@@ -180,7 +180,8 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
         earlier = _earlier(tables, "extractions", source, recipes.extractions)
-        places = places_of(step, chunks, earlier, parts, scratch)
+        documents = tables.require("raw_documents", source) if recipes.follows_languages else None
+        places = places_of(step, (chunks, documents), earlier, parts, scratch)
         answered = _ask(step, earlier, open_model, parts, places)
         if isinstance(answered, Waiting):
             _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
@@ -190,7 +191,7 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
             "extractions",
             source,
             [one.files[0] for one in made],
-            inputs={"chunks": chunks.version},
+            inputs={one.table: one.version for one in (chunks, documents) if one},
             fingerprint=recipes.code["extractions"],
             reasons=_first_reasons(made),
         )

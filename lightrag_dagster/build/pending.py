@@ -155,11 +155,16 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
         StoreError: a record is damaged.
     """
     inputs, recipes = {"files": listing_signature(list_files(source))}, recipes.of_source(source.name)
+    documents = ""
     for table in SOURCE_TABLES:
         current = tables.current(table, source.name)
+        if current and table == "extractions" and "raw_documents" in current.inputs:
+            inputs["raw_documents"] = documents  # whose languages its answers follow
         reason = _why_table(current, inputs, tables, recipes) if current else "never made"
         if reason or current is None:
             return f"{table}, {reason}"
+        if table == "raw_documents":
+            documents = current.version
         if table not in ("entity_mentions", "relation_mentions"):
             inputs = {table: current.version}
     return None

@@ -1,5 +1,7 @@
 """What of the paid responses and vectors today's tables use: which ones a clean build would find in the stores."""
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -37,7 +39,8 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
         if gone.get(source) != set():
             chunks = _chunks(home, source, gone.get(source, set()))
             own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
-            run_sync(extract(source, chunks, todays_extractor(extracting, own, at_once)))
+            for asked in _by_language(home, source, chunks) if own.follows_languages else [chunks]:
+                run_sync(extract(source, asked, todays_extractor(extracting, own, at_once)))
     with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True):
         return extracting.used | summarising.used | _descriptions(home, gone, store)
 
@@ -68,8 +71,18 @@ def _recalling(recipes: Recipes, role: Role, store: ResponseStore) -> DryRunMode
 
 def _chunks(home: Home, source: str, paths: set[str]) -> pa.Table:
     """Return the chunks of every table of a source that a run reads, without those of the documents at some paths."""
-    chunks = _rows(home, source, "chunks", ["path", "chunk_index", "chunk_id", "content", "heading", "context"])
+    columns = ["doc_id", "path", "chunk_index", "chunk_id", "content", "heading", "context"]
+    chunks = _rows(home, source, "chunks", columns)
     return chunks.filter(pc.invert(_is_gone(chunks, paths)))
+
+
+def _by_language(home: Home, source: str, chunks: pa.Table) -> Iterator[pa.Table]:
+    """Yield the chunks of the documents in each language, of every version of these documents."""
+    documents = _rows(home, source, "raw_documents", ["doc_id", "language"])
+    for language in pc.unique(documents["language"]).to_pylist():
+        speaking = documents.filter(pc.field("language") == language if language else pc.field("language").is_null())
+        found = chunks.filter(pc.is_in(chunks["doc_id"], value_set=speaking["doc_id"].combine_chunks()))
+        yield found.append_column("language", pa.repeat(language or "", found.num_rows))
 
 
 def _rows(home: Home, source: str, table: str, columns: list[str]) -> pa.Table:

@@ -103,7 +103,8 @@ class Recipes:
     def extractions(self) -> str:
         """Recipe of extraction: prompts, model and parameters, or the rules; part of every extraction key."""
         if self.name_finder:
-            return digest(_REVISIONS["extractions"], self.name_finder.identity)
+            following = ["document_language"] if self.follows_languages else []
+            return digest(_REVISIONS["extractions"], self.name_finder.identity, *following)
         identity = chat_identity(self.settings.llm.of("extract"))
         return digest(
             _REVISIONS["extractions"], extraction_fingerprint(self.prompts, self.settings.extraction, identity)
@@ -122,6 +123,11 @@ class Recipes:
         from lightrag_dagster.models.offline.names import NameFinder
 
         return NameFinder(co_mentions=extraction.co_mentions, pipeline=extraction.names_model)
+
+    @property
+    def follows_languages(self) -> bool:
+        """Whether an answer about a chunk depends on the language of its document."""
+        return self.settings.extraction.document_language
 
     @cached_property
     def summaries(self) -> str:

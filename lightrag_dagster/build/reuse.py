@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.identity import extraction_key
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.documents.table import text_hash, with_text
@@ -85,7 +86,8 @@ def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_fai
     """Keep the extractions of chunks that were asked about before.
 
     Args:
-        chunks: rows of CHUNKS now, of which only `chunk_id` is read.
+        chunks: rows of CHUNKS now, of which only `chunk_id` is read, and `language` if there is such a column: where it
+            is not null, an answer that was written for another language does not count.
         earlier: rows of EXTRACTIONS of the same source; the first table that has a chunk counts.
         retry_failed: also ask again about chunks that failed permanently.
 
@@ -101,9 +103,24 @@ def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_fai
                 pc.invert(pc.is_in(rows["error_kind"], value_set=again)),
             )
         )
+        known = _in_languages(known, left)
         kept.append(known)
         left = left.filter(pc.invert(pc.is_in(left["chunk_id"], value_set=known["chunk_id"].combine_chunks())))
     return pa.concat_tables(kept), left
+
+
+def _in_languages(rows: pa.Table, chunks: pa.Table) -> pa.Table:
+    """Return the rows of EXTRACTIONS that were written for no language, or for that of their chunk."""
+    if "language" not in chunks.column_names or chunks["language"].null_count == chunks.num_rows:
+        return rows
+    languages = dict(zip(chunks["chunk_id"].to_pylist(), chunks["language"].to_pylist(), strict=True))
+    labels = zip(*(rows[name].to_pylist() for name in ("chunk_id", "recipe", "extraction_key")), strict=True)
+    same = [
+        (spoken := languages[chunk]) is None
+        or key in (extraction_key(chunk, recipe), extraction_key(chunk, recipe, spoken))
+        for chunk, recipe, key in labels
+    ]
+    return rows.filter(pa.array(same, pa.bool_()))
 
 
 class ReadBefore(NamedTuple):

@@ -228,6 +228,7 @@ def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int) -> 
         load_tokenizer(recipes.settings.chunking.encoding).count,
         conversations,
         recipes.settings.llm.of("extract").longer_outputs,
+        by_rules=recipes.name_finder is not None or recipes.settings.llm.provider == "offline",
     )
 
 

@@ -15,6 +15,7 @@ from lightrag_dagster.build.shard_steps import Earlier, Step, mark_shard
 from lightrag_dagster.core import progress
 from lightrag_dagster.engines.engine import Engine, Item, Result
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.shards import Shard
@@ -90,16 +91,25 @@ def moved_chunks(step: Step, documents: TableVersion, earlier: Earlier, scratch:
 
 
 def places_of(
-    step: Step, chunks: TableVersion, earlier: Earlier, parts: Sequence[Shard], scratch: Path
+    step: Step,
+    versions: tuple[TableVersion, TableVersion | None],
+    earlier: Earlier,
+    parts: Sequence[Shard],
+    scratch: Path,
 ) -> Callable[[Shard], pa.Table]:
-    """Return what gives the places of a shard's chunks, with the text of those that are to be asked about."""
-    tables, source = step.tables, step.source
-    if len(parts) == 1:
-        return lambda _: tables.read("chunks", source, chunks.version, dealing.PLACES.names)
+    """Return what gives the places of a shard's chunks, with the text of those that are to be asked about.
+
+    `versions` are those of the chunks, and of the documents whose languages the answers follow, if they do.
+    """
+    tables, source, (chunks, documents) = step.tables, step.source, versions
+    if len(parts) == 1 and documents is None:
+        columns = [name for name in dealing.PLACES.names if name in CHUNKS.names]
+        return lambda _: tables.read("chunks", source, chunks.version, columns)
     now = tables.paths("chunks", source, chunks.version)
+    spoken = tables.paths("raw_documents", source, documents.version) if documents else []
     before = [path for one in earlier.versions for path in tables.paths("extractions", source, one)]
-    bucket.fetch(tables.home, [*now, *before])
+    bucket.fetch(tables.home, [*now, *spoken, *before])
     again = again_kinds(retry_failed=step.recipes.settings.llm.of("extract").retry_failed)
     with dealing.open_sql(scratch, len(parts)) as connection:
         known = dealing.Known(before, again, earlier.recipe)
-        return dealing.deal_places(connection, now, known, scratch / "places").of
+        return dealing.deal_places(connection, (now, spoken), known, scratch / "places").of

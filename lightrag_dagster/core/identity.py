@@ -62,12 +62,13 @@ def relation_id(first_entity_id: str, second_entity_id: str) -> str:
     return "rel-" + text_digest(f"{low}|{high}")
 
 
-def extraction_key(chunk_id: str, extraction_fingerprint: str) -> str:
+def extraction_key(chunk_id: str, extraction_fingerprint: str, language: str | None = None) -> str:
     """Return the label of one chunk's extraction: the chunk, and the prompts, model and parameters used.
 
-    Both are plain ASCII, so `left(sha256('["' || chunk_id || '","' || fingerprint || '"]'), 32)` is the same in SQL.
+    `language` is the code of the document's language, empty if unknown, where the answer follows it. All are plain
+    ASCII, so `left(sha256('["' || chunk_id || '","' || fingerprint || '"]'), 32)` is the same in SQL.
     """
-    return digest(chunk_id, extraction_fingerprint)
+    return digest(chunk_id, extraction_fingerprint, *([] if language is None else [language]))
 
 
 def embedding_fingerprint(embedder_identity: str, text: str) -> str:

@@ -45,7 +45,8 @@ class ChatRequest:
 
     `max_output_tokens` overrides the provider's own setting when given. `attempt` counts up when the same question is
     asked again after an unusable answer: each attempt has a stored answer of its own. `json_answer` asks the provider
-    for a JSON object, `answer_schema` for one of this JSON schema.
+    for a JSON object, `answer_schema` for one of this JSON schema. `language` tells rules the code of the language that
+    the text is in; a language model reads of it in the messages.
     """
 
     role: Role
@@ -54,6 +55,7 @@ class ChatRequest:
     attempt: int = 0
     json_answer: bool = False
     answer_schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    language: str | None = None
 
 
 def rough_tokens(request: ChatRequest) -> int:

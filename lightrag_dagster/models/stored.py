@@ -103,6 +103,8 @@ def response_key(identity: str, request: ChatRequest) -> str:
     parts: list[Any] = [identity, request.role, messages, request.max_output_tokens, request.attempt]
     if request.json_answer:
         parts.append(request.answer_schema or "json")
+    if request.language:
+        parts.append({"language": request.language})
     return digest(*parts)
 
 

@@ -218,6 +218,11 @@ class ExtractionSettings(Section):
         description="With mentions, a spaCy pipeline that finds names besides those of the rules: its folder, or the "
         "name of the package it was installed as. With the extra `names`.",
     )
+    document_language: bool = Field(
+        default=False,
+        description="The language of its document, where that is known, counts for each chunk: a model writes "
+        "descriptions and keywords in it, not in `language`, and rules know that a short text is German.",
+    )
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )

@@ -121,6 +121,30 @@ def test_only_missing_chunks_and_those_that_may_succeed_are_asked_about(retry_fa
     assert kept.schema.equals(EXTRACTIONS)
 
 
+@pytest.mark.parametrize(
+    ("written", "now", "kept"),
+    [
+        ("de", "de", True),
+        ("de", "fr", False),
+        ("de", "", False),
+        ("", "de", False),
+        ("", "", True),
+        (None, "de", True),  # made before the setting was: outdated, and kept as any row of another recipe
+        ("de", None, True),
+    ],
+)
+def test_an_answer_counts_for_the_language_it_was_written_in(written: str | None, now: str | None, kept: bool) -> None:
+    chunks = rows(CHUNKS, [{"chunk_id": "a"}, {"chunk_id": "b"}])
+    chunks = chunks.append_column("language", pa.array([now, "en"]))
+    earlier = answered(("a", None, "r"), ("b", None, "r"))
+    keys = [identity.extraction_key("a", "r", written), identity.extraction_key("b", "r", "en")]
+    at = EXTRACTIONS.get_field_index("extraction_key")
+    earlier = earlier.set_column(at, EXTRACTIONS.field(at), pa.array(keys))
+    same, left = keep_extractions(chunks, [earlier], retry_failed=False)
+    assert same["chunk_id"].to_pylist() == (["a", "b"] if kept else ["b"])
+    assert left["chunk_id"].to_pylist() == ([] if kept else ["a"])
+
+
 def test_a_row_of_the_accepted_version_replaces_one_that_failed_since() -> None:
     chunks = rows(CHUNKS, [{"chunk_id": "a"}])
     kept, left = keep_extractions(

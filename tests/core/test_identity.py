@@ -116,6 +116,7 @@ def test_sql_gives_the_same_extraction_key() -> None:
         """left(sha256('["' || $chunk || '","' || $fingerprint || '"]'), 32)""", chunk="chunk-1", fingerprint="f2"
     )
     assert found == identity.extraction_key("chunk-1", "f2")
+    assert found != identity.extraction_key("chunk-1", "f2", "") != identity.extraction_key("chunk-1", "f2", "de")
 
 
 ROWS = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"], "c": [["p"], [], ["q", "r"]]})

@@ -62,6 +62,7 @@ def test_an_answer_is_durable_before_it_is_used(tmp_path: Path) -> None:
         ("one", request("Hi ")),
         ("one", request(max_output_tokens=5)),
         ("one", request(attempt=1)),
+        ("one", request(language="de")),
         ("one", ChatRequest("answer", (Message("user", "Hi"),))),
         ("one", ChatRequest("extract", (Message("system", "Hi"),))),
         ("one", ChatRequest("extract", (Message("user", "Hi"), Message("user", "")))),

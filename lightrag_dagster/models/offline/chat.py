@@ -55,7 +55,7 @@ class OfflineChatModel:
                 f"the offline model was asked to {request.role}, but the message ends in no fence; check custom prompts"
             )
         if request.role == "extract":
-            return ChatResponse(as_rows(extract(without_marks(body), dates=self._dates)))
+            return ChatResponse(as_rows(extract(without_marks(body), dates=self._dates, language=request.language)))
         if request.role == "keywords":
             return ChatResponse(_keywords(body))
         limit = _LIMIT.search(request.messages[0].content)

@@ -25,24 +25,27 @@ _NAMED_TOGETHER = "Named in one sentence."
 _NOWHERE = Mention("", "name", 0, 0, 0, 0)
 
 
-def extract(text: str, *, dates: bool = False) -> Records:
+def extract(text: str, *, dates: bool = False, language: str | None = None) -> Records:
     """Return the entities and relations of a text; the same text always yields the same.
 
-    With `dates`, dates and amounts are entities as well.
+    With `dates`, dates and amounts are entities as well. `language` is the code of the document's, if it is known.
     """
-    reading = read(text, dates=dates)
+    reading = read(text, dates=dates, language=language)
     graph = _Graph(_aliases(reading))
     for part in reading.parts:
         graph.add(part)
     return graph.records(reading.types)
 
 
-def find_names(text: str, *, co_mentions: bool = False, recognise: Recogniser | None = None) -> Records:
+def find_names(
+    text: str, *, co_mentions: bool = False, recognise: Recogniser | None = None, language: str | None = None
+) -> Records:
     """Return the names of a text as entities; with `co_mentions`, each pair of those in one sentence as a relation.
 
     All have one description, so that a merge finds none to summarise. `recognise` finds more names than the rules do.
+    `language` is the code of that of the document, if it is known.
     """
-    reading = read(text, dates=False, recognise=recognise)
+    reading = read(text, dates=False, recognise=recognise, language=language)
     graph = _Graph(_aliases(reading))
     for part in reading.parts:
         graph.add_names(part, related=co_mentions)

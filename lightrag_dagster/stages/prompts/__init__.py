@@ -6,7 +6,7 @@ of `string.Template`; a literal dollar sign is written `$$`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
 from typing import Literal
@@ -47,6 +47,10 @@ class Prompts:
     def render(self, name: str, **values: object) -> str:
         """Return a prompt with its placeholders filled in; `language` always is."""
         return Template(self.texts[name]).substitute(values, language=self.language)
+
+    def in_language(self, language: str | None) -> "Prompts":
+        """Return the same prompts for another language of what a model writes; for None these."""
+        return replace(self, language=language) if language else self
 
     def fingerprint(self, group: Group) -> str:
         """Return a hash of the prompt texts that shape one kind of answer; the language is not part of it."""

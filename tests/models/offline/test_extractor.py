@@ -33,6 +33,24 @@ def test_field_notes() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Zwei der vier Dichtungen waren gerissen. Katrin Vollmoor nahm eine Probe.", ["Katrin Vollmoor"]),
+        ("Pellmar Batteries hat alle Akkus dieser Bauart zurückgerufen.", ["Pellmar Batteries"]),
+    ],
+)
+def test_a_short_text_of_a_german_document_is_german(text: str, expected: list[str]) -> None:
+    for find in (extract, find_names):
+        assert names(find(text, language="de")) == expected
+        assert len(names(find(text))) > len(expected)  # too few German words to tell
+        assert find(text, language="en") == find(text)
+
+
+def test_the_words_of_a_text_count_more_than_its_document() -> None:
+    assert extract(GERMAN, language="en") == extract(GERMAN)
+
+
 def test_german_nouns_are_no_names() -> None:
     assert names(extract(GERMAN)) == [
         *("Handbuch Datenplattform", "Karlsruhe", "Team Hydrologie", "Thomas Brandl"),

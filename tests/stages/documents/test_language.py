@@ -1,6 +1,6 @@
 import pytest
 
-from lightrag_dagster.stages.documents.language import detect_language
+from lightrag_dagster.stages.documents.language import detect_language, language_name
 
 TEXTS = {
     "ar": "انخفض مستوى المياه خلال الليل بمقدار اثني عشر سنتيمترا.",
@@ -27,3 +27,16 @@ def test_the_language_of_a_sentence(language: str) -> None:
 )
 def test_what_is_in_no_language_has_none(text: str) -> None:
     assert detect_language(text) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [("de", "German"), ("zh", "Chinese"), ("no", "Norwegian"), ("qqq", None), ("", None), (None, None)],
+)
+def test_the_name_of_a_language(code: str | None, name: str | None) -> None:
+    assert language_name(code) == name
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_what_is_detected_has_a_name(language: str) -> None:
+    assert language_name(language)

@@ -130,6 +130,22 @@ def test_the_request_holds_heading_and_language() -> None:
     assert all("Latin" in message.content for message in first.messages)
 
 
+@pytest.mark.parametrize(
+    ("code", "name"), [("de", "German"), ("zh", "Chinese"), ("", "Latin"), (None, "Latin"), ("qqq", "Latin")]
+)
+def test_the_language_of_a_chunk_is_named_in_every_round_and_in_its_key(code: str | None, name: str) -> None:
+    model = ScriptedChatModel(lambda request: entity("Ant") + DONE)
+    table = chunks("Ants.").append_column("language", pa.array([code], pa.string()))
+    rows = run(table, model, prompts=load_prompts(None, "Latin"))
+    assert len(model.requests) == 2
+    for message in (one for one in model.requests[-1].messages if one.role != "assistant"):
+        assert f" in {name}." in message.content
+    assert model.requests[0].language is None
+    key = chunk_id("Ants.", None)
+    assert rows["extraction_key"].to_pylist() == [extraction_key(key, "f1", code)]
+    assert (extraction_key(key, "f1", code) == extraction_key(key, "f1")) == (code is None)
+
+
 def test_each_distinct_chunk_is_asked_once_in_canonical_order_and_rows_are_sorted() -> None:
     model = ScriptedChatModel(lambda request: DONE)
     table = chunks("b", "a", "b", "c", "a")
@@ -372,7 +388,8 @@ def test_the_fingerprint_covers_prompts_settings_and_model(tmp_path: Path) -> No
         extraction_fingerprint(load_prompts(tmp_path), plain, "m"),
         extraction_fingerprint(load_prompts(None, "French"), plain, "m"),
         extraction_fingerprint(PROMPTS, ExtractionSettings(gleaning=0), "m"),
+        extraction_fingerprint(PROMPTS, ExtractionSettings(document_language=True), "m"),
         extraction_fingerprint(PROMPTS, plain, "n"),
     ]
-    assert len({base, *others}) == 5
+    assert len({base, *others}) == 6
     assert extraction_fingerprint(load_prompts(tmp_path / "a"), ExtractionSettings(), "m") == base
