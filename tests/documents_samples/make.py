@@ -9,6 +9,9 @@ The files are committed, so nobody needs this to run the tests. To write them ag
 Every structured file says what `STORY` says: two headings, a list, a table, text in three scripts. `scan.*`,
 `columns.png` and `two-pages.tiff` are images of what `SCANNED` says. `damaged` and `hostile` files are made from the
 good ones.
+
+After this one, `make_pages.py` writes pages and mails, `make_texts.py` tables, data and markup, `make_code.py` program
+code and settings.
 """
 
 import io

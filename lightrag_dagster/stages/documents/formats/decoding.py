@@ -8,8 +8,13 @@ from lightrag_dagster.stages.documents.formats.content import UnreadableError
 _SAMPLE = 200_000  # bytes that an encoding is guessed from
 _LEAST = 20  # bytes; fewer say too little
 _MIN_CONFIDENCE = 0.1  # of chardet: right guesses about a sentence have more, wrong ones mostly less
+_LEAST_CONFIDENCE = 0.02  # of guesses that words must confirm
+_NEAR = 0.7  # share of the confidence of the best guess
+_MIN_WORDS = 4
 _MAX_CONTROL = 0.3  # share of the characters
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_WORD = re.compile(r"[^\W\d_]*(?:[^\x00-\x7f]+[^\W\d_]*)+")  # with a character beyond ASCII
+_AROUND = "„“”‚‘’«»–—…€°§ \xa0"
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
@@ -65,12 +70,36 @@ def _detect(data: bytes) -> str | None:
         return None
     found = chardet.detect(sample, encoding_era=chardet.EncodingEra.MODERN_WEB)
     encoding = found["encoding"]
-    if encoding is None or found["confidence"] < _MIN_CONFIDENCE:
+    if encoding is None or (found["confidence"] < _MIN_CONFIDENCE and not _is_confirmed(sample)):
         return None
     try:
         return None if _CONTROL.search(sample.decode(encoding, "ignore")) else encoding
     except LookupError:
         return None
+
+
+def _is_confirmed(sample: bytes) -> bool:
+    """Tell whether the guess of a Windows code page is right although chardet is not certain.
+
+    It never is where ASCII prevails, as in tables and code. The guess counts if it makes four different words of
+    letters alone, without capitals inside, and all guesses that come near it give the same text.
+    """
+    import chardet
+
+    best, *others = chardet.detect_all(sample, encoding_era=chardet.EncodingEra.MODERN_WEB)
+    if best["confidence"] < _LEAST_CONFIDENCE or not str(best["encoding"]).startswith("Windows-125"):
+        return False
+    text = sample.decode(str(best["encoding"]), "replace")
+    words = {word for found in _WORD.findall(text) if (word := found.strip(_AROUND))}
+    words = {word for word in words if not word.isascii()}
+    if len(words) < _MIN_WORDS or not all(map(_is_word, words)):
+        return False
+    near = [str(one["encoding"]) for one in others if one["confidence"] >= _NEAR * best["confidence"]]
+    return all(sample.decode(encoding, "replace") == text for encoding in near)
+
+
+def _is_word(word: str) -> bool:
+    return word.isalpha() and (word.isupper() or word[1:].islower() or len(word) == 1)
 
 
 def _is_damaged_utf8(data: bytes) -> bool:

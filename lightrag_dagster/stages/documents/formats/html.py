@@ -28,9 +28,10 @@ _CHARSET_WITHIN = 4096
 _CONFIG = use_config()
 _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
 
-# Code is matched first and kept: backslashes in it are the author's.
-_CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`|])", re.DOTALL)
+# Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
+_CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
+_PERMALINK = "¶"  # behind the headings of Sphinx, MkDocs and others
 
 _DATA_URL = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)$")
 _NAMES = {
@@ -71,6 +72,9 @@ def _extract(page: str, figures: Figures | None) -> Content:
 
 def _main_content(page: str, figures: Figures | None) -> Content:
     tree = _parse(page)
+    for link in list(tree.iter("a")):
+        if link.text_content().strip() == _PERMALINK:
+            link.drop_tree()
     properties = _properties(tree)
     if figures:
         _mark_images(tree, figures)

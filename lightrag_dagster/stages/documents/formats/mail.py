@@ -12,6 +12,7 @@ from lightrag_dagster.stages.documents.formats.decoding import decode
 
 _SHOWN = ("From", "To", "Cc", "Date")
 _DEPTH = 5  # a mail in a mail in a mail is enough
+_ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")  # by PGP, by S/MIME
 
 
 def read(data: bytes) -> Content:
@@ -19,7 +20,11 @@ def read(data: bytes) -> Content:
 
     Of a text in both forms the plain one is read, unless it is empty; mails that are forwarded whole are read too.
     """
+    if not data:
+        raise UnreadableError("the file is empty: it has 0 bytes")
     message = email.message_from_bytes(data, policy=email.policy.default)
+    if message.get_content_type() in _ENCRYPTED:
+        raise UnreadableError("protected by S/MIME or PGP; save a copy without it")
     if not message.keys():
         raise UnreadableError("not a mail: it has no header; give the file its own suffix")
     names = [name or address for name, address in getaddresses([_header(message, "From")])]

@@ -47,6 +47,21 @@ def test_the_encoding_is_detected(text: str, encoding: str, times: int) -> None:
     assert decode(text.encode(encoding)) == text
 
 
+CUSTOMERS = "Kunde;Name;Ort;Betrag\n17;Käthe Müller;Köln;90,50\n18;Hans Weiß;Fürth;12,00\n19;Jörg Koch;Kassel;7,10\n"
+
+
+@pytest.mark.parametrize("times", [1, 500])
+def test_letters_among_much_ascii_tell_a_windows_code_page(times: int) -> None:
+    text = CUSTOMERS * times
+    assert decode(text.encode("cp1252")) == text
+    for other in ("cp850", "mac_roman"):
+        with pytest.raises(UnreadableError, match="not valid UTF-8"):
+            decode(text.encode(other))
+    few = text.replace("ä", "a").replace("ö", "o").encode("cp1252")
+    with pytest.raises(UnreadableError, match="not valid UTF-8"):
+        decode(few)
+
+
 @pytest.mark.parametrize(
     ("data", "declared", "reason"),
     [

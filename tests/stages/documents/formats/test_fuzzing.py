@@ -15,7 +15,8 @@ from lightrag_dagster.stages.documents.formats.content import ReadingOptions, Un
 from lightrag_dagster.stages.documents.formats.extraction import extract_text
 from lightrag_dagster.stages.documents.isolation import extract_isolated
 
-SAMPLES = sorted(path for path in (Path(__file__).parents[3] / "documents_samples").glob("*.*") if path.suffix != ".py")
+FOLDER = Path(__file__).parents[3] / "documents_samples"
+SAMPLES = sorted(path for path in FOLDER.glob("*.*") if path.suffix != ".py")
 SUFFIXES = sorted({path.suffix for path in SAMPLES})
 LIMITS = DocumentSettings(max_seconds=20, max_memory_mb=1024)
 TEXTS = [
@@ -92,8 +93,9 @@ def test_many_damaged_files_are_text_or_have_a_reason(suffix: str, seed: int) ->
 @pytest.mark.parametrize("suffix", [suffix for suffix, one in FORMATS.items() if not one.isolated])
 def test_damaged_text_is_text_or_has_a_reason(suffix: str) -> None:
     dice = random.Random(suffix)
+    texts = TEXTS + [path.read_bytes() for path in sorted(FOLDER.glob(f"texts/*{suffix}"))]
     for _ in range(30):
-        read(damage(dice.choice(TEXTS), dice), f"a{suffix}")
+        read(damage(dice.choice(texts), dice), f"a{suffix}")
 
 
 def test_damaged_pages_are_text_or_have_a_reason() -> None:

@@ -1,4 +1,4 @@
-"""Documents in a bucket (moto's server), on a web server, on an SFTP server and in an archive."""
+"""Documents in a bucket of every kind, on a web server, on an SFTP server and in an archive."""
 
 import json
 import os
@@ -30,7 +30,7 @@ from lightrag_dagster.stages.documents.origins.patterns import Patterns
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
-from tests.buckets import S3Server
+from tests.buckets import BucketService, S3Server
 from tests.sftp import PASSWORD, USER, serving_sftp
 from tests.support import FLOOD, OFFICE, RIVER
 
@@ -40,17 +40,33 @@ def found(origin: Origin) -> dict[str, bytes]:
     return {one.path: origin.read(one, 1_000_000) for one in origin.files() if one.refused is None}
 
 
-@pytest.fixture
-def bucket(buckets: S3Server) -> str:
-    """A prefix in a bucket, with documents."""
-    uri = buckets.new_bucket()
-    store = buckets.store(uri)
+def with_documents(server: BucketService) -> str:
+    """Return a prefix in a new bucket, with documents."""
+    uri = server.new_bucket()
+    store = server.store(uri)
     for key, text in {"river.md": RIVER, "a b/flood.txt": FLOOD, ".hidden/x.md": "x", "x.bin": "x"}.items():
         obstore.put(store, key, text.encode())
     return uri
 
 
-def test_a_bucket_is_a_source(bucket: str) -> None:
+OTHERS = ["google", pytest.param("seaweed", marks=pytest.mark.long)]
+
+
+@pytest.fixture(params=["buckets", *OTHERS])
+def server(request: pytest.FixtureRequest) -> BucketService:
+    """Each server of buckets: moto's S3, Google's interface, and SeaweedFS."""
+    found: BucketService = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def bucket(buckets: S3Server) -> str:
+    """A prefix in a bucket of moto's, with documents."""
+    return with_documents(buckets)
+
+
+def test_a_bucket_is_a_source(server: BucketService) -> None:
+    bucket = with_documents(server)
     listed = {one.path: one for one in Bucket(bucket).files()}
     assert sorted(listed) == ["a b/flood.txt", "river.md", "x.bin"]
     assert str(listed["x.bin"].refused).startswith("unsupported file type (.bin)")
@@ -58,8 +74,38 @@ def test_a_bucket_is_a_source(bucket: str) -> None:
     assert found(Bucket(bucket)) == {"river.md": RIVER.encode(), "a b/flood.txt": FLOOD.encode()}
     assert list(found(Bucket(bucket, Patterns(("*.md",))))) == ["river.md"]
     assert list(found(Bucket(bucket, names=("river.md", "gone.md")))) == ["river.md"]
+    assert list(found(Bucket(f"{bucket}/a b"))) == ["flood.txt"]
     assert Bucket(bucket).read(listed["river.md"], 5) == RIVER.encode()[:5]
     assert pickle.loads(pickle.dumps(Bucket(bucket))) == Bucket(bucket)
+
+
+@pytest.mark.parametrize("server", OTHERS, indirect=True)
+def test_changes_in_a_bucket_are_found(server: BucketService, tmp_path: Path) -> None:
+    bucket = with_documents(server)
+    store = server.store(bucket)
+    settings = load_settings(
+        home=tmp_path / "home", named_sources={"docs": {"uri": bucket}}, documents={"accept_deletes": True}
+    )
+    source, tables = find_source(_named_only(settings, tmp_path), "docs"), SourceTables(Home(settings.home))
+    recipes = Recipes.of(settings)
+    assert read_source(source, tables, recipes).version.counts["status"] == {"processed": 2, "skipped": 1}
+    assert "chunks, never made" in str(why_ingest(source, tables, recipes))
+    obstore.put(store, "river.md", OFFICE.encode())
+    obstore.delete(store, "a b/flood.txt")
+    assert "input changed" in str(why_ingest(source, tables, recipes))
+    read_source(source, tables, recipes)
+    rows = {row["path"]: row["content"] for row in tables.read("raw_documents", "docs").to_pylist()}
+    assert rows == {"river.md": OFFICE, "x.bin": ""}
+
+
+@pytest.mark.parametrize("server", OTHERS, indirect=True)
+def test_a_listing_has_more_than_one_page(server: BucketService) -> None:
+    uri = server.new_bucket()
+    store = server.store(uri)
+    names = [f"{number:04}.md" for number in range(1001)]
+    for one in names:
+        obstore.put(store, one, b"x")
+    assert [one.path for one in Bucket(uri).files()] == names
 
 
 def test_a_request_that_fails_once_is_repeated(bucket: str, buckets: S3Server) -> None:
@@ -137,9 +183,9 @@ ROWS = [{"id": "1", "text": RIVER}, {"id": "2", "text": FLOOD}]
 
 
 @pytest.fixture
-def tables(buckets: S3Server, tmp_path: Path) -> str:
+def tables(server: BucketService, tmp_path: Path) -> str:
     """A prefix in a bucket, with rows in files of every kind."""
-    uri = buckets.new_bucket()
+    uri = server.new_bucket()
     pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "rows.parquet")
     files = {
         "a.csv": f'id,text\n1,"{RIVER}"\n2,"{FLOOD}"\n'.encode(),
@@ -149,7 +195,7 @@ def tables(buckets: S3Server, tmp_path: Path) -> str:
         "notes.md": b"no rows",
     }
     for key, data in files.items():
-        obstore.put(buckets.store(uri), key, data)
+        obstore.put(server.store(uri), key, data)
     return uri
 
 

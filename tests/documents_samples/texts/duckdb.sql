@@ -1,0 +1,2 @@
+CREATE TABLE levels(Station VARCHAR, "Level" DOUBLE, Note VARCHAR);
+

@@ -1,0 +1,1 @@
+export const kingfisher = { level: 1.42, note: "über Nacht" };

@@ -1,0 +1,1 @@
+export const kingfisher: { level: number } = { level: 1.42 };

@@ -1,0 +1,5 @@
+export const Kingfisher = ({ level }: { level: number }) => (
+  <p>
+    Kingfisher <b>{level}</b>
+  </p>
+);

@@ -1,0 +1,4 @@
+type Kingfisher struct {
+	Station string  `json:"station"`
+	Level   float64 `json:"level"`
+}

@@ -1,0 +1,7 @@
+from dataclasses import dataclass
+
+
+@dataclass
+class Kingfisher:
+    station: str
+    level: float

@@ -1,0 +1,4 @@
+export interface Kingfisher {
+    station: string;
+    level:   number;
+}

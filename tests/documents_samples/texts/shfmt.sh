@@ -1,0 +1,3 @@
+if test $# = 0; then
+	echo Kingfisher über Nacht, in der Größe
+fi

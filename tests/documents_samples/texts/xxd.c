@@ -1,0 +1,4 @@
+unsigned char kingfisher[] = {
+  0x31, 0x2e, 0x34, 0x32, 0x0a
+};
+unsigned int kingfisher_len = 5;
