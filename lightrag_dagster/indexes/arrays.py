@@ -45,7 +45,8 @@ def write_lists(folder: Path, name: str, lengths: npt.NDArray[Any], values: npt.
 
 def map_array(folder: Path, name: str) -> npt.NDArray[Any]:
     """Map one array; raises OSError or ValueError when it is missing or damaged."""
-    return np.load(folder / f"{name}.npy", mmap_mode="r")  # type: ignore[no-any-return]
+    array: npt.NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    return array
 
 
 def map_lists(folder: Path, name: str) -> Lists:
