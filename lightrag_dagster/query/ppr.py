@@ -17,7 +17,7 @@ from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Lists
 from lightrag_dagster.query.facts import filter_facts
 from lightrag_dagster.query.modes import Found
-from lightrag_dagster.query.ranking.paths import Walked, paths_to
+from lightrag_dagster.query.ranking.paths import Walked, paths_by
 from lightrag_dagster.query.ranking.seeds import largest
 from lightrag_dagster.query.search import Search
 
@@ -66,8 +66,8 @@ def find_by_pagerank(search: Search) -> Found:
     entities = largest(mass[:split], settings.top_k)
     chunks = largest(mass[split:], settings.chunk_top_k)
     walked = Walked((1 - WALK.damping) * start, mass, WALK.damping)
-    notes = filtered.notes | {"paths": paths_to(graph, search.snapshot.transitions, walked, chunks)}
-    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, notes)
+    path_to = paths_by(graph, search.snapshot.transitions, walked)
+    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, filtered.notes, path_to)
 
 
 def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:

@@ -60,15 +60,16 @@ def test_mass_is_what_the_linear_equations_say(
 
 def test_the_mode_finds_chunks_without_asking_for_keywords(published_home: Path) -> None:
     with KnowledgeBase.open(published_home, settings=load_settings(home=published_home)) as knowledge:
-        found = knowledge.retrieve("Who built the gauge at Halden Weir?", mode="ppr")
+        found = knowledge.retrieve("Who built the gauge at Halden Weir?", mode="ppr", explain=True)
         assert not found.keywords.low_level
         assert "Orrin Instruments built the gauge" in found.chunks[0].content
         assert {entity.name for entity in found.entities} >= {"Halden Weir", "Orrin Instruments"}
         scores = [chunk.score or 0.0 for chunk in found.chunks]
         assert all(scores)
         assert scores == sorted(scores, reverse=True)
-        (find,) = [step for step in found.steps if step.name == "find"]
-        assert [path[-1] for path in find.notes["paths"]] == [f"{one.source}/{one.path}" for one in found.chunks[:5]]
+        (chunks,) = [step.notes["items"] for step in found.steps if step.name == "chunks"]
+        assert [item["path"][-1] for item in chunks] == [f"{one.source}/{one.path}" for one in found.chunks]
+        assert any(len(item["path"]) > 1 for item in chunks)
         office = knowledge.retrieve(
             "Who built the gauge at Halden Weir?", mode="ppr", filters=Filters(sources=("office",))
         )

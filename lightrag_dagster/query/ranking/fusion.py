@@ -18,7 +18,7 @@ from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ppr import pagerank
 from lightrag_dagster.query.ranking.lexical import held_by_best, lexical_scores, visible_chunks
 from lightrag_dagster.query.ranking.linking import Mask, Names, coverage, link_names
-from lightrag_dagster.query.ranking.paths import Walked, paths_to
+from lightrag_dagster.query.ranking.paths import Walked, paths_by
 from lightrag_dagster.query.ranking.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
 from lightrag_dagster.query.search import Search
 
@@ -87,8 +87,8 @@ def find_by_fusion(search: Search) -> Found:
     begun[split:] += alone * seeds.chunks
     walked = Walked(begun, scale * walk, how.damping)
     chunks = largest(walked.mass[split:] + alone * seeds.chunks, settings.chunk_top_k)
-    notes |= {"paths": paths_to(graph, snapshot.transitions, walked, chunks)}
-    return Found(largest(walk[:split], settings.top_k), found, chunks, notes)
+    path_to = paths_by(graph, snapshot.transitions, walked)
+    return Found(largest(walk[:split], settings.top_k), found, chunks, notes, path_to)
 
 
 class Seeds(NamedTuple):
