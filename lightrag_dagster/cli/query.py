@@ -78,7 +78,7 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output, 
 def explanation(steps: tuple[Step, ...]) -> str:
     """Return the steps as lines: name, milliseconds and what it did, then its items; a dash marks those cut.
 
-    A passage is followed by the way that led to it, if it was not found by itself.
+    A passage is followed by the ways that led to it from elsewhere.
     """
     lines = []
     for step in steps:
@@ -88,8 +88,7 @@ def explanation(steps: tuple[Step, ...]) -> str:
         for item in step.notes.get("items", []):
             score = "     " if item["score"] is None else f"{item['score']:.3f}"
             lines.append(f"  {'+' if item['kept'] else '-'} {score}  {item['name']}")
-            if way := item.get("path", [])[:-1]:
-                lines.append(f"{'':11}by {' → '.join(way)}")
+            lines += [f"{'':11}by {' → '.join(path[:-1])}" for path in item.get("paths", []) if path[:-1]]
     return "\n".join(["", *lines])
 
 

@@ -33,8 +33,8 @@ class Found:
     chunks: Hits = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     """What else `--explain` tells of the step; ready for JSON."""
-    path_to: Callable[[int], Path] | None = None
-    """Tells how one of the chunks was reached; without it, each resembles the question itself."""
+    paths_to: Callable[[int], list[Path]] | None = None
+    """Tells the ways by which one of the chunks was reached; without it, each resembles the question itself."""
 
 
 class Mode(NamedTuple):

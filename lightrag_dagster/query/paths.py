@@ -8,21 +8,23 @@ from lightrag_dagster.query.modes import Found, Path
 from lightrag_dagster.query.related import Related
 
 
-def path_behind(graph: Adjacency, found: Found, behind: Related, chunk: int) -> Path:
-    """Return the path to a chunk that was found itself, or behind an entity or relation.
+def paths_behind(graph: Adjacency, found: Found, behind: Related, chunk: int) -> list[Path]:
+    """Return the paths to a chunk that was found itself, or behind an entity or a relation, or both.
 
-    It is that of the ranking in which the chunk stands highest, the order of `round_robin`; so a chunk that is near the
-    question may still be there because of an entity. An entity or relation to which the graph led comes after the one,
-    near the keywords, from which it was reached.
+    The first is that of the ranking in which the chunk stands highest, which gave it its place. An entity or relation
+    to which the graph led comes after the one, near the keywords, from which it was reached.
     """
     rankings: tuple[Collection[int], ...] = (found.chunks, behind.entities, behind.relations)
-    _, way = min((list(rows).index(chunk), order) for order, rows in enumerate(rankings) if chunk in rows)
-    here = place_of(graph, chunk)
-    if way == 0:
-        return (found.path_to and found.path_to(chunk)) or [here]
-    if way == 1:
-        return [*_to_entity(graph, found, behind.entities[chunk]), here]
-    return [*_to_relation(graph, found, behind.relations[chunk]), here]
+    ways = sorted((list(rows).index(chunk), order) for order, rows in enumerate(rankings) if chunk in rows)
+    here, paths = place_of(graph, chunk), []
+    for _, way in ways:
+        if way == 0:
+            paths += (found.paths_to and found.paths_to(chunk)) or [[here]]
+        elif way == 1:
+            paths.append([*_to_entity(graph, found, behind.entities[chunk]), here])
+        else:
+            paths.append([*_to_relation(graph, found, behind.relations[chunk]), here])
+    return paths
 
 
 def place_of(graph: Adjacency, chunk: int) -> str:

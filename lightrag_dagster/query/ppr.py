@@ -66,8 +66,8 @@ def find_by_pagerank(search: Search) -> Found:
     entities = largest(mass[:split], settings.top_k)
     chunks = largest(mass[split:], settings.chunk_top_k)
     walked = Walked((1 - WALK.damping) * start, mass, WALK.damping)
-    path_to = paths_by(graph, search.snapshot.transitions, walked)
-    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, filtered.notes, path_to)
+    paths_to = paths_by(graph, search.snapshot.transitions, walked)
+    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, filtered.notes, paths_to)
 
 
 def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:

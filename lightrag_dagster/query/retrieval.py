@@ -22,7 +22,7 @@ from lightrag_dagster.query.context import (
 )
 from lightrag_dagster.query.hops import HOP_PASSAGES, HOP_TOKENS, follow_hops
 from lightrag_dagster.query.modes import MODES, Found, Hits, round_robin
-from lightrag_dagster.query.paths import path_behind, place_of
+from lightrag_dagster.query.paths import paths_behind, place_of
 from lightrag_dagster.query.related import related_chunks
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval, Step
@@ -143,8 +143,8 @@ def _with_related(search: Search, found: Found, entities: int, relations: int, t
         notes |= {"behind entities": len(behind.entities), "behind relations": len(behind.relations)}
         scores = {**behind.similarity, **found.chunks}
         merged = round_robin(list(found.chunks), list(behind.entities), list(behind.relations))
-        path_to = partial(path_behind, search.snapshot.graph, found, behind)
-        return replace(found, chunks={row: scores.get(row) for row in merged}, path_to=path_to)
+        paths_to = partial(paths_behind, search.snapshot.graph, found, behind)
+        return replace(found, chunks={row: scores.get(row) for row in merged}, paths_to=paths_to)
 
 
 def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple[Hits, dict[int, float]]:
@@ -183,7 +183,7 @@ def _chunks(
         kept = tuple(fitting(read(best, scores), chunk_line, count, budget))
         notes |= trace.kept({**hits, **scores}, len(kept), lambda some: [_place(one) for one in read(some, {})])
         for item, row in zip(notes.get("items", []), list(best)[: len(kept)], strict=False):
-            item["path"] = (found.path_to and found.path_to(row)) or [place_of(search.snapshot.graph, row)]
+            item["paths"] = (found.paths_to and found.paths_to(row)) or [[place_of(search.snapshot.graph, row)]]
         return with_references(kept)
 
 

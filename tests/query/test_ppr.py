@@ -68,8 +68,8 @@ def test_the_mode_finds_chunks_without_asking_for_keywords(published_home: Path)
         assert all(scores)
         assert scores == sorted(scores, reverse=True)
         (chunks,) = [step.notes["items"] for step in found.steps if step.name == "chunks"]
-        assert [item["path"][-1] for item in chunks] == [f"{one.source}/{one.path}" for one in found.chunks]
-        assert any(len(item["path"]) > 1 for item in chunks)
+        assert [item["paths"][0][-1] for item in chunks] == [f"{one.source}/{one.path}" for one in found.chunks]
+        assert any(len(item["paths"][0]) > 1 for item in chunks)
         office = knowledge.retrieve(
             "Who built the gauge at Halden Weir?", mode="ppr", filters=Filters(sources=("office",))
         )

@@ -87,8 +87,8 @@ def find_by_fusion(search: Search) -> Found:
     begun[split:] += alone * seeds.chunks
     walked = Walked(begun, scale * walk, how.damping)
     chunks = largest(walked.mass[split:] + alone * seeds.chunks, settings.chunk_top_k)
-    path_to = paths_by(graph, snapshot.transitions, walked)
-    return Found(largest(walk[:split], settings.top_k), found, chunks, notes, path_to)
+    paths_to = paths_by(graph, snapshot.transitions, walked)
+    return Found(largest(walk[:split], settings.top_k), found, chunks, notes, paths_to)
 
 
 class Seeds(NamedTuple):

@@ -22,10 +22,10 @@ class Walked(NamedTuple):
     damping: float
 
 
-def paths_by(graph: Adjacency, transitions: csr_array, walked: Walked) -> Callable[[int], Path]:
+def paths_by(graph: Adjacency, transitions: csr_array, walked: Walked) -> Callable[[int], list[Path]]:
     """Return what tells the strongest path of a walk to a chunk, by the names of its nodes."""
     split = len(graph.entities.ids)
-    return lambda chunk: names_along(graph, strongest_path(transitions, walked, split + chunk))
+    return lambda chunk: [names_along(graph, strongest_path(transitions, walked, split + chunk))]
 
 
 def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[int]:
