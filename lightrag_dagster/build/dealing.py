@@ -23,7 +23,6 @@ from lightrag_dagster.storage.shards import Shard
 if TYPE_CHECKING:
     import duckdb
 
-"""Documents that a report names."""
 
 PLACES = pa.schema(
     [
