@@ -9,14 +9,17 @@ from pptx import Presentation
 from lightrag_dagster.stages.documents.formats.archive import open_archive, read_properties
 from lightrag_dagster.stages.documents.formats.content import Content
 from lightrag_dagster.stages.documents.formats.figures import Figures
+from lightrag_dagster.stages.documents.formats.office_formulas import in_office
 from lightrag_dagster.stages.documents.formats.tables import markdown_table
+
+_WITH_TEXT = r"ppt/(slides|notesSlides)/[^/]+\.xml"
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
     """Read the slides of a .pptx file; their pictures are put into `figures`."""
     with open_archive(data, "ppt/presentation.xml") as archive:
         properties = read_properties(archive, "docProps/core.xml")
-        slides = Presentation(io.BytesIO(data)).slides
+        slides = Presentation(io.BytesIO(in_office(archive, data, _WITH_TEXT))).slides
         texts = [_slide(number, slide, figures) for number, slide in enumerate(slides, start=1)]
         return Content(texts, properties)
 
