@@ -1,4 +1,4 @@
-"""Write the sample files with formulas by pandoc and LibreOffice: as make.py, and `apt-get install libreoffice-math-nogui`."""
+"""Write the sample files with formulas by pandoc and LibreOffice: as make.py, with libreoffice-math-nogui as well."""
 
 from pathlib import Path
 
