@@ -13,13 +13,14 @@ from pptx.util import Cm
 DIAGRAM = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
 RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 FRAME = f"""<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="9" name="Diagram 8"/><p:cNvGraphicFramePr/><p:nvPr/>
-</p:nvGraphicFramePr><p:xfrm><a:off x="0" y="0"/><a:ext cx="9" cy="9"/></p:xfrm><a:graphic><a:graphicData uri="{DIAGRAM}">
+</p:nvGraphicFramePr><p:xfrm><a:off x="0" y="0"/><a:ext cx="9" cy="9"/></p:xfrm><a:graphic>
+<a:graphicData uri="{DIAGRAM}">
 <dgm:relIds xmlns:dgm="{DIAGRAM}" xmlns:r="{RELATION}" r:dm="rId9" r:lo="rId9" r:qs="rId9" r:cs="rId9"/></a:graphicData>
 </a:graphic></p:graphicFrame></p:spTree>"""
 DATA = f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 <dgm:dataModel xmlns:dgm="{DIAGRAM}" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><dgm:ptLst>
-<dgm:pt modelId="1" type="doc"/><dgm:pt modelId="2"><dgm:t><a:p><a:r><a:t>Read the </a:t></a:r><a:r><a:t>gauge</a:t></a:r>
-</a:p></dgm:t></dgm:pt><dgm:pt modelId="3"><dgm:t><a:p><a:r><a:t>Call the office</a:t></a:r></a:p></dgm:t></dgm:pt>
+<dgm:pt modelId="1" type="doc"/><dgm:pt modelId="2"><dgm:t><a:p><a:r><a:t>Read the </a:t></a:r><a:r><a:t>gauge</a:t>
+</a:r></a:p></dgm:t></dgm:pt><dgm:pt modelId="3"><dgm:t><a:p><a:r><a:t>Call the office</a:t></a:r></a:p></dgm:t></dgm:pt>
 </dgm:ptLst><dgm:cxnLst/></dgm:dataModel>"""
 
 

@@ -13,7 +13,7 @@ LEVELS = "Levels in m\n\n|  | spring | autumn |\n| --- | --- | --- |\n| Steinhag
 @pytest.mark.parametrize("name", ["python-pptx.pptx", "libreoffice.pptx"])
 def test_charts_are_tables_of_their_numbers(name: str) -> None:
     read = extract_text((SAMPLES / name).read_bytes(), name)
-    columns, lines, points = (read.text[start:end].strip() for start, end in zip(read.pages, [*read.pages[1:], None]))
+    columns, lines, points = (f"## Levels{slide.rstrip()}" for slide in read.text.split("## Levels")[1:])
     assert columns == lines == f"## Levels\n\n{LEVELS}"
     assert points.replace(".0 ", " ") == (
         "## Levels\n\nLevels in m\n\n"
