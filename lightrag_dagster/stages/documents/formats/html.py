@@ -13,6 +13,7 @@ from trafilatura.settings import use_config
 from lightrag_dagster.stages.documents.formats.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.stages.documents.formats.decoding import decode
 from lightrag_dagster.stages.documents.formats.figures import Figures, mark_of
+from lightrag_dagster.stages.documents.formats.formulas import as_text
 from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
@@ -30,6 +31,8 @@ _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
 
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
+
+_FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
 _PERMALINK = "¶"  # behind the headings of Sphinx, MkDocs and others
 
@@ -76,12 +79,23 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         if link.text_content().strip() == _PERMALINK:
             link.drop_tree()
     properties = _properties(tree)
+    _write_formulas(tree)
     if figures:
         _mark_images(tree, figures)
     if _is_cut_short(tree):
         return Content(_all_text(page), properties)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
     return Content(_unescape(markdown) if markdown else _all_text(page), properties)
+
+
+def _write_formulas(tree: lxml_html.HtmlElement) -> None:
+    """Replace MathML by LaTeX, with the pictures and the spans for the eye that Wikipedia and KaTeX put beside it."""
+    for formula in list(tree.iter("math")):
+        text = as_text(formula)
+        spans = [one for one in formula.iterancestors("span") if _FORMULA_SPANS & set(one.classes)]
+        shown = spans[-1] if spans else formula
+        shown.clear(keep_tail=True)
+        shown.tag, shown.text = "span", text
 
 
 def _mark_images(tree: lxml_html.HtmlElement, figures: Figures) -> None:
