@@ -4,25 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from lightrag_dagster import Filters, KnowledgeBase
-from lightrag_dagster.query.ppr import pagerank, transition_matrix
+from lightrag_dagster.query.ppr import pagerank
 from lightrag_dagster.settings import load_settings
+from tests.query.ranking.links import links_of as graph
 
 NODES = 6
-
-
-def graph(relations: list[tuple[int, int]], mentions: list[tuple[int, int]], nodes: int = NODES) -> csr_array:
-    ends = np.array(relations, dtype=np.int32).reshape(-1, 2)
-    owners, mentioned = np.array(mentions, dtype=np.int64).reshape(-1, 2).T
-    return transition_matrix(ends, owners, mentioned, nodes)
-
-
-def test_a_step_leads_to_every_neighbour_alike() -> None:
-    # Entities 0 and 1 are related; both stand in chunk 2.
-    links = graph([(0, 1)], [(0, 2), (1, 2)], nodes=3).toarray()
-    assert links.tolist() == [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]
 
 
 def test_mass_goes_along_relations_to_chunks_that_the_start_does_not_touch() -> None:
