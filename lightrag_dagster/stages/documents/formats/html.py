@@ -32,6 +32,8 @@ _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_NO_LETTERS = re.compile(r"[\W_]+")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
 _PERMALINK = "¶"  # behind the headings of Sphinx, MkDocs and others
@@ -80,12 +82,28 @@ def _main_content(page: str, figures: Figures | None) -> Content:
             link.drop_tree()
     properties = _properties(tree)
     _write_formulas(tree)
+    _keep_sections(tree)
     if figures:
         _mark_images(tree, figures)
     if _is_cut_short(tree):
         return Content(_all_text(page), properties)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
     return Content(_unescape(markdown) if markdown else _all_text(page), properties)
+
+
+def _keep_sections(tree: lxml_html.HtmlElement) -> None:
+    """Take from each section an id that is its heading, as Sphinx, docutils and pandoc write them.
+
+    trafilatura would take a chapter `menus` or `sharing` for a menu or buttons, and leave it out.
+    """
+    for section in tree.iter("section", "div"):
+        heading = next(section.iter(*_HEADINGS), None) if section.get("id") else None
+        if heading is not None and _letters(heading.text_content()) == _letters(section.get("id")):
+            del section.attrib["id"]
+
+
+def _letters(text: str) -> str:
+    return _NO_LETTERS.sub("", text).casefold()
 
 
 def _write_formulas(tree: lxml_html.HtmlElement) -> None:
