@@ -104,7 +104,7 @@ class Tokenizer:
     def measure(self, text: str) -> "Measured":
         """Return what tells the length of every part of a text."""
         tokens = self.encode(text)
-        return Measured(self._char_offsets(text, tokens, np.arange(len(tokens))))
+        return Measured(self._char_offsets(text, tokens, slice(-1)))
 
     @cached_property
     def _byte_lengths(self) -> npt.NDArray[np.uint16]:
@@ -112,18 +112,19 @@ class Tokenizer:
         return _token_byte_lengths(self._encoding)
 
     def _char_offsets(
-        self, text: str, tokens: npt.NDArray[np.uint32], positions: npt.NDArray[np.int64]
+        self, text: str, tokens: npt.NDArray[np.uint32], positions: npt.NDArray[np.int64] | slice
     ) -> npt.NDArray[np.int64]:
-        """Return the character offset of each token position; the first position must be 0.
+        """Return the character offset of each token position, of which the first must be 0.
 
         Token boundaries are byte offsets. They are floored to the first byte of a character, and characters counted
         between them: exact, and a hundred times faster than decoding token by token.
         """
-        ends = np.cumsum(self._byte_lengths[tokens], dtype=np.int64)
-        offsets = np.concatenate([np.zeros(1, np.int64), ends])[positions]
-        data = np.frombuffer(text.encode("utf-8"), np.uint8)
-        if len(data) == len(text):
+        edges = np.zeros(len(tokens) + 1, np.int64)
+        np.cumsum(self._byte_lengths[tokens], out=edges[1:])
+        offsets = edges[positions]
+        if text.isascii():
             return offsets
+        data = np.frombuffer(text.encode("utf-8"), np.uint8)
         starts_character = (data & 0xC0) != 0x80
         distinct, where = np.unique(offsets, return_inverse=True)
         inner = distinct[distinct < len(data)]
