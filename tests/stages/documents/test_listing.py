@@ -59,7 +59,6 @@ def test_glob(tmp_path: Path, glob: str, expected: list[str]) -> None:
     assert [listed.path for listed in listing(tmp_path, glob)] == expected
 
 
-
 @pytest.mark.parametrize(("content", "expected"), [("", ""), ("now", "now"), ("longer than listed", "longer t")])
 def test_a_file_that_changed_since_it_was_listed_is_read_as_it_is(tmp_path: Path, content: str, expected: str) -> None:
     (tmp_path / "a.txt").write_text("listed")
