@@ -54,14 +54,15 @@ NO_PROPERTIES = Properties()
 class Content:
     """The text of a file, or the texts of its pages, slides or sheets, and its properties.
 
-    `why_empty` says why there is no text, where that needs a reason. `drawn` are the pages, from 0, whose text is in
-    images, if there is any.
+    `why_empty` says why there is no text, where that needs a reason; `note` what is doubtful or missing in it. `drawn`
+    are the pages, from 0, whose text is in images, if there is any.
     """
 
     text: str | list[str]
     properties: Properties = NO_PROPERTIES
     why_empty: str | None = None
     drawn: tuple[int, ...] = ()
+    note: str | None = None
 
 
 class Figure(NamedTuple):

@@ -52,10 +52,11 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         UnreadableError: the bytes cannot be decoded, or the page cannot be parsed.
     """
     declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
-    front, page = split_front_matter(decode(data, declared[1].decode("ascii") if declared else None))
+    decoded, note = decode(data, declared[1].decode("ascii") if declared else None)
+    front, page = split_front_matter(decoded)
     content = _extract(page, figures)
     said = {name: value for name, value in vars(front).items() if value}
-    return replace(content, properties=replace(content.properties, **said))
+    return replace(content, properties=replace(content.properties, **said), note=note)
 
 
 def _extract(page: str, figures: Figures | None) -> Content:

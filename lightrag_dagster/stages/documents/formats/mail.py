@@ -66,9 +66,9 @@ def _text(message: EmailMessage) -> str:
 def _decode(payload: bytes, charset: str | None) -> str:
     """Decode a part by the encoding that it names: some are valid ASCII too, and mails have errors in them."""
     try:
-        return payload.decode(charset, "replace") if charset else decode(payload)
+        return payload.decode(charset, "replace") if charset else decode(payload).text
     except LookupError:
-        return decode(payload)
+        return decode(payload).text
 
 
 def _as_utf8(payload: bytes, charset: str | None) -> bytes:

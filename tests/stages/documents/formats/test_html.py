@@ -91,7 +91,7 @@ def test_the_declared_encoding_is_honoured(page: str) -> None:
 
 def test_undecodable_bytes_say_why() -> None:
     with pytest.raises(ValueError, match="not valid UTF-8"):
-        extract_html(b"<p>caf\xe9 au lait")
+        extract_html("<p>水位が下がった".encode("shift_jis"))
 
 
 def test_escapes_in_code_are_the_authors() -> None:
