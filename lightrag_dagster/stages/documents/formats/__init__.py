@@ -116,7 +116,7 @@ FORMATS = {
     ".pptx": Format(f"{_OFFICE}.presentationml.presentation", _by("pptx"), has_figures=True),
     ".xlsx": Format(f"{_OFFICE}.spreadsheetml.sheet", _by("xlsx"), has_figures=True),
     ".odt": Format("application/vnd.oasis.opendocument.text", _by("odt"), has_figures=True),
-    ".rtf": Format("application/rtf", _by("rtf")),
+    ".rtf": Format("application/rtf", _by("rtf"), has_figures=True),
     ".epub": Format("application/epub+zip", _by("epub"), has_figures=True),
     ".eml": Format("message/rfc822", _by("mail")),
     ".jpeg": _image("jpeg"),
