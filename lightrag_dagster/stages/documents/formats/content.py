@@ -76,11 +76,12 @@ class Figure(NamedTuple):
 
 
 class ReadingOptions(NamedTuple):
-    """What decides the text of a file: whether text in images is recognised, images stand in it, what reads PDF."""
+    """What decides the text of a file: whether text in images is recognised, images and attachments are in it."""
 
     recognise_text: bool = False
     figures: bool = False
     pdf_reader: str = "pdfium"
+    attachments: bool = True
 
 
 def make_properties(

@@ -58,7 +58,8 @@ def extract_text(
         with reasons():
             content: Content = module_of("docling_pdf").read(data, recognise_text=options.recognise_text)
     else:
-        content = found.read(data, *([figures] if figures else []))
+        without = {"attachments": False} if found.has_attachments and not options.attachments else {}
+        content = found.read(data, *([figures] if figures else []), **without)
     if content.drawn:
         content = _with_drawn(found, data, content, options, page_done)
     text, pages = (sanitise(content.text), ()) if isinstance(content.text, str) else _joined(content.text)

@@ -240,8 +240,7 @@ HEADER += "Date: Tue, 04 Mar 2025 05:06:07 +0000"
     [
         (
             "both.eml",
-            f"# Re: Gauge survey\n\n{HEADER}\n\nThe Kingfisher gauge fell.\n\nOn Tue, 4 Mar 2025, Per wrote:\n"
-            "> What of Lerchbruck?\n\nAttachments: survey Überlauf.pdf",
+            f"# Re: Gauge survey\n\n{HEADER}\n\nThe Kingfisher gauge fell.\n\nAttachments: survey Überlauf.pdf",
         ),
         (
             "forwarded.eml",

@@ -98,22 +98,22 @@ UNNAMED = f"From: ida@example.org\n{OFFICE}"
         (
             "mime-lite.eml",
             f"# Überlauf\n\n{IDA}\n{OFFICE}\nCc: per@example.org\n{DATE}+0100\n\n"
-            "Der Kingfisher-Pegel fiel über Nacht – um 12 cm.\n\nAttachments: levels.csv",
+            "Der Kingfisher-Pegel fiel über Nacht – um 12 cm.\n\n## levels.csv\n\n| Steinhag | 1.42 |\n| --- | --- |",
         ),
         (
             "mutt.eml",
-            f"# Уровень\n\n{IDA}\n{OFFICE}\n{DATE}+0000\n\nУровень на станции Kingfisher упал за ночь.\n\n-- \nIda\n\n"
-            "Attachments: levels.txt",
+            f"# Уровень\n\n{IDA}\n{OFFICE}\n{DATE}+0000\n\nУровень на станции Kingfisher упал за ночь.\n\n"
+            "## levels.txt\n\nSteinhag 1.42",
         ),
         (
             "nodemailer.eml",
             f"# Pegel 水位 am Morgen\n\n{BOTH}\n\nThe Kingfisher gauge fell by 12 cm.\n水位。\n\n"
-            "Attachments: 水位 2025.csv",
+            "## 水位 2025.csv\n\n| a | b |\n| --- | --- |",
         ),
         (
             "nodemailer-html.eml",
             f"# Levels\n\n{BOTH}\n\n# Levels\n\nThe **Kingfisher** gauge fell.\n\n"
-            "| Station | Level | \n|---|---|\n| Steinhag | 1.42 |\n\nAttachments: dot.gif",
+            "| Station | Level | \n|---|---|\n| Steinhag | 1.42 |",
         ),
         ("swaks.eml", f"# Test of the gauge\n\n{UNNAMED}\n{DATE}+0000\n\nThe Kingfisher gauge fell."),
         (
