@@ -2,7 +2,7 @@
 
 import email.policy
 from collections.abc import Iterator
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import cast
 
@@ -94,7 +94,7 @@ def _text(message: EmailMessage, subject: str, parts: list[EmailMessage], figure
     return ""
 
 
-def _payload(part: EmailMessage) -> bytes:
+def _payload(part: MIMEPart) -> bytes:
     payload = None if part.is_multipart() else part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b""
 
