@@ -14,6 +14,7 @@ from lightrag_dagster.stages.documents.formats.content import Content, Propertie
 from lightrag_dagster.stages.documents.formats.decoding import decode
 from lightrag_dagster.stages.documents.formats.figures import Figures, mark_of
 from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
+from lightrag_dagster.stages.documents.formats.html_tables import EMPTY, tidy_tables
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
 # A page that cannot be extracted becomes a row with a reason; the library would also print it.
@@ -81,8 +82,9 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         _mark_images(tree, figures)
     if _is_cut_short(tree):
         return Content(_all_text(page), properties)
+    tidy_tables(tree)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
-    return Content(_unescape(markdown) if markdown else _all_text(page), properties)
+    return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
 
 
 def _mark_images(tree: lxml_html.HtmlElement, figures: Figures) -> None:

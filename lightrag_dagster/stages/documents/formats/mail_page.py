@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from lxml import etree
 from lxml import html as lxml_html
 
+from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraphs
 from lightrag_dagster.stages.documents.formats.mail_text import begins_with_header
 
 _QUOTES = '//blockquote[@type="cite" or contains(@class, "gmail_quote")] | //div[contains(@class, "yahoo_quoted")]'
@@ -14,17 +15,14 @@ _SIGNATURES = (
     '//*[contains(@class, "gmail_signature") or contains(@class, "moz-signature") or @id="Signature" '
     'or @id="AppleMailSignature"]'
 )
-_MARKS = ("gmail_", "moz-", "yahoo_quoted", "blockquote", "Signature", "cid:")
-"""A page with none of these is as it is."""
 
 
 def own_page(page: str, images: Mapping[str, bytes]) -> str:
     """Return a page without quotes of earlier mails and signatures, with the images that it names by `cid:` URLs.
 
-    What is forwarded stays; so does everything where nothing else is in the page.
+    What is forwarded stays; so does everything where nothing else is in the page. Text in a `div`, as mails have it, is
+    in a paragraph.
     """
-    if not any(mark in page for mark in _MARKS):
-        return page
     try:
         tree = _parse(page)
     except (etree.ParserError, ValueError):
@@ -38,6 +36,8 @@ def own_page(page: str, images: Mapping[str, bytes]) -> str:
             element.drop_tree()
     if not tree.text_content().strip() and not tree.xpath("//img"):
         tree = _parse(page)
+    for block in list(tree.iter("div")):
+        make_paragraphs(block)
     for image in tree.iter("img"):
         data = images.get(unquote((image.get("src") or "").removeprefix("cid:")))
         if data:
