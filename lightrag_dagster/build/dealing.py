@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from lightrag_dagster.build.reuse import IN_ITS_LANGUAGE
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.documents.deletions import check_deletions
@@ -23,7 +24,6 @@ from lightrag_dagster.storage.shards import Shard
 if TYPE_CHECKING:
     import duckdb
 
-"""Documents that a report names."""
 
 PLACES = pa.schema(
     [
@@ -152,13 +152,6 @@ def deal_moved(
     return _deal(connection, "moved", folder, CHUNKS)
 
 
-# The keys are those of `identity.extraction_key`, without a language and with one.
-_IN_ITS_LANGUAGE = """(language IS NULL OR extraction_key IN (
-    left(sha256('["' || chunk_id || '","' || recipe || '"]'), 32),
-    left(sha256('["' || chunk_id || '","' || recipe || '","' || language || '"]'), 32)
-))"""
-
-
 class Known(NamedTuple):
     """Files of EXTRACTIONS whose chunks need no question: all but some kinds of failures, or rows of one recipe.
 
@@ -174,7 +167,7 @@ class Known(NamedTuple):
         """Which rows count."""
         kinds = ", ".join(f"'{kind}'" for kind in self.again)
         whose = f" AND recipe = '{self.recipe}'" if self.recipe else ""
-        return f"(error_kind IS NULL OR error_kind NOT IN ({kinds})){whose} AND {_IN_ITS_LANGUAGE}"
+        return f"(error_kind IS NULL OR error_kind NOT IN ({kinds})){whose} AND {IN_ITS_LANGUAGE}"
 
 
 def deal_places(

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.core.identity import extraction_key
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.documents.table import text_hash, with_text
@@ -16,6 +15,12 @@ from lightrag_dagster.storage.tables import SourceTables
 _PLACE = ["source", "doc_id", "path"]
 PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
 """What of an extraction decides its mentions."""
+
+IN_ITS_LANGUAGE = """(language IS NULL OR extraction_key IN (
+    left(sha256('["' || chunk_id || '","' || recipe || '"]'), 32),
+    left(sha256('["' || chunk_id || '","' || recipe || '","' || language || '"]'), 32)
+))"""
+"""Condition on rows of EXTRACTIONS and the language of their chunk; the keys are those of `identity.extraction_key`."""
 
 
 def earlier_versions(tables: SourceTables, table: str, source: str) -> list[str]:
@@ -113,14 +118,14 @@ def _in_languages(rows: pa.Table, chunks: pa.Table) -> pa.Table:
     """Return the rows of EXTRACTIONS that were written for no language, or for that of their chunk."""
     if "language" not in chunks.column_names or chunks["language"].null_count == chunks.num_rows:
         return rows
-    languages = dict(zip(chunks["chunk_id"].to_pylist(), chunks["language"].to_pylist(), strict=True))
-    labels = zip(*(rows[name].to_pylist() for name in ("chunk_id", "recipe", "extraction_key")), strict=True)
-    same = [
-        (spoken := languages[chunk]) is None
-        or key in (extraction_key(chunk, recipe), extraction_key(chunk, recipe, spoken))
-        for chunk, recipe, key in labels
-    ]
-    return rows.filter(pa.array(same, pa.bool_()))
+    from lightrag_dagster.storage.memory import in_memory
+
+    with in_memory() as connection:
+        connection.register("answer", rows.select(["chunk_id", "recipe", "extraction_key"]))
+        connection.register("spoken", chunks.select(["chunk_id", "language"]))
+        known = f"SELECT chunk_id FROM answer JOIN spoken USING (chunk_id) WHERE {IN_ITS_LANGUAGE}"
+        ids = connection.sql(known).to_arrow_table()["chunk_id"].combine_chunks()
+    return rows.filter(pc.is_in(rows["chunk_id"], value_set=ids))
 
 
 class ReadBefore(NamedTuple):

@@ -13,6 +13,7 @@ from duckdb import DuckDBPyConnection
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_database
@@ -192,9 +193,12 @@ def _open_texts(generation: Generation, names: Iterable[str], identity: str) -> 
 def _distinct(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
     """Yield rows that are sorted by id, the first of each id, in the blocks in which they are read."""
     last = None
-    for batch in rows:
-        ids = batch["id"]
-        before = pa.concat_arrays([pa.array([last], ids.type), ids[:-1]])
-        if (first := batch.filter(pc.fill_null(pc.not_equal(ids, before), True))).num_rows:
-            yield pa.Table.from_batches([first])
-        last = ids[-1]
+    try:
+        for batch in rows:
+            ids = batch["id"]
+            before = pa.concat_arrays([pa.array([last], ids.type), ids[:-1]])
+            if (first := batch.filter(pc.fill_null(pc.not_equal(ids, before), True))).num_rows:
+                yield pa.Table.from_batches([first])
+            last = ids[-1]
+    except OSError as error:  # so a stream of DuckDB's reports its errors
+        raise StoreError(f"the texts to embed cannot be read: {one_line(error)}; run again") from error

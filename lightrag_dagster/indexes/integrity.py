@@ -8,10 +8,9 @@ from pathlib import Path
 
 import duckdb
 
-from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes.adjacency import has_adjacency
 from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, graph_tables, open_graph, write_graph
-from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.indexes.lance import lance_errors, open_vectors
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage import generations
@@ -69,12 +68,9 @@ def graph_findings(generation: Generation, path: Path) -> list[str]:
 @contextmanager
 def _tables(generation: Generation) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the tables of a generation for checks."""
-    try:
-        with open_tables(generation) as connection:
-            connection.execute(_sql("integrity_macros.sql"))
-            yield connection
-    except duckdb.Error as error:
-        raise StoreError(f"{generation.id} cannot be checked: {one_line(error)}; run again") from error
+    with open_tables(generation) as connection:
+        connection.execute(_sql("integrity_macros.sql"))
+        yield connection
 
 
 def _sql(script: str) -> str:
@@ -107,9 +103,10 @@ def _vector_problems(connection: duckdb.DuckDBPyConnection, generation: Generati
     problems = []
     for table, entry in vectors.tables.items():
         reader = open_vectors(generation.home, entry)
-        connection.register("stored", reader.keys())
-        connection.execute(f"CREATE TEMP TABLE stored_{table} AS FROM stored")
-        connection.unregister("stored")
+        with lance_errors(entry.table):
+            connection.register("stored", reader.keys())
+            connection.execute(f"CREATE TEMP TABLE stored_{table} AS FROM stored")
+            connection.unregister("stored")
         if entry.dimensions != vectors.dimensions:
             problems.append(
                 f"{table} holds vectors of {entry.dimensions} numbers, the embedder gives {vectors.dimensions}"

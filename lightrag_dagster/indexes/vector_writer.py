@@ -46,9 +46,8 @@ def prepare_vectors(home: Home, table: str, connection: DuckDBPyConnection, tag:
     rows, ids = _numbers(connection, "SELECT count(*), count(DISTINCT id) FROM wanted_rows")
     if rows != ids:
         raise IntegrityError(f"vector table {table}: an id is wanted twice; delete the generation and run again")
-    outdated = connection.sql("FROM outdated").to_arrow_reader(_IDS_PER_STATEMENT)
     with lance_errors(table):
-        for batch in outdated:
+        for batch in connection.sql("FROM outdated").to_arrow_reader(_IDS_PER_STATEMENT):
             handle.delete(_among(batch["id"].to_pylist()))
     (upserted,) = _numbers(connection, "SELECT count(*) FROM missing")
     (deleted,) = _numbers(connection, "SELECT count(*) FROM held_rows ANTI JOIN wanted_rows USING (id)")

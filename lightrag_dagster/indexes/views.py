@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.resources import files as package_files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 
@@ -11,7 +12,7 @@ from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stages.merging.database import run
 from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import VIEWS, Generation, scratch_folder
+from lightrag_dagster.storage.generations import VIEWS, Generation
 from lightrag_dagster.storage.memory import in_memory, source_rows, spilling
 
 _TABLES = SOURCE_TABLES | MERGED_TABLES
@@ -43,21 +44,28 @@ def create_views(
 
 @contextmanager
 def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database with temporary views of some tables and the macros of embedded texts; of large ones, it spills.
+    """Open a database with temporary views of some tables and the macros of embedded texts.
+
+    That of large tables spills into the system's temporary folder: a check reads without the builder's lock, and a
+    builder removes what it finds beside the generations.
 
     Raises:
-        StoreError: a file is missing or damaged.
+        StoreError: a file is missing or damaged, in the block as well, or the disk is full.
     """
     tables = list(tables)
     rows = max(sum(map(files.count_rows, generation.table_files(table))) for table in tables)
     with ExitStack() as opened:
-        if rows <= _ROWS_IN_MEMORY:
-            connection = opened.enter_context(in_memory())
-        else:
-            connection = opened.enter_context(spilling(opened.enter_context(scratch_folder(generation.home))))
-        create_views(connection, generation, tables)
-        run(connection, "embedded_text")
-        yield connection
+        try:
+            if rows <= _ROWS_IN_MEMORY:
+                connection = opened.enter_context(in_memory())
+            else:
+                folder = opened.enter_context(TemporaryDirectory(prefix="lightrag-", ignore_cleanup_errors=True))
+                connection = opened.enter_context(spilling(Path(folder)))
+            create_views(connection, generation, tables)
+            run(connection, "embedded_text")
+            yield connection
+        except duckdb.Error as error:
+            raise StoreError(f"{generation.id} cannot be read: {one_line(error)}; run again") from error
 
 
 def add_elements(connection: duckdb.DuckDBPyConnection) -> None:

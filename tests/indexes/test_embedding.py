@@ -161,6 +161,26 @@ def test_a_large_table_is_embedded_as_a_small_one(tmp_path: Path, monkeypatch: p
     assert not list(large.home.generations.glob(".*"))
 
 
+def test_a_table_that_is_damaged_between_runs_is_named(tmp_path: Path) -> None:
+    generation = merge(home_of(tmp_path, river=RIVER), "river")
+    embedded = Embedding(HashEmbedder(), SETTINGS)
+    asyncio.run(write_vectors(generation, "chunk_vectors", embedded))
+    for path in generation.home.lance.rglob("*.lance"):
+        if path.is_file():
+            path.write_bytes(b"damaged")
+    with pytest.raises(StoreError, match=r"vector table chunk_vectors-[0-9a-f]{8} cannot be used") as refused:
+        asyncio.run(write_vectors(generation, "chunk_vectors", embedded))
+    assert "Traceback" not in str(refused.value)
+
+
+def test_texts_that_cannot_be_read_to_their_end(tmp_path: Path) -> None:
+    failing = "SELECT 'c' || i AS id, '' AS embedding_fingerprint, if(i = 200000, error('disk full'), 'text') AS text"
+    with in_memory() as connection:
+        rows = connection.sql(f"{failing} FROM range(200001) AS t(i)").to_arrow_reader(1000)
+        with pytest.raises(StoreError, match=r"the texts to embed cannot be read: .*disk full; run again"):
+            sum(block.num_rows for block in embedding._distinct(rows))
+
+
 def test_an_index_that_was_built_before_a_crash_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "INDEX_ROWS", 1)
     generation = merge(home_of(tmp_path, river=RIVER), "river")

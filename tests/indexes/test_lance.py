@@ -233,7 +233,7 @@ def index_of(store: Store) -> tuple[int | None, int | None] | None:
     return (indices[0].num_indexed_rows, indices[0].num_unindexed_rows) if indices else None
 
 
-def test_a_large_table_is_indexed_and_indexed_anew_when_much_is_outside(
+def test_a_large_table_is_indexed_and_indexed_again_when_much_is_outside(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(vector_index, "INDEX_ROWS", 1000)

@@ -5,9 +5,11 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.errors import QueryError, StoreError
-from lightrag_dagster.indexes.views import add_elements, build_views, open_views
+from lightrag_dagster.indexes import views as views_module
+from lightrag_dagster.indexes.views import add_elements, build_views, open_tables, open_views
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, RAW_DOCUMENTS, SOURCE_TABLES
 from lightrag_dagster.stages.documents.elements import find_elements
+from lightrag_dagster.storage import generations
 from lightrag_dagster.storage.home import Home
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge
 
@@ -113,6 +115,28 @@ def test_a_missing_or_damaged_file(tmp_path: Path) -> None:
         ):
             pytest.fail("opened")
         assert "\n" not in str(refused.value)
+
+
+def test_a_check_of_large_tables_keeps_nothing_where_a_builder_cleans(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generation = merge(home_of(tmp_path, river=RIVER), "river")
+    monkeypatch.setattr(views_module, "_ROWS_IN_MEMORY", 0)
+    with open_tables(generation) as connection:
+        connection.execute("SET memory_limit = '20MB'")
+        connection.execute("CREATE TEMP TABLE large AS SELECT sha256(i::VARCHAR) AS id FROM range(500000) AS t(i)")
+        assert not list(generation.home.generations.glob(".*"))
+        generations.remove_leftovers(generation.home)
+        assert connection.execute("SELECT count(DISTINCT id) FROM large").fetchall() == [(500000,)]
+
+
+def test_a_failure_in_the_block_names_the_generation(tmp_path: Path) -> None:
+    generation = merge(home_of(tmp_path, river=RIVER), "river")
+    with (
+        pytest.raises(StoreError, match=f"{generation.id} cannot be read: .*broken; run again"),
+        open_tables(generation) as connection,
+    ):
+        connection.execute("SELECT error('broken')")
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def begins(text: str, tokens: Sequence[Token], at: int) -> int:
 
 
 def type_of(text: str, tokens: Sequence[Token], at: int) -> str | None:
-    """Return the type of the last noun before a definition that begins at `at` goes on with `in`, `by` and the like."""
+    """Return the type of a definition's main noun: the last one that has a type before a preposition (`in`, `by`)."""
     kind: str | None = None
     last = ""
     for index in range(at, min(at + _LONGEST_DEFINITION, len(tokens))):

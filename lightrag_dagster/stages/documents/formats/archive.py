@@ -3,7 +3,7 @@
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from lxml import etree
@@ -61,6 +61,15 @@ def parse_part(archive: zipfile.ZipFile, name: str) -> etree._Element:
     """Parse one part; entities are not resolved, and nothing outside the archive is read."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     return etree.fromstring(archive.read(name), parser)
+
+
+def with_parts(archive: zipfile.ZipFile, parts: Mapping[str, bytes]) -> bytes:
+    """Return an archive that has other parts of some names."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as copy:
+        for name in archive.namelist():
+            copy.writestr(name, parts.get(name) or archive.read(name))
+    return data.getvalue()
 
 
 def read_properties(archive: zipfile.ZipFile, part: str) -> Properties:

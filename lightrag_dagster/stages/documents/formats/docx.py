@@ -10,7 +10,9 @@ from lightrag_dagster.stages.documents.formats.archive import open_archive, read
 from lightrag_dagster.stages.documents.formats.content import Content
 from lightrag_dagster.stages.documents.formats.figures import Figures
 from lightrag_dagster.stages.documents.formats.markup import to_markdown
+from lightrag_dagster.stages.documents.formats.office_formulas import in_office
 
+_WITH_TEXT = r"word/(document|footnotes|endnotes)\.xml"
 _STYLES = "p[style-name='Title'] => h1:fresh"
 
 
@@ -19,7 +21,8 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     with open_archive(data, "word/document.xml") as archive:
         properties = read_properties(archive, "docProps/core.xml")
         images = mammoth.images.img_element(partial(_image, figures))
-        page = mammoth.convert_to_html(io.BytesIO(data), style_map=_STYLES, convert_image=images).value
+        file = io.BytesIO(in_office(archive, data, _WITH_TEXT))
+        page = mammoth.convert_to_html(file, style_map=_STYLES, convert_image=images).value
     return Content(to_markdown(page), properties)
 
 

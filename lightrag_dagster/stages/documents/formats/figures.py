@@ -9,9 +9,9 @@ from lightrag_dagster.stages.documents.formats.content import Figure
 
 _MOST = 100  # of a document
 _MOST_CHARACTERS = 40_000_000  # of all their data URLs
-_HALF = 8  # hexadecimal digits
+_DIGITS = 16  # of a hash in a name; a name with a description has two
 _BRACKETS = str.maketrans("[]", "()")
-_MARK = re.compile(r"!\[([^\[\]\n]*)\]\((figure-[0-9a-f]{16})\)")
+_MARK = re.compile(r"!\[([^\[\]\n]*)\]\((figure-(?:[0-9a-f]{16}){1,2})\)")
 
 
 class Figures:
@@ -49,23 +49,23 @@ class Figures:
 
 def figure_name(digest: str) -> str:
     """Return the name of a hash of hexadecimal digits in a text."""
-    return f"figure-{digest[:16]}"
+    return f"figure-{digest[:_DIGITS]}"
 
 
 def described_name(digest: str, caption: str, answer: str) -> str:
-    """Return the name of an image with a description: half of it names image and caption, half the stored answer."""
-    return f"figure-{identity.digest(digest, caption)[:_HALF]}{answer[:_HALF]}"
+    """Return the name of an image with a description: one half names image and caption, the other the stored answer."""
+    return figure_name(identity.digest(digest, caption)) + answer[:_DIGITS]
 
 
 def subject_of(name: str) -> str:
     """Return what names image and caption in the name of a described image."""
-    return name[: len("figure-") + _HALF]
+    return name[: len("figure-") + _DIGITS]
 
 
 def answers_of(names: Iterable[str], keys: Iterable[str]) -> set[str]:
     """Return those keys of stored answers that the names of described images have a half of."""
-    named = {name[-_HALF:] for name in names}
-    return {key for key in keys if key[:_HALF] in named}
+    named = {name[-_DIGITS:] for name in names if len(name) > len(subject_of(name))}
+    return {key for key in keys if key[:_DIGITS] in named}
 
 
 def mark_of(caption: str, name: str) -> str:

@@ -13,6 +13,7 @@ from trafilatura.settings import use_config
 from lightrag_dagster.stages.documents.formats.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.stages.documents.formats.decoding import decode
 from lightrag_dagster.stages.documents.formats.figures import Figures, mark_of
+from lightrag_dagster.stages.documents.formats.formulas import as_text
 from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
 from lightrag_dagster.stages.documents.formats.html_tables import EMPTY, tidy_tables
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
@@ -31,6 +32,10 @@ _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
 
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_NO_LETTERS = re.compile(r"[\W_]+")
+_FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
 _PERMALINK = "¶"  # behind the headings of Sphinx, MkDocs and others
 
@@ -78,6 +83,8 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         if link.text_content().strip() == _PERMALINK:
             link.drop_tree()
     properties = _properties(tree)
+    _write_formulas(tree)
+    _keep_sections(tree)
     if figures:
         _mark_images(tree, figures)
     if _is_cut_short(tree):
@@ -85,6 +92,31 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     tidy_tables(tree)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
     return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
+
+
+def _keep_sections(tree: lxml_html.HtmlElement) -> None:
+    """Take from each section an id that is its heading, as Sphinx, docutils and pandoc write them.
+
+    trafilatura would take a chapter `menus` or `sharing` for a menu or buttons, and leave it out.
+    """
+    for section in tree.iter("section", "div"):
+        heading = next(section.iter(*_HEADINGS), None) if section.get("id") else None
+        if heading is not None and _letters(heading.text_content()) == _letters(section.get("id")):
+            del section.attrib["id"]
+
+
+def _letters(text: str) -> str:
+    return _NO_LETTERS.sub("", text).casefold()
+
+
+def _write_formulas(tree: lxml_html.HtmlElement) -> None:
+    """Replace MathML by LaTeX, with the pictures and the spans for the eye that Wikipedia and KaTeX put beside it."""
+    for formula in list(tree.iter("math")):
+        text = as_text(formula)
+        spans = [one for one in formula.iterancestors("span") if _FORMULA_SPANS & set(one.classes)]
+        shown = spans[-1] if spans else formula
+        shown.clear(keep_tail=True)
+        shown.tag, shown.text = "span", text
 
 
 def _mark_images(tree: lxml_html.HtmlElement, figures: Figures) -> None:

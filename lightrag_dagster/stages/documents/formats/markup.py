@@ -1,12 +1,17 @@
 """HTML without boilerplate as Markdown: what Word documents and chapters of books become."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from bs4 import BeautifulSoup
+from lxml import etree
 from markdownify import ATX, MarkdownConverter
 
 from lightrag_dagster.stages.documents.formats.figures import mark_of
+from lightrag_dagster.stages.documents.formats.formulas import as_text
+
+_FORMULA = re.compile(r"^(?:\w+:)?math$")
 
 
 class _Converter(MarkdownConverter):
@@ -36,9 +41,12 @@ def to_markdown(
     page: str | bytes, *, xml: bool = False, figure_of: Callable[[str], str | None] = lambda place: place
 ) -> str:
     """Return the whole text of an HTML or XHTML page as Markdown; `figure_of` names the figure of an image's place."""
+    recovering = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
     soup = BeautifulSoup(page, "lxml-xml" if xml else "lxml")
     for element in soup(["head", "script", "style"]):
         element.decompose()
+    for formula in soup(_FORMULA):
+        formula.replace_with(as_text(etree.fromstring(str(formula), recovering)))
     for image in soup("img"):
         image["src"] = figure_of(str(image.get("src") or "")) or ""
     converter = _Converter(

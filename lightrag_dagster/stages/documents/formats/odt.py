@@ -10,6 +10,7 @@ from odfdo import Document
 from lightrag_dagster.stages.documents.formats.archive import open_archive, parse_part, read_properties
 from lightrag_dagster.stages.documents.formats.content import Content, UnreadableError
 from lightrag_dagster.stages.documents.formats.figures import Figures
+from lightrag_dagster.stages.documents.formats.office_formulas import in_open_document
 
 _ESCAPE = re.compile(r"\\([-_*.#+!\[\](){}<>`~])")
 # As the library writes images; what only looks like one in the text has escapes.
@@ -25,7 +26,8 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
             raise UnreadableError("protected by a password; save a copy without it")
         properties = read_properties(archive, "meta.xml")
         parse_part(archive, "content.xml")  # says what is wrong with it, where the library would go on
-        markdown = _IMAGE.sub(partial(_image, archive, figures), str(Document(io.BytesIO(data)).to_markdown()))
+        document = Document(io.BytesIO(in_open_document(archive, data)))
+        markdown = _IMAGE.sub(partial(_image, archive, figures), str(document.to_markdown()))
         return Content(_tidy(markdown), properties)
 
 

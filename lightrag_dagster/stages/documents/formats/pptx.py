@@ -1,22 +1,29 @@
-"""Presentations, by python-pptx: a page a slide, under the title of the slide, with tables and the speaker's notes."""
+"""Presentations, by python-pptx: a page a slide, under its title, with tables, charts and the speaker's notes."""
 
 import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from lxml import etree
 from pptx import Presentation
 
 from lightrag_dagster.stages.documents.formats.archive import open_archive, read_properties
+from lightrag_dagster.stages.documents.formats.charts import chart_text, diagram_text
 from lightrag_dagster.stages.documents.formats.content import Content
 from lightrag_dagster.stages.documents.formats.figures import Figures
+from lightrag_dagster.stages.documents.formats.office_formulas import in_office
 from lightrag_dagster.stages.documents.formats.tables import markdown_table
+
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
+_DATA = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
+_WITH_TEXT = r"ppt/(slides|notesSlides)/[^/]+\.xml"
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
     """Read the slides of a .pptx file; their pictures are put into `figures`."""
     with open_archive(data, "ppt/presentation.xml") as archive:
         properties = read_properties(archive, "docProps/core.xml")
-        slides = Presentation(io.BytesIO(data)).slides
+        slides = Presentation(io.BytesIO(in_office(archive, data, _WITH_TEXT))).slides
         texts = [_slide(number, slide, figures) for number, slide in enumerate(slides, start=1)]
         return Content(texts, properties)
 
@@ -42,6 +49,10 @@ def _texts(shapes: Iterable[Any], figures: Figures | None, leave_out: int | None
             yield figures.mark(image, shape._element._nvXxPr.cNvPr.get("descr") or "")
         elif shape.has_table:
             yield markdown_table([cell.text for cell in row.cells] for row in shape.table.rows)
+        elif shape.has_chart:
+            yield chart_text(shape.chart_part._element)
+        elif diagram := _diagram(shape):
+            yield diagram
         elif shape.has_text_frame and shape.text_frame.text.strip():
             yield _paragraphs(shape)
 
@@ -52,6 +63,16 @@ def _image(shape: Any) -> bytes | None:
         return bytes(shape.image.blob)
     except (AttributeError, KeyError, ValueError):
         return None
+
+
+def _diagram(shape: Any) -> str:
+    """Return the text of a shape's diagram; "" where it has none, or none in the file."""
+    reference = next(shape._element.iter(_DIAGRAM), None)
+    relation = None if reference is None else shape.part.rels.get(reference.get(_DATA))
+    if relation is None or relation.is_external:
+        return ""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    return diagram_text(etree.fromstring(relation.target_part.blob, parser))
 
 
 def _paragraphs(shape: Any) -> str:

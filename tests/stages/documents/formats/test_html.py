@@ -133,3 +133,12 @@ def test_what_a_page_says_of_itself() -> None:
     assert read(page.encode()).properties == expected
     jekyll = read(b"---\ntitle: Front\npublished: false\n---\n" + page.encode())
     assert jekyll == Content("Text", replace(expected, title="Front", switched_off="published: false"))
+
+
+@pytest.mark.parametrize("section", ["section id='sharing-menu'", "div class='section' id='Sharing_Menu'"])
+def test_a_chapter_is_no_menu_by_its_name(section: str) -> None:
+    chapter = "<h2>Sharing menu</h2><p>The gauge is read by pressing the green key.</p>"
+    around = "<div id='menu'><p>Home and contact and imprint</p></div>"
+    main = f"<h1>Gauges</h1><p>How they are read.</p><{section}>{chapter}</{section.split()[0]}>"
+    _, text = extract_html(f"<body>{around}<main>{main}</main>".encode())
+    assert text == "# Gauges\n\nHow they are read.\n\n## Sharing menu\n\nThe gauge is read by pressing the green key."
