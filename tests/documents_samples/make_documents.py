@@ -1,8 +1,8 @@
-"""Write further pages, decks and documents by programs that read none here.
+"""Write further pages, decks, documents and mails by programs that read none here.
 
     apt-get install asciidoctor groff libreoffice-writer-nogui librtf-writer-perl pandoc perl-doc tidy txt2html
     pip install docutils odfpy pillow
-    npm install pptxgenjs     # in a folder that NODE_PATH names
+    npm install nodemailer pptxgenjs     # in a folder that NODE_PATH names
     NODE_PATH=…/node_modules python tests/documents_samples/make_documents.py
 
 It comes after `make_texts.py`. Every one names the Kingfisher gauge.
@@ -55,6 +55,24 @@ my $table = RTF::Writer::TableRowDecl->new(widths => [1500, 1900]);
 $rtf->row($table, 'Station', 'Level'); $rtf->row($table, 'Steinhag', '1.42'); $rtf->close;"""
 
 
+MAIL = """const mailer = require("nodemailer"), fs = require("fs"), [folder, chart] = process.argv.slice(1);
+const all = {from: "Ida Wren <ida@example.org>", to: "Per <per@example.org>", subject: "Re: Gauge survey",
+  date: new Date("2025-03-04T05:06:07Z"), messageId: "<3@example.org>", inReplyTo: "<2@example.org>",
+  baseBoundary: "node"};
+const attachments = [{filename: "chart.png", path: chart, cid: "chart@example.org"},
+  {filename: "survey.rtf", path: folder + "/pandoc.rtf"}, {filename: "levels.json", content: '{"Corley": 0.97}'},
+  {filename: "broken.pdf", content: "%PDF-"}, {filename: "all.zip", content: "PK"}];
+const quoted = "On 3 Mar 2025, Per Holm wrote:";
+const text = `The Kingfisher gauge fell.\\n\\n${quoted}\\n> What of Lerchbruck?\\n\\n-- \\nIda Wren, River office\\n`;
+const html = `<div>The <b>Kingfisher</b> gauge fell.<br><br></div><img src="cid:chart@example.org" alt="Levels">
+<div class="gmail_signature">Ida Wren, River office</div>
+<div class="gmail_quote"><div class="gmail_attr">${quoted}<br></div>
+<blockquote class="gmail_quote">What of Lerchbruck?</blockquote></div>`;
+const write = (name, mail) => mailer.createTransport({streamTransport: true, buffer: true}).sendMail({...all, ...mail})
+  .then(sent => fs.writeFileSync(folder + "/" + name, sent.message));
+write("nodemailer-reply.eml", {text, attachments}); write("nodemailer-page.eml", {html, attachments});"""
+
+
 def write_pages(folder: Path, work: Path) -> None:
     story, rst, latin = work / "story.md", work / "story.rst", work / "latin.html"
     story.write_text(STORY, encoding="utf-8")
@@ -92,6 +110,7 @@ def write_documents(folder: Path, work: Path) -> None:
     chart.save(work / "chart.png")
     for name, images in (("pptxgenjs", []), ("pptxgenjs-figures", [str(work / "chart.png")])):
         subprocess.run(["node", "-e", DECK, str(folder / f"{name}.pptx"), *images], check=True)
+    subprocess.run(["node", "-e", MAIL, str(folder), str(work / "chart.png")], check=True)
     subprocess.run(["perl", "-e", RTF, str(folder / "rtf-writer.rtf")], check=True)
     document = OpenDocumentText()
     document.meta.addElement(dc.Title(text="Gauge survey"))

@@ -33,6 +33,19 @@ def sections(message: EmailMessage) -> str:
     return text.removeprefix("# Levels\n\nSee the files.").strip()
 
 
+@pytest.mark.parametrize("name", ["nodemailer-page.eml", "nodemailer-reply.eml"])
+def test_an_answer_with_attachments_of_another_program(name: str) -> None:
+    found = extract_text((SAMPLES / name).read_bytes(), name, FIGURES)
+    assert found.text.count("Kingfisher") == 2
+    assert found.text.count("\n\nAttachments: broken.pdf, all.zip\n\n") == 1
+    assert "\n\n## survey.rtf\n\nGauge survey\n\nIda Wren\n\n2025-03-04\n\n### Station visits\n\n" in found.text
+    assert found.text.endswith('\n\n## levels.json\n\n```\n{"Corley": 0.97}\n```')
+    assert [(one.width, one.height) for one in found.figures] == [(320, 200)]
+    assert (found.note or "").startswith("1 of 4 attachments are not read: broken.pdf: damaged")
+    for lost in ("Lerchbruck?", "Per Holm wrote", "River office"):
+        assert lost not in found.text
+
+
 @pytest.mark.parametrize(
     ("name", "data", "section"),
     [

@@ -70,7 +70,7 @@ WRITERS = {
             "mutt",
             "nodemailer",
         ),
-        *("nodemailer-html", "signed", "swaks"),
+        *("nodemailer-html", "nodemailer-page", "nodemailer-reply", "signed", "swaks"),
     ),
 }
 ALL = [f"{name}{suffix}" for suffix, names in WRITERS.items() for name in names]
