@@ -81,7 +81,7 @@ def _below(text: str, level: int) -> str:
         line = text.find("\n", heading.offset)
         line = len(text) if line < 0 else line
         end = line
-        if not text[heading.offset :].lstrip(" ").startswith("#"):  # underlined
+        if not text[heading.offset : heading.offset + 4].lstrip(" ").startswith("#"):  # underlined
             end = text.find("\n", line + 1)
             end = len(text) if end < 0 else end
         parts += [text[done : heading.offset], f"{'#' * min(heading.level + level, 6)} {heading.text}"]

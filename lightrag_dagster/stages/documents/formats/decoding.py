@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from lightrag_dagster.stages.documents.formats.content import UnreadableError
@@ -14,12 +15,13 @@ _NEAR = 0.7  # share of the confidence of the best guess
 _MIN_WORDS = 4
 _MAX_CONTROL = 0.3  # share of the characters
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_WORD = re.compile(r"[^\W\d_]*(?:[^\x00-\x7f]+[^\W\d_]*)+")  # with a character beyond ASCII
+_WORD = re.compile(r"[^\W\d_]{0,40}(?:[^\x00-\x7f]+[^\W\d_]*)+")  # with a character beyond ASCII
 _AROUND = "„“”‚‘’«»–—…€°§ \xa0"
 _SIGNS = _AROUND + "¡¢£¥©ª®±²³´µ·¹º¼½¾¿×÷‹›†‡•™"
 _FEW = 0.2  # share of the bytes beyond ASCII: texts in Latin script have less, those in others more
 _FEW_ERRORS = 0.1  # share of the characters of UTF-8 beyond ASCII
 _NOT_ASCII = bytes(range(0x80, 0x100))
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _ESCAPE = re.compile(r"\\[nrt]")  # of a line feed, as JSON and SQL have it: no letter of the word behind it
 _FOREIGN = re.compile(r"[^\x00-\x7f]{3}")  # three letters in a row with accents: of another script
 
@@ -78,7 +80,8 @@ def _certain(data: bytes, declared: str | None) -> str:
         except LookupError:
             reason += f", and declares the unknown encoding {declared!r}"
     if not _is_damaged_utf8(data, 1) and (detected := _detect(data)):
-        return _decode(data, detected)
+        with suppress(UnicodeDecodeError):
+            return data.decode(detected)
     raise _UncertainError(reason)
 
 
@@ -115,8 +118,7 @@ def _detect(data: bytes) -> str | None:
     """Return the encoding of text, or None where it is no text or the guess is not certain."""
     import chardet
 
-    # Cut in the middle of a character, a sample would be judged as damaged; a line feed ends a character.
-    sample = data if len(data) <= _SAMPLE else data[: data.rfind(b"\n", 0, _SAMPLE) + 1] or data[:_SAMPLE]
+    sample = _sample(data)
     if len(sample) < _LEAST:
         return None
     found = chardet.detect(sample, encoding_era=chardet.EncodingEra.MODERN_WEB)
@@ -127,6 +129,19 @@ def _detect(data: bytes) -> str | None:
         return None if _CONTROL.search(sample.decode(encoding, "ignore")) else encoding
     except LookupError:
         return None
+
+
+def _sample(data: bytes) -> bytes:
+    """Return some lines of a text, at first those with the first byte beyond ASCII.
+
+    Cut in the middle of a character, a sample would be judged as damaged; a line feed ends a character.
+    """
+    if len(data) <= _SAMPLE:
+        return data
+    found = _BEYOND_ASCII.search(data, _SAMPLE // 2)
+    start = data.rfind(b"\n", 0, found.start()) + 1 if found and not _BEYOND_ASCII.search(data, 0, _SAMPLE // 2) else 0
+    data = data[start : start + _SAMPLE]
+    return data[: data.rfind(b"\n") + 1] or data
 
 
 def _is_confirmed(sample: bytes) -> bool:
@@ -158,7 +173,7 @@ def _is_damaged_utf8(data: bytes, most: float) -> bool:
 
     Any other encoding would spoil all its characters.
     """
-    text = data[:_SAMPLE].decode("utf-8", "replace")
+    text = _sample(data).decode("utf-8", "replace")
     errors = text.count("\ufffd")
     good = sum(character > "\x7f" for character in text) - errors
     return good > errors and errors <= max(1, most * good)

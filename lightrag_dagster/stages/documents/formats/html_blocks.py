@@ -2,23 +2,24 @@
 
 from lxml import html as lxml_html
 
-_BLOCKS = {
+BLOCKS = {
     *("address", "article", "aside", "blockquote", "center", "details", "div", "dl", "fieldset", "figure", "footer"),
     *("form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol", "p", "pre", "section", "table"),
     "ul",
 }
+"""Elements that stand on lines of their own."""
 
 
 def make_paragraphs(block: lxml_html.HtmlElement) -> None:
     """Make a block with nothing but text and inline elements a `p`; put what stands so between its blocks into some."""
     children = list(block)
-    if not any(child.tag in _BLOCKS for child in children):
+    if not any(child.tag in BLOCKS for child in children):
         block.tag = "p"
         return
     paragraph = lxml_html.Element("p")
     paragraph.text, block.text = block.text, None
     for child in children:
-        if child.tag not in _BLOCKS:
+        if child.tag not in BLOCKS:
             paragraph.append(child)
             continue
         if _has_content(paragraph):

@@ -18,6 +18,7 @@ _ROWS = "./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr"
 _PARTS = ("thead", "tbody", "tfoot", "tr", "td", "th", "colgroup")
 _BLOCKS = "|".join(f".//{tag}" for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "article", "form"))
 _MOST_COLUMNS = 1000
+_NUMBER_LENGTH = 40
 _LONG = 400  # characters; a cell with more is a part of the page
 _UNIT = r"[^\W\d_]{1,4}[²³]?(?:/[^\W\d_]{1,3})?"
 _NUMBER = re.compile(rf"[\s(+\-−–~<>≤≥±$€£¥]*\d[\d\s.,:/%°'’×\-–]*(?:{_UNIT})?[\s)%*†€]*")
@@ -124,4 +125,4 @@ def _is_bold(cell: lxml_html.HtmlElement) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return bool(_NUMBER.fullmatch(text))
+    return len(text) <= _NUMBER_LENGTH and bool(_NUMBER.fullmatch(text))

@@ -2,12 +2,13 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
+from itertools import islice
 from urllib.parse import unquote
 
 from lxml import etree
 from lxml import html as lxml_html
 
-from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraphs
+from lightrag_dagster.stages.documents.formats.html_blocks import BLOCKS, make_paragraphs
 from lightrag_dagster.stages.documents.formats.mail_text import begins_with_header
 
 _QUOTES = '//blockquote[@type="cite" or contains(@class, "gmail_quote")] | //div[contains(@class, "yahoo_quoted")]'
@@ -15,6 +16,9 @@ _SIGNATURES = (
     '//*[contains(@class, "gmail_signature") or contains(@class, "moz-signature") or @id="Signature" '
     'or @id="AppleMailSignature"]'
 )
+
+_ATTRIBUTIONS = ("gmail_attr", "moz-cite-prefix")
+_LINE = 200  # characters
 
 
 def own_page(page: str, images: Mapping[str, bytes]) -> str:
@@ -28,7 +32,7 @@ def own_page(page: str, images: Mapping[str, bytes]) -> str:
     except (etree.ParserError, ValueError):
         return page
     for element in tree.xpath(_QUOTES):
-        if element.getparent() is not None and not begins_with_header("\n".join(element.itertext())):
+        if element.getparent() is not None and not begins_with_header("\n".join(islice(element.itertext(), 20))):
             _drop_attribution(element)
             element.drop_tree()
     for element in tree.xpath(_SIGNATURES):
@@ -51,9 +55,13 @@ def _parse(page: str) -> lxml_html.HtmlElement:
 
 
 def _drop_attribution(quote: lxml_html.HtmlElement) -> None:
-    """Drop the element above a quote that says who wrote it."""
+    """Drop the element above a quote that says who wrote it, which is marked as such or one line with a colon."""
     above = quote.getprevious()
     while above is not None and above.tag == "br" and not (above.tail or "").strip():
         above = above.getprevious()
-    if above is not None and not (above.tail or "").strip() and above.text_content().strip().endswith((":", "：")):
+    if above is None or (above.tail or "").strip():
+        return
+    text = above.text_content().strip()
+    is_line = len(text) <= _LINE and above.find(".//br") is None and not any(child.tag in BLOCKS for child in above)
+    if above.get("class") in _ATTRIBUTIONS or (is_line and text.endswith((":", "："))):
         above.drop_tree()

@@ -66,7 +66,7 @@ def _headers(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _without_prefixes(subject: str) -> str:
-    return " ".join(_PREFIXES.sub("", subject, count=1).casefold().split()).strip("*_ ")
+    return _PREFIXES.sub("", " ".join(subject.casefold().split()), count=1).strip("*_ ")
 
 
 def _without_quotes(lines: Sequence[str]) -> Iterator[str]:
@@ -91,7 +91,8 @@ def _stays(lines: Sequence[str], start: int, end: int) -> bool:
     quoted = [line.lstrip("> ") for line in lines[start:end]]
     if all(line.startswith(">>>") for line in lines[start:end]) or begins_with_header("\n".join(quoted)):
         return True
-    below = next((line for line in lines[end:] if line.strip()), _SIGNATURE)
+    following = (lines[number] for number in range(end, len(lines)))
+    below = next((line for line in following if line.strip()), _SIGNATURE)
     return end - start <= _ANSWERED and below != _SIGNATURE and not _QUOTED.match(below)
 
 

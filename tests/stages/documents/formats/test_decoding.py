@@ -56,6 +56,14 @@ def test_letters_among_much_ascii_tell_a_windows_code_page(times: int) -> None:
     assert decode(text.encode("cp1252")) == (text, None)
 
 
+def test_letters_far_below_count_too() -> None:
+    above = "A line of ASCII.\n" * 30_000
+    for text, encoding in ((f"{RUSSIAN}\n" * 9, "cp1251"), (f"{GERMAN}\n", "cp1252"), (CUSTOMERS, "cp1252")):
+        assert decode((above + text).encode(encoding)) == (above + text, None)
+    assert decode(f"{above}Köln".encode("cp1252")) == (f"{above}Köln", GUESSED)
+    assert decode(f"{above}{GERMAN}".encode() + b"\xff").text == f"{above}{GERMAN}\ufffd"
+
+
 GUESSED = "its encoding is not certain and read as Windows-1252; save the file as UTF-8"
 
 

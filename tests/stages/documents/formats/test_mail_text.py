@@ -102,6 +102,17 @@ GMAIL = '<div class="gmail_quote"><div class="gmail_attr">{}</div>{}</div>'
             ["See.", "It leaks."],
             [],
         ),
+        (
+            '<div>Agreed.<br>On Tue, Per wrote:</div><blockquote type="cite">It leaks.</blockquote>',
+            ["Agreed.", "wrote"],
+            ["leaks"],
+        ),
+        (
+            '<div>Agreed.</div><div dir="ltr" class="gmail_attr">On Tue, Per<br>wrote:<br></div>'
+            '<blockquote type="cite">It leaks.</blockquote>',
+            ["Agreed."],
+            ["leaks", "wrote"],
+        ),
         ('<blockquote type="cite">Nothing else.</blockquote>', ["Nothing else."], []),
         ("<blockquote>A quotation.</blockquote>", ["A quotation."], []),
         ('<p>Chart: <img src="cid:a%40b" alt="Levels"><img src="cid:c">', ["data:image/any;base64,AQ==", "cid:c"], []),
