@@ -15,6 +15,7 @@ from lightrag_dagster.stages.documents.formats.decoding import decode
 from lightrag_dagster.stages.documents.formats.figures import Figures, mark_of
 from lightrag_dagster.stages.documents.formats.formulas import as_text
 from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
+from lightrag_dagster.stages.documents.formats.html_tables import EMPTY, tidy_tables
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
 # A page that cannot be extracted becomes a row with a reason; the library would also print it.
@@ -57,10 +58,11 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         UnreadableError: the bytes cannot be decoded, or the page cannot be parsed.
     """
     declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
-    front, page = split_front_matter(decode(data, declared[1].decode("ascii") if declared else None))
+    decoded, note = decode(data, declared[1].decode("ascii") if declared else None)
+    front, page = split_front_matter(decoded)
     content = _extract(page, figures)
     said = {name: value for name, value in vars(front).items() if value}
-    return replace(content, properties=replace(content.properties, **said))
+    return replace(content, properties=replace(content.properties, **said), note=note)
 
 
 def _extract(page: str, figures: Figures | None) -> Content:
@@ -87,8 +89,9 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         _mark_images(tree, figures)
     if _is_cut_short(tree):
         return Content(_all_text(page), properties)
+    tidy_tables(tree)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
-    return Content(_unescape(markdown) if markdown else _all_text(page), properties)
+    return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
 
 
 def _keep_sections(tree: lxml_html.HtmlElement) -> None:
