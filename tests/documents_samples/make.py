@@ -11,7 +11,7 @@ Every structured file says what `STORY` says: two headings, a list, a table, tex
 good ones.
 
 After this one, `make_pages.py` writes pages and mails, `make_texts.py` tables, data and markup, `make_code.py` program
-code and settings.
+code and settings, `make_compiled.py` more of both, `make_documents.py` more pages, decks and documents.
 """
 
 import io

@@ -20,8 +20,8 @@ FRAME = f"""<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="9" name="Diagram 8"
 DATA = f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 <dgm:dataModel xmlns:dgm="{DIAGRAM}" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><dgm:ptLst>
 <dgm:pt modelId="1" type="doc"/><dgm:pt modelId="2"><dgm:t><a:p><a:r><a:t>Read the </a:t></a:r><a:r><a:t>gauge</a:t>
-</a:r></a:p></dgm:t></dgm:pt><dgm:pt modelId="3"><dgm:t><a:p><a:r><a:t>Call the office</a:t></a:r></a:p></dgm:t></dgm:pt>
-</dgm:ptLst><dgm:cxnLst/></dgm:dataModel>"""
+</a:r></a:p></dgm:t></dgm:pt><dgm:pt modelId="3"><dgm:t><a:p><a:r><a:t>Call the office</a:t></a:r></a:p>
+</dgm:t></dgm:pt></dgm:ptLst><dgm:cxnLst/></dgm:dataModel>"""
 
 
 def write_charts(folder: Path) -> None:

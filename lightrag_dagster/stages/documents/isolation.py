@@ -17,12 +17,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
+from lightrag_dagster.stages.documents.formats import format_of
 from lightrag_dagster.stages.documents.formats.content import ReadingOptions, UnreadableError
 from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
 
@@ -40,15 +42,24 @@ _PAGE_DONE = b"."
 def extract_isolated(data: bytes, path: str, settings: "DocumentSettings", *, figures: bool = False) -> ExtractedText:
     """Do as `extract_text`, within `max_seconds` and `max_memory_mb`; each page whose text is recognised has the time.
 
-    With `figures`, images stand in the text.
+    With `figures`, images stand in the text. A mail that fails so with its attachments is read without them.
 
     Raises:
         UnreadableError: as `extract_text`, or the file exceeds a limit or ends its parser.
     """
-    options, parser = (
-        ReadingOptions(settings.recognise_text, figures, settings.pdf_reader),
-        _take(settings.max_memory_mb),
-    )
+    options = ReadingOptions(settings.recognise_text, figures, settings.pdf_reader)
+    try:
+        return _extract(data, path, options, settings)
+    except _LimitError as error:
+        found = format_of(path)
+        if found is None or not found.has_attachments:
+            raise
+        extracted = _extract(data, path, options._replace(attachments=False), settings)
+        return replace(extracted, note=f"its attachments are not read: {error}")
+
+
+def _extract(data: bytes, path: str, options: ReadingOptions, settings: "DocumentSettings") -> ExtractedText:
+    parser = _take(settings.max_memory_mb)
     try:
         try:
             return parser.extract(data, path, options, settings.max_seconds)
@@ -59,9 +70,13 @@ def extract_isolated(data: bytes, path: str, settings: "DocumentSettings", *, fi
         parser = _Parser(settings.max_memory_mb)
         return parser.extract(data, path, options, settings.max_seconds)
     except _EndedError as ended:
-        raise UnreadableError(str(ended)) from ended
+        raise _LimitError(str(ended)) from ended
     finally:
         _give_back(parser)
+
+
+class _LimitError(UnreadableError):
+    """A file exceeds a limit or ends its parser."""
 
 
 class _EndedError(Exception):
@@ -124,7 +139,7 @@ class _Parser:
             answer = _PAGE_DONE
             while answer == _PAGE_DONE:
                 if not self._connection.poll(seconds):
-                    raise UnreadableError(
+                    raise _LimitError(
                         f"not read within documents.max_seconds = {seconds:g}; raise it, or divide the file"
                     )
                 answer = self._connection.recv_bytes()

@@ -137,6 +137,7 @@ def _row(
         recipe = before.get("recipe") if before and kept else describing.recipe
     if not extracted.text:
         problem = problem or extracted.why_empty
+    problem = "; ".join(filter(None, (problem, extracted.note))) or None
     status = "processed" if extracted.text else "empty"
     return _new_row(source, listed, extracted, status=status, error=problem) | {"recipe": recipe}
 

@@ -91,6 +91,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
     (tmp_path / "big.txt").write_text("x" * 1001)
     (tmp_path / "blank.md").write_text(" \n\t\x00 &nbsp;")
+    (tmp_path / "doubt.txt").write_bytes(b"Kunde;Ort\n17;K\xf6ln, 5 m\xb2\n")
     (tmp_path / "edge.txt").write_text("x" * 1000)
     (tmp_path / "image.bmp").write_bytes(b"BM")
     (tmp_path / "image.png").write_bytes(b"\x89PNG")
@@ -104,6 +105,11 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
         ),
         "big.txt": ("failed", "larger than documents.max_bytes = 1000", "text/plain"),
         "blank.md": ("empty", None, "text/markdown"),
+        "doubt.txt": (
+            "processed",
+            "its encoding is not certain and read as Windows-1252; save the file as UTF-8",
+            "text/plain",
+        ),
         "edge.txt": ("processed", None, "text/plain"),
         "image.png": (
             "skipped",

@@ -42,7 +42,7 @@ class Format:
     `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` tells that the text is
     Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
     `drawn_by` is the module whose `draw` makes pixels of its pages. With figures, `read` also takes the `Figures` that
-    its images are put into.
+    its images are put into. With attachments, `attachments=False` leaves them out.
     """
 
     media_type: str
@@ -51,6 +51,7 @@ class Format:
     isolated: bool = True
     drawn_by: str | None = None
     has_figures: bool = False
+    has_attachments: bool = False
 
     @property
     def is_image(self) -> bool:
@@ -61,9 +62,9 @@ class Format:
 def _by(module: str) -> Callable[..., Content]:
     """Return the reader in a module of this package, which is imported with the first file: libraries are slow."""
 
-    def read(data: bytes, *figures: "Figures") -> Content:
+    def read(data: bytes, *figures: "Figures", **options: bool) -> Content:
         with reasons():
-            content: Content = module_of(module).read(data, *figures)
+            content: Content = module_of(module).read(data, *figures, **options)
         return content
 
     return read
@@ -116,9 +117,9 @@ FORMATS = {
     ".pptx": Format(f"{_OFFICE}.presentationml.presentation", _by("pptx"), has_figures=True),
     ".xlsx": Format(f"{_OFFICE}.spreadsheetml.sheet", _by("xlsx"), has_figures=True),
     ".odt": Format("application/vnd.oasis.opendocument.text", _by("odt"), has_figures=True),
-    ".rtf": Format("application/rtf", _by("rtf")),
+    ".rtf": Format("application/rtf", _by("rtf"), has_figures=True),
     ".epub": Format("application/epub+zip", _by("epub"), has_figures=True),
-    ".eml": Format("message/rfc822", _by("mail")),
+    ".eml": Format("message/rfc822", _by("mail"), has_figures=True, has_attachments=True),
     ".jpeg": _image("jpeg"),
     ".jpg": _image("jpeg"),
     ".png": _image("png"),

@@ -54,14 +54,15 @@ NO_PROPERTIES = Properties()
 class Content:
     """The text of a file, or the texts of its pages, slides or sheets, and its properties.
 
-    `why_empty` says why there is no text, where that needs a reason. `drawn` are the pages, from 0, whose text is in
-    images, if there is any.
+    `why_empty` says why there is no text, where that needs a reason; `note` what is doubtful or missing in it. `drawn`
+    are the pages, from 0, whose text is in images, if there is any.
     """
 
     text: str | list[str]
     properties: Properties = NO_PROPERTIES
     why_empty: str | None = None
     drawn: tuple[int, ...] = ()
+    note: str | None = None
 
 
 class Figure(NamedTuple):
@@ -75,11 +76,12 @@ class Figure(NamedTuple):
 
 
 class ReadingOptions(NamedTuple):
-    """What decides the text of a file: whether text in images is recognised, images stand in it, what reads PDF."""
+    """What decides the text of a file: whether text in images is recognised, images and attachments are in it."""
 
     recognise_text: bool = False
     figures: bool = False
     pdf_reader: str = "pdfium"
+    attachments: bool = True
 
 
 def make_properties(

@@ -2,6 +2,8 @@
 
 import codecs
 import re
+from contextlib import suppress
+from typing import NamedTuple
 
 from lightrag_dagster.stages.documents.formats.content import UnreadableError
 
@@ -13,16 +15,46 @@ _NEAR = 0.7  # share of the confidence of the best guess
 _MIN_WORDS = 4
 _MAX_CONTROL = 0.3  # share of the characters
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_WORD = re.compile(r"[^\W\d_]*(?:[^\x00-\x7f]+[^\W\d_]*)+")  # with a character beyond ASCII
+_WORD = re.compile(r"[^\W\d_]{0,40}(?:[^\x00-\x7f]+[^\W\d_]*)+")  # with a character beyond ASCII
 _AROUND = "„“”‚‘’«»–—…€°§ \xa0"
+_SIGNS = _AROUND + "¡¢£¥©ª®±²³´µ·¹º¼½¾¿×÷‹›†‡•™"
+_FEW = 0.2  # share of the bytes beyond ASCII: texts in Latin script have less, those in others more
+_FEW_ERRORS = 0.1  # share of the characters of UTF-8 beyond ASCII
+_NOT_ASCII = bytes(range(0x80, 0x100))
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_ESCAPE = re.compile(r"\\[nrt]")  # of a line feed, as JSON and SQL have it: no letter of the word behind it
+_FOREIGN = re.compile(r"[^\x00-\x7f]{3}")  # three letters in a row with accents: of another script
 
 
-def decode(data: bytes, declared: str | None = None) -> str:
+class Decoded(NamedTuple):
+    """A text, and what is doubtful about its encoding, for the row of its document; None for nothing."""
+
+    text: str
+    note: str | None = None
+
+
+def decode(data: bytes, declared: str | None = None) -> Decoded:
     """Decode UTF-8, UTF-16 or UTF-32 with a byte order mark, what the document itself declares, or what is detected.
+
+    Where that is not certain and few characters are concerned, they are read as Windows-1252, or else replaced, which
+    the note says.
 
     Raises:
         UnreadableError: the bytes are not text, or in no encoding that can be told with confidence.
     """
+    try:
+        return Decoded(_certain(data, declared))
+    except _UncertainError as uncertain:
+        if supposed := _supposed(data):
+            return supposed
+        raise UnreadableError(f"{uncertain}; save the file as UTF-8") from uncertain
+
+
+class _UncertainError(Exception):
+    """The encoding of what may be a text cannot be told; the message says why it is not UTF-8."""
+
+
+def _certain(data: bytes, declared: str | None) -> str:
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return _decode(data, "utf-32")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -33,7 +65,8 @@ def decode(data: bytes, declared: str | None = None) -> str:
         reason = f"not valid UTF-8: {error.reason} at byte {error.start}"
     else:
         # Valid UTF-8 too: UTF-16 of Latin script without a mark, with zeros, and ISO-2022-JP, with escapes.
-        if "\x00" not in text and "\x1b$" not in text:
+        # The single character first: two take longer to look for than the bytes to decode.
+        if "\x00" not in text and ("\x1b" not in text or "\x1b$" not in text):
             return text
         if other := _detect(data):
             return _decode(data, other)
@@ -47,9 +80,31 @@ def decode(data: bytes, declared: str | None = None) -> str:
             pass
         except LookupError:
             reason += f", and declares the unknown encoding {declared!r}"
-    if not _is_damaged_utf8(data) and (detected := _detect(data)):
-        return _decode(data, detected)
-    raise UnreadableError(f"{reason}; save the file as UTF-8")
+    if not _is_damaged_utf8(data, 1) and (detected := _detect(data)):
+        with suppress(UnicodeDecodeError):
+            return data.decode(detected)
+    raise _UncertainError(reason)
+
+
+def _supposed(data: bytes) -> Decoded | None:
+    """Return a text with few characters that are in doubt, or None where they are many or it is no text."""
+    if _CONTROL.search(data.decode("latin-1")):
+        return None
+    if _is_damaged_utf8(data, _FEW_ERRORS):
+        text = data.decode("utf-8", "replace")
+        errors = text.count("\ufffd") - data.count("\ufffd".encode())
+        return Decoded(
+            text, f"places that are not UTF-8 stand as \ufffd: {errors:,}; copy the file again or correct it"
+        )
+    if len(data) - len(data.translate(None, _NOT_ASCII)) > _FEW * len(data):
+        return None
+    western = data.decode("cp1252", "replace")
+    words = {word for found in _WORD.findall(_ESCAPE.sub(" ", western)) if not (word := found.strip(_SIGNS)).isascii()}
+    if all(_is_word(word) and not _FOREIGN.search(word) for word in words):
+        return Decoded(western, "its encoding is not certain and read as Windows-1252; save the file as UTF-8")
+    text = data.decode("ascii", "replace")
+    count = text.count("\ufffd")
+    return Decoded(text, f"its encoding cannot be told, bytes stand as \ufffd: {count:,}; save the file as UTF-8")
 
 
 def _decode(data: bytes, encoding: str) -> str:
@@ -64,8 +119,7 @@ def _detect(data: bytes) -> str | None:
     """Return the encoding of text, or None where it is no text or the guess is not certain."""
     import chardet
 
-    # Cut in the middle of a character, a sample would be judged as damaged; a line feed ends a character.
-    sample = data if len(data) <= _SAMPLE else data[: data.rfind(b"\n", 0, _SAMPLE) + 1] or data[:_SAMPLE]
+    sample = _sample(data)
     if len(sample) < _LEAST:
         return None
     found = chardet.detect(sample, encoding_era=chardet.EncodingEra.MODERN_WEB)
@@ -76,6 +130,19 @@ def _detect(data: bytes) -> str | None:
         return None if _CONTROL.search(sample.decode(encoding, "ignore")) else encoding
     except LookupError:
         return None
+
+
+def _sample(data: bytes) -> bytes:
+    """Return some lines of a text, at first those with the first byte beyond ASCII.
+
+    Cut in the middle of a character, a sample would be judged as damaged; a line feed ends a character.
+    """
+    if len(data) <= _SAMPLE:
+        return data
+    found = _BEYOND_ASCII.search(data, _SAMPLE // 2)
+    start = data.rfind(b"\n", 0, found.start()) + 1 if found and not _BEYOND_ASCII.search(data, 0, _SAMPLE // 2) else 0
+    data = data[start : start + _SAMPLE]
+    return data[: data.rfind(b"\n") + 1] or data
 
 
 def _is_confirmed(sample: bytes) -> bool:
@@ -102,8 +169,12 @@ def _is_word(word: str) -> bool:
     return word.isalpha() and (word.isupper() or word[1:].islower() or len(word) == 1)
 
 
-def _is_damaged_utf8(data: bytes) -> bool:
-    """Tell whether bytes are UTF-8 with a few errors: any other encoding would spoil all its characters."""
-    text = data[:_SAMPLE].decode("utf-8", "replace")
+def _is_damaged_utf8(data: bytes, most: float) -> bool:
+    """Tell whether bytes are UTF-8 with errors in fewer than `most` of the characters beyond ASCII, or in one place.
+
+    Any other encoding would spoil all its characters.
+    """
+    text = _sample(data).decode("utf-8", "replace")
     errors = text.count("\ufffd")
-    return sum(character > "\x7f" for character in text) - errors > errors
+    good = sum(character > "\x7f" for character in text) - errors
+    return good > errors and errors <= max(1, most * good)

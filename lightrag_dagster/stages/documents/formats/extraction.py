@@ -26,7 +26,7 @@ class ExtractedText:
     """What is read of a file: a one-line title, never empty; the sanitised text; its media type; its properties.
 
     `pages` holds the character offset at which each page begins, and is empty for a format without pages. `why_empty`
-    is a reason why there is no text.
+    is a reason why there is no text, `note` says what is doubtful or missing in it.
     """
 
     title: str
@@ -36,6 +36,7 @@ class ExtractedText:
     properties: Properties = NO_PROPERTIES
     why_empty: str | None = None
     figures: tuple[Figure, ...] = ()
+    note: str | None = None
 
 
 def extract_text(
@@ -57,7 +58,8 @@ def extract_text(
         with reasons():
             content: Content = module_of("docling_pdf").read(data, recognise_text=options.recognise_text)
     else:
-        content = found.read(data, *([figures] if figures else []))
+        without = {"attachments": False} if found.has_attachments and not options.attachments else {}
+        content = found.read(data, *([figures] if figures else []), **without)
     if content.drawn:
         content = _with_drawn(found, data, content, options, page_done)
     text, pages = (sanitise(content.text), ()) if isinstance(content.text, str) else _joined(content.text)
@@ -70,6 +72,7 @@ def extract_text(
         content.properties,
         content.why_empty,
         tuple(one for one in figures.found if one.name in text) if figures else (),
+        content.note,
     )
 
 

@@ -15,6 +15,7 @@ from lightrag_dagster.stages.documents.formats.decoding import decode
 from lightrag_dagster.stages.documents.formats.figures import Figures, mark_of
 from lightrag_dagster.stages.documents.formats.formulas import as_text
 from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
+from lightrag_dagster.stages.documents.formats.html_tables import EMPTY, tidy_tables
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
 # A page that cannot be extracted becomes a row with a reason; the library would also print it.
@@ -32,6 +33,8 @@ _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_NO_LETTERS = re.compile(r"[\W_]+")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
 _PERMALINK = "¶"  # behind the headings of Sphinx, MkDocs and others
@@ -55,10 +58,11 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         UnreadableError: the bytes cannot be decoded, or the page cannot be parsed.
     """
     declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
-    front, page = split_front_matter(decode(data, declared[1].decode("ascii") if declared else None))
+    decoded, note = decode(data, declared[1].decode("ascii") if declared else None)
+    front, page = split_front_matter(decoded)
     content = _extract(page, figures)
     said = {name: value for name, value in vars(front).items() if value}
-    return replace(content, properties=replace(content.properties, **said))
+    return replace(content, properties=replace(content.properties, **said), note=note)
 
 
 def _extract(page: str, figures: Figures | None) -> Content:
@@ -80,12 +84,29 @@ def _main_content(page: str, figures: Figures | None) -> Content:
             link.drop_tree()
     properties = _properties(tree)
     _write_formulas(tree)
+    _keep_sections(tree)
     if figures:
         _mark_images(tree, figures)
     if _is_cut_short(tree):
         return Content(_all_text(page), properties)
+    tidy_tables(tree)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
-    return Content(_unescape(markdown) if markdown else _all_text(page), properties)
+    return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
+
+
+def _keep_sections(tree: lxml_html.HtmlElement) -> None:
+    """Take from each section an id that is its heading, as Sphinx, docutils and pandoc write them.
+
+    trafilatura would take a chapter `menus` or `sharing` for a menu or buttons, and leave it out.
+    """
+    for section in tree.iter("section", "div"):
+        heading = next(section.iter(*_HEADINGS), None) if section.get("id") else None
+        if heading is not None and _letters(heading.text_content()) == _letters(section.get("id")):
+            del section.attrib["id"]
+
+
+def _letters(text: str) -> str:
+    return _NO_LETTERS.sub("", text).casefold()
 
 
 def _write_formulas(tree: lxml_html.HtmlElement) -> None:

@@ -7,5 +7,6 @@ from lightrag_dagster.stages.documents.formats.front_matter import split_front_m
 
 def read(data: bytes) -> Content:
     """Read Markdown as it is, without its front matter."""
-    properties, text = split_front_matter(decode(data))
-    return Content(text, properties)
+    decoded, note = decode(data)
+    properties, text = split_front_matter(decoded)
+    return Content(text, properties, note=note)

@@ -14,48 +14,14 @@ from lightrag_dagster.stages.documents.formats.content import (
     UnreadableError,
     make_properties,
 )
-from lightrag_dagster.stages.documents.formats.rtf_document import Document
+from lightrag_dagster.stages.documents.formats.figures import Figures
+from lightrag_dagster.stages.documents.formats.rtf_document import Document, Picture
+from lightrag_dagster.stages.documents.formats.rtf_words import CHARSETS, INFO, NOT_TEXT, OPTIONAL, SIGNS
 
 _TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<symbol>[^a-zA-Z])"
     rb"|(?P<brace>[{}])|(?P<text>[^\\{}\r\n\x00]+)|[\r\n\x00\\]"
 )
-_CHARSETS = {
-    128: "cp932",
-    129: "cp949",
-    134: "gb18030",
-    136: "cp950",
-    161: "cp1253",
-    162: "cp1254",
-    163: "cp1258",
-    177: "cp1255",
-    178: "cp1256",
-    186: "cp1257",
-    204: "cp1251",
-    222: "cp874",
-    238: "cp1250",
-}
-"""The code page of each value of `\\fcharset` that has one of its own."""
-
-_SIGNS = {
-    "tab": "\t",
-    "line": "\n",
-    "emdash": "—",
-    "endash": "–",
-    "lquote": "‘",
-    "rquote": "’",
-    "ldblquote": "“",
-    "rdblquote": "”",
-    "bullet": "•",
-    "~": " ",
-    "_": "-",
-    "\\": "\\",
-    "{": "{",
-    "}": "}",
-}
-_NOT_TEXT = {"colortbl", "pict", "object", "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr"}
-_NOT_TEXT |= {"footerf", "xe", "tc", "fldinst", "datafield", "filetbl", "revtbl", "listtable", "listoverridetable"}
-_INFO = {"title", "author", "keywords"}
 
 
 @dataclass(frozen=True)
@@ -68,12 +34,12 @@ class _State:
     fallback: int = 1
 
 
-def read(data: bytes) -> Content:
-    """Read text, headings, tables and properties."""
+def read(data: bytes, figures: Figures | None = None) -> Content:
+    """Read text, headings, tables and properties; PNG and JPEG images are put into `figures`."""
     if not data.lstrip().startswith(b"{\\rtf"):
         empty = "the file is empty: it has 0 bytes" if not data else "not what its suffix says: no Rich Text Format"
         raise UnreadableError(f"{empty}; give the file its own suffix" if data else empty)
-    reader = _Reader()
+    reader = _Reader(figures)
     if reader.run(data):
         raise UnreadableError("cut short; copy the file again, or open it in its own program and save it")
     document = reader.document
@@ -90,8 +56,10 @@ def read(data: bytes) -> Content:
 class _Reader:
     """Reads tokens, with a stack of groups rather than by recursion, so that depth does no harm."""
 
-    def __init__(self) -> None:
+    def __init__(self, figures: Figures | None) -> None:
         self.document = Document()
+        self._figures = figures
+        self._picture = Picture()
         self._state = _State()
         self._stack: list[_State] = []
         self._encodings: dict[int, str] = {}
@@ -141,7 +109,8 @@ class _Reader:
             elif token["text"]:
                 self._add_bytes(token["text"])
             elif token["word"] == b"bin":
-                position += max(0, int(token["number"] or 0))
+                start, position = position, position + max(0, int(token["number"] or 0))
+                self._picture.data += data[start:position] if self._state.into == "picture" else b""
             elif token["word"] or token["symbol"]:
                 self._flush()
                 self._control((token["word"] or token["symbol"]).decode("latin-1"), int(token["number"] or 1))
@@ -155,22 +124,31 @@ class _Reader:
         if brace == b"{":
             self._stack.append(self._state)
         elif self._stack:
-            self._state = self._stack.pop()
+            ended, self._state = self._state.into, self._stack.pop()
+            if ended == "picture" and self._state.into != "picture" and self._figures:
+                self.document.line.append(self._picture.mark(self._figures))
 
     def _control(self, word: str, number: int) -> None:
         state = self._state
-        if word == "*":  # a destination that old readers pass over: so does this one, but for lists and shapes
+        if word == "*":
             self._set(into="optional")
         elif state.into == "optional":
-            self._set(into="text" if word in ("shptxt", "shpinst", "listtext") else "nothing")
+            self._set(into=OPTIONAL.get(word, "nothing"))
         elif state.into == "info" and word in self.document.properties:  # some writers say it twice
             self._set(into="nothing")
-        elif word in ("fonttbl", "stylesheet", "info") or (state.into == "info" and word in (*_INFO, "creatim")):
+        elif word in ("fonttbl", "stylesheet", "info") or (state.into == "info" and word in (*INFO, "creatim")):
             self._set(into=word)
-        elif word in _NOT_TEXT or (state.into == "info" and word not in ("yr", "mo", "dy")):
+        elif word == "pict" and state.into == "text" and self._figures:
+            self._picture = Picture()
+            self._set(into="picture")
+        elif word in ("pngblip", "jpegblip") and state.into == "picture":
+            self._picture.is_shown = True
+        elif word in ("sn", "sv") and state.into in ("picprop", "sn", "sv"):
+            self._set(into=word)
+        elif word in NOT_TEXT or (state.into == "info" and word not in ("yr", "mo", "dy")):
             self._set(into="nothing")
-        elif word in _SIGNS:
-            self._add(_SIGNS[word])
+        elif word in SIGNS:
+            self._add(SIGNS[word])
         elif word in self._words and (state.into != "nothing"):
             self._words[word](number)
 
@@ -197,8 +175,8 @@ class _Reader:
             self._set(encoding=self._encodings.get(number, self._default))
 
     def _charset(self, number: int) -> None:
-        if number in _CHARSETS:
-            self._encodings[self._number] = _CHARSETS[number]
+        if number in CHARSETS:
+            self._encodings[self._number] = CHARSETS[number]
 
     def _style(self, number: int) -> None:
         if self._state.into == "stylesheet":
@@ -230,7 +208,9 @@ class _Reader:
         into, properties = self._state.into, self.document.properties
         if into == "text":
             self.document.line.append(text)
-        elif into in _INFO:
+        elif into in ("picture", "sn", "sv"):
+            self._picture.add(into, text)
+        elif into in INFO:
             properties[into] = properties.get(into, "") + text
         elif into == "stylesheet" and (found := re.match(r"(?:heading|berschrift|Titre) (\d)", text, re.IGNORECASE)):
             self._headings[self._number] = min(int(found[1]), 6)

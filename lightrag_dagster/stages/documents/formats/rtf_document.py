@@ -1,9 +1,13 @@
 """The paragraphs and tables of a Rich Text document, as they come."""
 
+import re
 from dataclasses import dataclass, field
 
 from lightrag_dagster.stages.documents.formats.content import as_markdown_item
+from lightrag_dagster.stages.documents.formats.figures import Figures
 from lightrag_dagster.stages.documents.formats.tables import markdown_table
+
+_NOT_HEX = re.compile(r"[^0-9a-fA-F]+")
 
 
 @dataclass
@@ -43,3 +47,29 @@ class Document:
         if table := markdown_table(self.rows):
             self.paragraphs.append(table)
         self.rows = []
+
+
+@dataclass
+class Picture:
+    """An image: its bytes, as hexadecimal digits or as they are, whether it is a PNG or JPEG, and its description."""
+
+    digits: list[str] = field(default_factory=list)
+    data: bytes = b""
+    is_shown: bool = False
+    caption: str = ""
+    _property: str = ""
+
+    def add(self, into: str, text: str) -> None:
+        """Take digits of the image, or the name (`sn`) or value (`sv`) of a property of it."""
+        if into == "picture":
+            self.digits.append(text)
+        elif into == "sn":
+            self._property = text
+        elif self._property == "wzDescription":
+            self.caption += text
+
+    def mark(self, figures: Figures) -> str:
+        """Return what stands in the text for the image: its name as a figure, or its description."""
+        digits = _NOT_HEX.sub("", "".join(self.digits))
+        data = self.data or bytes.fromhex(digits[: len(digits) // 2 * 2])
+        return figures.mark(data, self.caption) if self.is_shown else self.caption

@@ -32,11 +32,11 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
 
 def read(data: bytes) -> Content:
     """Read comma-, semicolon-, tab- or bar-separated values; text that is no table is kept as it is."""
-    text = decode(data)
+    text, note = decode(data)
     try:
-        return Content(markdown_table(_rows(text)))
+        return Content(markdown_table(_rows(text)), note=note)
     except csv.Error:
-        return Content(text)
+        return Content(text, note=note)
 
 
 def _rows(text: str) -> Iterable[list[str]]:

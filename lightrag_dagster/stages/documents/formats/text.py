@@ -6,4 +6,5 @@ from lightrag_dagster.stages.documents.formats.decoding import decode
 
 def read(data: bytes) -> Content:
     """Read text as it is."""
-    return Content(decode(data))
+    text, note = decode(data)
+    return Content(text, note=note)

@@ -11,4 +11,5 @@ _ENCODING = re.compile(rb"""<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9_.:-]{1,40
 def read(data: bytes) -> Content:
     """Read XML as it is, in the encoding that it declares."""
     declared = _ENCODING.match(data)
-    return Content(decode(data, declared[1].decode("ascii") if declared else None))
+    text, note = decode(data, declared[1].decode("ascii") if declared else None)
+    return Content(text, note=note)

@@ -44,7 +44,7 @@ KOREAN = "밤사이 수위가 십이 센티미터 내려갔다. 관측소는 봄
 @pytest.mark.parametrize("times", [1, 3000])
 def test_the_encoding_is_detected(text: str, encoding: str, times: int) -> None:
     text = "\n".join([text] * times)
-    assert decode(text.encode(encoding)) == text
+    assert decode(text.encode(encoding)) == (text, None)
 
 
 CUSTOMERS = "Kunde;Name;Ort;Betrag\n17;Käthe Müller;Köln;90,50\n18;Hans Weiß;Fürth;12,00\n19;Jörg Koch;Kassel;7,10\n"
@@ -53,41 +53,55 @@ CUSTOMERS = "Kunde;Name;Ort;Betrag\n17;Käthe Müller;Köln;90,50\n18;Hans Weiß
 @pytest.mark.parametrize("times", [1, 500])
 def test_letters_among_much_ascii_tell_a_windows_code_page(times: int) -> None:
     text = CUSTOMERS * times
-    assert decode(text.encode("cp1252")) == text
-    for other in ("cp850", "mac_roman"):
-        with pytest.raises(UnreadableError, match="not valid UTF-8"):
-            decode(text.encode(other))
-    few = text.replace("ä", "a").replace("ö", "o").encode("cp1252")
-    with pytest.raises(UnreadableError, match="not valid UTF-8"):
-        decode(few)
+    assert decode(text.encode("cp1252")) == (text, None)
+
+
+def test_letters_far_below_count_too() -> None:
+    above = "A line of ASCII.\n" * 30_000
+    for text, encoding in ((f"{RUSSIAN}\n" * 9, "cp1251"), (f"{GERMAN}\n", "cp1252"), (CUSTOMERS, "cp1252")):
+        assert decode((above + text).encode(encoding)) == (above + text, None)
+    assert decode(f"{above}Köln".encode("cp1252")) == (f"{above}Köln", GUESSED)
+    assert decode(f"{above}{GERMAN}".encode() + b"\xff").text == f"{above}{GERMAN}\ufffd"
+
+
+GUESSED = "its encoding is not certain and read as Windows-1252; save the file as UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "expected", "note"),
+    [
+        ("Kunde;Ort\n17;Köln, 5 m²\n", "cp1252", "Kunde;Ort\n17;Köln, 5 m²\n", GUESSED),
+        ("# Größe\nlevel = 1\n", "cp1252", "# Größe\nlevel = 1\n", GUESSED),
+        ("ab\xff of the gauge", "latin-1", "abÿ of the gauge", GUESSED),
+        # What Windows-1252 makes of them is no word: a sign or a capital in it, three letters with accents in a row.
+        ("18;Jörg;Kassel;Köln;7,10", "cp850", "18;J\ufffdrg;Kassel;K\ufffdln;7,10", 2),
+        ("18;Jörg;Kassel;Käthe;7,10", "mac_roman", "18;J\ufffdrg;Kassel;K\ufffdthe;7,10", 2),
+        ("level = 1.42  # Река\nflow = level * width_of_the_river", "cp1251",
+         "level = 1.42  # \ufffd\ufffd\ufffd\ufffd\nflow = level * width_of_the_river", 4),
+    ],
+)  # fmt: skip
+def test_few_characters_in_doubt_fail_no_file(text: str, encoding: str, expected: str, note: str | int) -> None:
+    if isinstance(note, int):
+        note = f"its encoding cannot be told, bytes stand as \ufffd: {note}; save the file as UTF-8"
+    assert decode(text.encode(encoding)) == (expected, note)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(GERMAN.encode() + b"\xff", f"{GERMAN}\ufffd"), (JAPANESE.encode()[:-1], f"{JAPANESE[:-1]}\ufffd")],
+)
+def test_utf_8_with_an_error_is_not_taken_for_another_encoding(data: bytes, expected: str) -> None:
+    assert decode(data) == (expected, "places that are not UTF-8 stand as \ufffd: 1; copy the file again or correct it")
 
 
 @pytest.mark.parametrize(
     ("data", "declared", "reason"),
     [
-        (b"ab\xff", None, "not valid UTF-8: invalid start byte at byte 2"),
+        (b"a\xff\xfe", None, "not valid UTF-8: invalid start byte at byte 1"),
         (b"\xff\xfea", None, "not valid UTF-16: truncated data at byte 2"),
-        (
-            b"ab\xff",
-            "x-mac",
-            "not valid UTF-8: invalid start byte at byte 2, and declares the unknown encoding 'x-mac'",
-        ),
-        # UTF-8 with an error is not taken for Windows-1252, which would spoil every other letter.
-        (
-            GERMAN.encode() + b"\xff",
-            None,
-            f"not valid UTF-8: invalid start byte at byte {len(GERMAN.encode())}",
-        ),
-        (
-            JAPANESE.encode()[:-1],
-            None,
-            "not valid UTF-8: unexpected end of data at byte 135",
-        ),
-        (
-            "\u6c34\u4f4d".encode("shift_jis"),
-            None,
-            "not valid UTF-8: invalid start byte at byte 0",
-        ),
+        (b"a\xff", "x-mac", "not valid UTF-8: invalid start byte at byte 1, and declares the unknown encoding 'x-mac'"),
+        ("\u6c34\u4f4d".encode("shift_jis"), None, "not valid UTF-8: invalid start byte at byte 0"),
+        (GERMAN.encode("cp1252") + b"\x00", None, "not valid UTF-8: invalid start byte at byte 15"),
     ],
 )
 def test_undecodable_bytes_say_why(data: bytes, declared: str | None, reason: str) -> None:
@@ -113,18 +127,18 @@ def test_binary_data_is_no_text(data: bytes) -> None:
 
 
 def test_a_declared_encoding_is_used_when_utf_8_fails() -> None:
-    assert decode("café".encode("latin-1"), "ISO-8859-1") == "café"
-    assert decode("café".encode(), "ISO-8859-1") == "café"
+    assert decode("café".encode("latin-1"), "ISO-8859-1") == ("café", None)
+    assert decode("café".encode(), "ISO-8859-1") == ("café", None)
 
 
 @given(st.text())
 def test_utf_8_is_never_guessed_otherwise(text: str) -> None:
     if not text.startswith("\ufeff") and "\x00" not in text:
-        assert decode(text.encode()) == text
-        assert decode(codecs.BOM_UTF8 + text.encode()) == text
+        assert decode(text.encode()) == (text, None)
+        assert decode(codecs.BOM_UTF8 + text.encode()) == (text, None)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_text_or_have_a_reason(data: bytes) -> None:
     with suppress(UnreadableError):
-        assert isinstance(decode(data), str)
+        assert isinstance(decode(data).text, str)

@@ -63,6 +63,44 @@ def test_an_image_stands_once_where_it_is_and_small_ones_do_not(name: str, befor
     assert extract_text(data, name).figures == ()
 
 
+RTF = {
+    "figures.rtf": "# Levels\n\nThe Kingfisher gauge was read.\n\n![]({})\n\nAgain ![]({})\n\nThe end.",
+    "libreoffice-figures.rtf": "# Levels\n\nThe Kingfisher gauge was read.\n\n![]({})\n\nLevels\n\nAgain\n\nThe end.",
+}
+
+
+@pytest.mark.parametrize("name", RTF)
+def test_images_of_rich_text_as_programs_write_them(name: str) -> None:
+    data = (SAMPLES / name).read_bytes()
+    found = extract_text(data, name, ReadingOptions(figures=True))
+    assert found.text == RTF[name].format(*(figure.name for figure in found.figures))
+    assert "figure-" not in extract_text(data, name).text
+
+
+DESCRIBED = rb"{\*\picprop{\sp{\sn wzName}{\sv Chart 1}}{\sp{\sn wzDescription}{\sv A [navy] chart}}}"
+
+
+@pytest.mark.parametrize(
+    ("group", "caption", "images"),
+    [
+        (rb"{\pict\pngblip\picw100 %s}", "", 1),
+        (rb"{\*\shppict{\pict%s\pngblip %%s}}{\nonshppict{\pict\wmetafile8 0100}}" % DESCRIBED, "A (navy) chart", 1),
+        (rb"{\pict\pngblip\bin%d %b}", "", 1),
+        (rb"{\pict%s\wmetafile8 %%s}" % DESCRIBED, "A [navy] chart", 0),
+        (rb"{\pict\pngblip abc}", "", 0),
+        (rb"{\header {\pict\pngblip %s}}", "", 0),
+    ],
+)
+def test_images_of_rich_text(group: bytes, caption: str, images: int) -> None:
+    data = image()
+    given: object = (len(data), data) if b"%b" in group else (data.hex().encode(),) if b"%s" in group else ()
+    rtf = b"{\\rtf1 Before. " + group % given + b" After.}"
+    found = extract_text(rtf, "a.rtf", ReadingOptions(figures=True))
+    assert len(found.figures) == images
+    shown = f"![{caption}]({found.figures[0].name})" if images else caption
+    assert " ".join(found.text.split()) == f"Before. {shown} After.".replace("  ", " ")
+
+
 @pytest.mark.parametrize(
     ("part", "text"), [("xl/drawings/drawing1.xml", b"<broken"), ("xl/drawings/_rels/drawing1.xml.rels", b"<broken")]
 )

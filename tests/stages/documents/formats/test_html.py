@@ -60,7 +60,7 @@ def test_the_main_text_keeps_its_headings_and_lists(body: str) -> None:
         ("<nav>Home</nav><p>Short.</p>", (None, "Short.")),
         # As frameworks write it, with a comment between two texts.
         ("<h2>A <!-- c -->b</h2><ul><li>one<!-- --> two</li></ul>", (None, "## A b\n\n- one two")),
-        ("<p>Then</p><table><tr><td>a<!-- -->b</td></tr></table>", (None, "Then\n\n| ab |")),
+        ("<p>Then</p><table><tr><td>a<!-- -->b</td></tr></table>", (None, "Then\n\nab")),
         (
             "<h2>A<a class='headerlink' href='#a'>¶</a></h2><p>Then</p>"
             "<table><tr><th>a</th><th>b</th></tr><tr><td>c|d</td><td>e</td></tr></table>",
@@ -91,7 +91,7 @@ def test_the_declared_encoding_is_honoured(page: str) -> None:
 
 def test_undecodable_bytes_say_why() -> None:
     with pytest.raises(ValueError, match="not valid UTF-8"):
-        extract_html(b"<p>caf\xe9 au lait")
+        extract_html("<p>水位が下がった".encode("shift_jis"))
 
 
 def test_escapes_in_code_are_the_authors() -> None:
@@ -133,3 +133,12 @@ def test_what_a_page_says_of_itself() -> None:
     assert read(page.encode()).properties == expected
     jekyll = read(b"---\ntitle: Front\npublished: false\n---\n" + page.encode())
     assert jekyll == Content("Text", replace(expected, title="Front", switched_off="published: false"))
+
+
+@pytest.mark.parametrize("section", ["section id='sharing-menu'", "div class='section' id='Sharing_Menu'"])
+def test_a_chapter_is_no_menu_by_its_name(section: str) -> None:
+    chapter = "<h2>Sharing menu</h2><p>The gauge is read by pressing the green key.</p>"
+    around = "<div id='menu'><p>Home and contact and imprint</p></div>"
+    main = f"<h1>Gauges</h1><p>How they are read.</p><{section}>{chapter}</{section.split()[0]}>"
+    _, text = extract_html(f"<body>{around}<main>{main}</main>".encode())
+    assert text == "# Gauges\n\nHow they are read.\n\n## Sharing menu\n\nThe gauge is read by pressing the green key."

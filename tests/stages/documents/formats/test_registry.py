@@ -44,7 +44,7 @@ def test_text_and_markdown(data: bytes, path: str, expected: ExtractedText) -> N
 
 
 def _read_pages(data: bytes) -> Content:
-    return Content(decode(data).split("\f"))
+    return Content(decode(data).text.split("\f"))
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,12 @@ WRITERS = {
         *("figures", "scan"),
     ),
     ".docx": ("libreoffice", "pandoc", "python-docx", "merged-cells", "figures", "empty"),
-    ".pptx": ("figures", "libreoffice", "pandoc", "python-pptx", "grouped", "empty"),
+    ".pptx": (
+        *("figures", "libreoffice", "pandoc", "pptxgenjs", "pptxgenjs-figures", "python-pptx", "grouped", "empty"),
+    ),
     ".xlsx": ("figures", "libreoffice", "libreoffice-sheets", "openpyxl", "xlsxwriter", "empty"),
-    ".odt": ("figures", "libreoffice", "libreoffice-table", "pandoc", "odfdo", "empty"),
-    ".rtf": ("libreoffice", "pandoc", "hand", "mac", "empty"),
+    ".odt": ("figures", "libreoffice", "libreoffice-table", "pandoc", "odfdo", "odfpy", "empty"),
+    ".rtf": ("figures", "libreoffice", "libreoffice-figures", "pandoc", "rtf-writer", "hand", "mac", "empty"),
     ".epub": ("figures", "hand", "libreoffice", "pandoc-2", "pandoc-3", "pandoc-toc"),
     ".png": ("columns", "scan"),
     ".jpg": ("scan",),
@@ -53,6 +55,7 @@ WRITERS = {
         ),
         *("pandoc", "sheetjs", "sphinx"),
     ),
+    ".htm": ("docutils", "groff", "pandoc", "pod2html", "tidy-1252", "txt2html"),
     ".eml": (
         *(
             "plain",
@@ -67,7 +70,7 @@ WRITERS = {
             "mutt",
             "nodemailer",
         ),
-        *("nodemailer-html", "signed", "swaks"),
+        *("nodemailer-html", "nodemailer-page", "nodemailer-reply", "signed", "swaks"),
     ),
 }
 ALL = [f"{name}{suffix}" for suffix, names in WRITERS.items() for name in names]
@@ -100,7 +103,8 @@ STORY = [name for name in ALL if name.startswith(("pandoc", "libreoffice", "pyth
 STORY = [
     name
     for name in STORY
-    if name.endswith((".docx", ".odt", ".rtf", ".epub")) and name not in ("hand.epub", "libreoffice.epub")
+    if name.endswith((".docx", ".odt", ".rtf", ".epub"))
+    and name not in ("hand.epub", "libreoffice.epub", "libreoffice-figures.rtf")
 ]
 
 
@@ -236,8 +240,7 @@ HEADER += "Date: Tue, 04 Mar 2025 05:06:07 +0000"
     [
         (
             "both.eml",
-            f"# Re: Gauge survey\n\n{HEADER}\n\nThe Kingfisher gauge fell.\n\nOn Tue, 4 Mar 2025, Per wrote:\n"
-            "> What of Lerchbruck?\n\nAttachments: survey Überlauf.pdf",
+            f"# Re: Gauge survey\n\n{HEADER}\n\nThe Kingfisher gauge fell.\n\nAttachments: survey Überlauf.pdf",
         ),
         (
             "forwarded.eml",

@@ -1,0 +1,34 @@
+"""Paragraphs for text that stands in a block without one: the extraction of the main text takes it for decoration."""
+
+from lxml import html as lxml_html
+
+BLOCKS = {
+    *("address", "article", "aside", "blockquote", "center", "details", "div", "dl", "fieldset", "figure", "footer"),
+    *("form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol", "p", "pre", "section", "table"),
+    "ul",
+}
+"""Elements that stand on lines of their own."""
+
+
+def make_paragraphs(block: lxml_html.HtmlElement) -> None:
+    """Make a block with nothing but text and inline elements a `p`; put what stands so between its blocks into some."""
+    children = list(block)
+    if not any(child.tag in BLOCKS for child in children):
+        block.tag = "p"
+        return
+    paragraph = lxml_html.Element("p")
+    paragraph.text, block.text = block.text, None
+    for child in children:
+        if child.tag not in BLOCKS:
+            paragraph.append(child)
+            continue
+        if _has_content(paragraph):
+            child.addprevious(paragraph)
+        paragraph = lxml_html.Element("p")
+        paragraph.text, child.tail = child.tail, None
+    if _has_content(paragraph):
+        block.append(paragraph)
+
+
+def _has_content(paragraph: lxml_html.HtmlElement) -> bool:
+    return bool((paragraph.text or "").strip()) or len(paragraph) > 0

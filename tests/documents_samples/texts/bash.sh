@@ -1,0 +1,10 @@
+kingfisher () 
+{ 
+    if [ $# = 0 ]; then
+        echo über Nacht, in der Größe;
+    fi;
+    for a in $@;
+    do
+        echo $a;
+    done
+}

@@ -1,0 +1,3 @@
+export const Kingfisher = ({ level }: { level: number }) => (
+	<p title="über Nacht">Level {level}</p>
+);

@@ -1,0 +1,1 @@
+export const Kingfisher = ({ level }) => /* @__PURE__ */ React.createElement("p", { title: "über Nacht" }, "Level ", level);

@@ -1,0 +1,7 @@
+<?php return array (
+  'kingfisher' => 
+  array (
+    'level' => 1.42,
+    'note' => 'über Nacht',
+  ),
+);

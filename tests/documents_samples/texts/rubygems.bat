@@ -1,0 +1,2 @@
+@ECHO OFF
+@ruby3.1 "%~dpn0" %*

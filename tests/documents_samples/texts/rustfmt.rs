@@ -1,0 +1,5 @@
+/// The Kingfisher gauge, über Nacht.
+pub fn level() -> i32 {
+    let a = 1;
+    a
+}

@@ -1,0 +1,7 @@
+
+CREATE TABLE kingfisher (
+	level FLOAT COMMENT 'über Nacht', 
+	note TEXT
+)
+
+;
