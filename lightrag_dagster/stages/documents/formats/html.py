@@ -15,6 +15,7 @@ from lightrag_dagster.stages.documents.formats.decoding import decode
 from lightrag_dagster.stages.documents.formats.figures import Figures, mark_of
 from lightrag_dagster.stages.documents.formats.formulas import as_text
 from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
+from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraphs
 from lightrag_dagster.stages.documents.formats.html_tables import EMPTY, tidy_tables
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
@@ -90,6 +91,8 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     if _is_cut_short(tree):
         return Content(_all_text(page), properties)
     tidy_tables(tree)
+    for block in list(tree.iter("div")):
+        make_paragraphs(block)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
     return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
 
