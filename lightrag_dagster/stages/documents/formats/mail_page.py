@@ -28,9 +28,13 @@ def own_page(page: str, images: Mapping[str, bytes]) -> str:
     in a paragraph.
     """
     try:
-        tree = _parse(page)
-    except (etree.ParserError, ValueError):
+        return _own_page(page, images)
+    except (etree.ParserError, ValueError):  # nothing in it, or characters that the library does not write
         return page
+
+
+def _own_page(page: str, images: Mapping[str, bytes]) -> str:
+    tree = _parse(page)
     for element in tree.xpath(_QUOTES):
         if element.getparent() is not None and not begins_with_header("\n".join(islice(element.itertext(), 20))):
             _drop_attribution(element)
