@@ -119,6 +119,7 @@ GMAIL = '<div class="gmail_quote"><div class="gmail_attr">{}</div>{}</div>'
         ("", [], []),
         ("<!-- gmail_quote -->", [], []),
         ("<div>a<p>b</p>c&#12;d</div>", ["a", "c"], []),
+        ("<div>" * 3000 + "deep", ["deep"], []),
     ],
 )
 def test_what_mail_programs_mark_as_quoted(page: str, has: list[str], lost: list[str]) -> None:
