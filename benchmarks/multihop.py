@@ -34,9 +34,8 @@ from lightrag_dagster.evaluation.bootstrap import Values, estimates
 from lightrag_dagster.evaluation.evaluation import evaluate
 from lightrag_dagster.evaluation.questions import Question
 from lightrag_dagster.models.offline import OfflineChatModel
-from lightrag_dagster.query import ppr
 from lightrag_dagster.query.modes import MODES
-from lightrag_dagster.query.ranking import fusion, linking
+from lightrag_dagster.query.ranking import fusion, linking, transitions
 from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -155,7 +154,7 @@ def compared(console: Console, name: str, settings: Settings, questions: Sequenc
             console.print(f"fusion over {control}, {metric:22} {shown((found['fusion'] - found[control])[:, place])}")
     for label, options in LEFT_OUT.items():
         console.print(f"fusion, {label:32} {means(ablated(settings, questions, options))}")
-    with patch.object(ppr, "TITLE_STEPS", 0):
+    with patch.object(transitions, "TITLE_STEPS", 0):
         console.print(f"{'fusion, no titles':40} {means(ablated(settings, questions, {}))}")
     with patch.object(linking, "probability", lambda *_: 1.0):
         console.print(f"{'fusion, every name meant':40} {means(ablated(settings, questions, {}))}")

@@ -11,7 +11,7 @@ import multiprocessing
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
@@ -94,10 +94,10 @@ def _step(name: str, settings: Settings) -> Cost:
     return Cost(seconds, time.process_time(), int(status["VmHWM"].split()[0]) / 1024)
 
 
-def measured(settings: Settings) -> dict[str, Cost]:
+def measured(settings: Settings, names: Sequence[str] = STEPS) -> dict[str, Cost]:
     """Run every step in a process of its own."""
     costs = {}
-    for name in STEPS:
+    for name in names:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
             costs[name] = pool.submit(partial(_step, name, settings)).result()
     return costs
@@ -106,8 +106,9 @@ def measured(settings: Settings) -> dict[str, Cost]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--steps", nargs="+", choices=STEPS, default=STEPS, help="the first of them, in their order")
     arguments = parser.parse_args()
-    print(f"{'documents':>10} {'':12}" + "".join(f"{name:>28}" for name in STEPS))
+    print(f"{'documents':>10} {'':12}" + "".join(f"{name:>28}" for name in arguments.steps))
     for documents in arguments.documents:
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
@@ -116,7 +117,7 @@ def main() -> None:
                 home=folder / "home", sources=folder / "sources", extraction={"gleaning": 0}, engine="local"
             )
             for what in ("at first", "after an edit"):
-                costs = measured(settings)
+                costs = measured(settings, arguments.steps)
                 row = "".join(
                     f"{cost.seconds:8.1f} s{cost.worked:7.1f} s{cost.megabytes:6.0f} MB" for cost in costs.values()
                 )

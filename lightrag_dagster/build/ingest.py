@@ -43,6 +43,7 @@ from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.choice import open_engine
+from lightrag_dagster.stages.chunking.chunks import THREADS
 from lightrag_dagster.stages.documents.listing import Listing
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.stages.documents.table import TOLD
@@ -148,7 +149,8 @@ def chunk_source(
         moved = moved_chunks(step, documents, earlier, scratch)
         tasks = ((shard, [dealt.of(shard) for dealt in moved]) for shard in parts)
         with open_engine(recipes.settings.engine) as engine:
-            cut = partial(chunk_shard, step, documents.version, earlier, open_embedder)
+            threads = 1 if len(parts) > 1 and engine.workers > 1 else THREADS
+            cut = partial(chunk_shard, step, documents.version, earlier, open_embedder, threads)
             made = each_shard(engine, cut, tasks, ("chunks", parts, documents.rows))
         version = tables.record(
             "chunks",

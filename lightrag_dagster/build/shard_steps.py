@@ -9,7 +9,6 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from anyio.from_thread import start_blocking_portal
 
 from lightrag_dagster.build.describing import OpenDescriber, describing
 from lightrag_dagster.build.recipe import Recipes
@@ -143,6 +142,7 @@ def chunk_shard(
     documents: str,
     earlier: Earlier,
     open_embedder: OpenEmbedder | None,
+    threads: int,
     task: tuple[Shard, Sequence[pa.Table]],
 ) -> Made:
     """Cut the documents of a shard, given chunks that were dealt to it from other shards of each earlier version."""
@@ -152,9 +152,9 @@ def chunk_shard(
     kept, left = keep_chunks(rows, earlier.rows(step, shard, dealt), chunking)
     if recipes.compares_meaning and open_embedder and left.num_rows:
         with embedding(open_embedder, recipes.settings.embedding) as embed:
-            cut = chunk_documents(left, chunking, recipes.chunks, embed)
+            cut = chunk_documents(left, chunking, recipes.chunks, embed, threads)
     else:
-        cut = chunk_documents(left, chunking, recipes.chunks)
+        cut = chunk_documents(left, chunking, recipes.chunks, threads=threads)
     stored = step.tables.store("chunks", step.source, pa.concat_tables([kept, cut]))
     return Made((stored,), (kept.num_rows,))
 
@@ -210,6 +210,8 @@ def parse_shard(step: Step, extractions: str, parsed: Parsed | None, shard: Shar
 @contextmanager
 def embedding(open_embedder: OpenEmbedder, settings: EmbeddingSettings) -> Iterator[EmbedTexts]:
     """Open an embedder for functions that are not asynchronous, in any thread."""
+    from anyio.from_thread import start_blocking_portal
+
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(open_embedder()) as embedder:
         vectors_of = Embedding(embedder, settings).vectors_of
         yield lambda texts: portal.call(vectors_of, texts, lambda _: None)

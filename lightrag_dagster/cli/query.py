@@ -76,16 +76,19 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output, 
 
 
 def explanation(steps: tuple[Step, ...]) -> str:
-    """Return the steps as lines: name, milliseconds and what it did, its paths, its items; a dash marks those cut."""
+    """Return the steps as lines: name, milliseconds and what it did, then its items; a dash marks those cut.
+
+    A passage is followed by the ways that led to it from elsewhere.
+    """
     lines = []
     for step in steps:
-        notes = {name: value for name, value in step.notes.items() if name not in ("items", "paths")}
+        notes = {name: value for name, value in step.notes.items() if name != "items"}
         said = ", ".join(f"{name.replace('_', ' ')}: {_text(value)}" for name, value in notes.items())
         lines.append(f"{step.name:<15}{step.milliseconds:>8.1f} ms  {said}")
-        lines += [f"  {' → '.join(path)}" for path in step.notes.get("paths", [])]
         for item in step.notes.get("items", []):
             score = "     " if item["score"] is None else f"{item['score']:.3f}"
             lines.append(f"  {'+' if item['kept'] else '-'} {score}  {item['name']}")
+            lines += [f"{'':11}by {' → '.join(path[:-1])}" for path in item.get("paths", []) if path[:-1]]
     return "\n".join(["", *lines])
 
 

@@ -8,31 +8,37 @@ import pyarrow as pa
 import tiktoken
 from pyarrow import parquet
 
+from lightrag_dagster.core.white_space import MARK
 from lightrag_dagster.errors import TokenizerError
 
 _PACKAGED = "o200k_base"
 _SPECIAL_TOKENS = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
 _SHA256 = "3bf84d1481dd580b8c08ca6cdac1922903f362637d412c3bd591cd74d6189d53"
+_AHEAD = "(?!"
 _CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 
 
-def load_encoding(name: str) -> tiktoken.Encoding:
+def load_encoding(name: str, *, marked: bool = False) -> tiktoken.Encoding:
     """Return an encoding by its tiktoken name.
+
+    With `marked` it may be one for texts that `white_space.marked` gives, if it has MARK among its special tokens: it
+    takes a fifth less time, and for a marked text gives the same tokens and MARK.
 
     Raises:
         TokenizerError: there is no such encoding, or its vocabulary is neither cached nor can be downloaded.
     """
-    return _packaged_encoding() if name == _PACKAGED else _other_encoding(name)
+    return _packaged_encoding(marked=marked) if name == _PACKAGED else _other_encoding(name)
 
 
-def _packaged_encoding() -> tiktoken.Encoding:
+def _packaged_encoding(*, marked: bool) -> tiktoken.Encoding:
     folder = files("lightrag_dagster.core") / "vocabulary"
     tokens = _read_tokens((folder / f"{_PACKAGED}.parquet").read_bytes())
+    alternatives = (folder / f"{_PACKAGED}.pattern.txt").read_text("utf-8").splitlines()
     return tiktoken.Encoding(
         _PACKAGED,
-        pat_str=_pattern((folder / f"{_PACKAGED}.pattern.txt").read_text("utf-8").splitlines()),
+        pat_str="|".join(one for one in alternatives if _AHEAD not in one) if marked else _pattern(alternatives),
         mergeable_ranks=dict(zip(tokens, range(len(tokens)), strict=True)),
-        special_tokens=_SPECIAL_TOKENS,
+        special_tokens=_SPECIAL_TOKENS | ({MARK: max(_SPECIAL_TOKENS.values()) + 1} if marked else {}),
     )
 
 
@@ -41,7 +47,7 @@ def _pattern(alternatives: Sequence[str]) -> str:
 
     tiktoken tries each one by itself because one of them looks ahead; those before that one are a group, tried at once.
     """
-    ahead = next(at for at, one in enumerate(alternatives) if "(?!" in one)
+    ahead = next(at for at, one in enumerate(alternatives) if _AHEAD in one)
     return "|".join([f"(?:{'|'.join(alternatives[:ahead])})", *alternatives[ahead:]])
 
 

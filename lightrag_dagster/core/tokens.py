@@ -10,6 +10,7 @@ import tiktoken
 
 from lightrag_dagster.core.boundaries import content_defined
 from lightrag_dagster.core.encodings import load_encoding
+from lightrag_dagster.core.white_space import MARK, marked
 
 # tiktoken's regular expressions give up within a run of about a million spaces.
 _PIECE = 100_000
@@ -32,6 +33,11 @@ def load_tokenizer(encoding: str) -> "Tokenizer":
     Raises:
         TokenizerError: the encoding cannot be loaded.
     """
+    return Tokenizer(load_encoding(encoding, marked=True))
+
+
+@cache
+def _load_unmarked(encoding: str) -> "Tokenizer":
     return Tokenizer(load_encoding(encoding))
 
 
@@ -43,9 +49,12 @@ class Tokenizer:
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
+        self._mark = encoding.encode_single_token(MARK) if MARK in encoding.special_tokens_set else None
 
     def encode(self, text: str) -> npt.NDArray[np.uint32]:
         """Return the tokens of a text. Releases the GIL."""
+        if self._mark is not None:
+            return self._encode_marked(text, self._mark)
         try:
             return self._encoding.encode_to_numpy(text, disallowed_special=())
         except ValueError:
@@ -53,6 +62,14 @@ class Tokenizer:
                 raise
             pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
             return np.concatenate([self._encoding.encode_to_numpy(piece, disallowed_special=()) for piece in pieces])
+
+    def _encode_marked(self, text: str, mark: int) -> npt.NDArray[np.uint32]:
+        if MARK in text:
+            return _load_unmarked(self._encoding.name).encode(text)
+        ready = marked(text)
+        allowed = {MARK} if len(ready) > len(text) else set[str]()
+        tokens = self._encoding.encode_to_numpy(ready, allowed_special=allowed, disallowed_special=())
+        return tokens[tokens != mark] if allowed else tokens
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text."""
@@ -104,7 +121,7 @@ class Tokenizer:
     def measure(self, text: str) -> "Measured":
         """Return what tells the length of every part of a text."""
         tokens = self.encode(text)
-        return Measured(self._char_offsets(text, tokens, np.arange(len(tokens))))
+        return Measured(self._char_offsets(text, tokens, slice(-1)))
 
     @cached_property
     def _byte_lengths(self) -> npt.NDArray[np.uint16]:
@@ -112,18 +129,19 @@ class Tokenizer:
         return _token_byte_lengths(self._encoding)
 
     def _char_offsets(
-        self, text: str, tokens: npt.NDArray[np.uint32], positions: npt.NDArray[np.int64]
+        self, text: str, tokens: npt.NDArray[np.uint32], positions: npt.NDArray[np.int64] | slice
     ) -> npt.NDArray[np.int64]:
-        """Return the character offset of each token position; the first position must be 0.
+        """Return the character offset of each token position, of which the first must be 0.
 
         Token boundaries are byte offsets. They are floored to the first byte of a character, and characters counted
         between them: exact, and a hundred times faster than decoding token by token.
         """
-        ends = np.cumsum(self._byte_lengths[tokens], dtype=np.int64)
-        offsets = np.concatenate([np.zeros(1, np.int64), ends])[positions]
-        data = np.frombuffer(text.encode("utf-8"), np.uint8)
-        if len(data) == len(text):
+        edges = np.zeros(len(tokens) + 1, np.int64)
+        np.cumsum(self._byte_lengths[tokens], out=edges[1:])
+        offsets = edges[positions]
+        if text.isascii():
             return offsets
+        data = np.frombuffer(text.encode("utf-8"), np.uint8)
         starts_character = (data & 0xC0) != 0x80
         distinct, where = np.unique(offsets, return_inverse=True)
         inner = distinct[distinct < len(data)]

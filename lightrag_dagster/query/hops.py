@@ -65,6 +65,7 @@ def fuse(rankings: Sequence[Found]) -> Found:
         _by_turns(relations, max(map(len, relations))),
         _by_turns([one.chunks for one in rankings]),
         rankings[0].notes,
+        lambda chunk: next((one.paths_to(chunk) for one in rankings if one.paths_to and chunk in one.chunks), []),
     )
 
 

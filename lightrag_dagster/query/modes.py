@@ -18,6 +18,9 @@ Item = TypeVar("Item", bound=Hashable)
 Hits = dict[int, float | None]
 """row → score, best first; None where nothing was compared."""
 
+Path = list[str]
+"""How a chunk was reached: names of entities, relations (`A — B`) and passages (source/path), the chunk's own last."""
+
 _NOTHING = object()
 
 
@@ -30,6 +33,8 @@ class Found:
     chunks: Hits = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     """What else `--explain` tells of the step; ready for JSON."""
+    paths_to: Callable[[int], list[Path]] | None = None
+    """Tells the ways by which one of the chunks was reached; without it, each resembles the question itself."""
 
 
 class Mode(NamedTuple):

@@ -11,21 +11,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.indexes.arrays import Lists
 from lightrag_dagster.query.facts import filter_facts
 from lightrag_dagster.query.modes import Found
-from lightrag_dagster.query.ranking.paths import Walked, paths_to
+from lightrag_dagster.query.ranking.paths import Walked, paths_by
 from lightrag_dagster.query.ranking.seeds import largest
 from lightrag_dagster.query.search import Search
 
 Mass = npt.NDArray[np.float32]
 
 _TOLERANCE = 1e-5
-TITLE_STEPS = 3
-"""Ways from an entity to a chunk whose title names it, beside the one to every chunk that mentions it."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +63,8 @@ def find_by_pagerank(search: Search) -> Found:
     entities = largest(mass[:split], settings.top_k)
     chunks = largest(mass[split:], settings.chunk_top_k)
     walked = Walked((1 - WALK.damping) * start, mass, WALK.damping)
-    notes = filtered.notes | {"paths": paths_to(graph, search.snapshot.transitions, walked, chunks)}
-    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, notes)
+    paths_to = paths_by(graph, search.snapshot.transitions, walked)
+    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, filtered.notes, paths_to)
 
 
 def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
@@ -116,44 +113,3 @@ def pagerank(transitions: csr_array, start: Mass, damping: float, steps: int = 5
             return following
         mass = following
     return mass
-
-
-def transitions_of(graph: Adjacency) -> csr_array:
-    """Return the transition matrix of the walk over entities, then chunks; see `pagerank`.
-
-    A chunk whose title names an entity is about it, so a step between these two is more likely than others.
-    """
-    entities = len(graph.entities.ids)
-    owners, chunks = pairs_of(graph.entity_chunks)
-    titled, titles = pairs_of(graph.title_chunks)
-    kept = np.repeat(np.flatnonzero(np.diff(graph.citation_offsets)[titles] > 0), TITLE_STEPS)
-    owners, chunks = np.concatenate([owners, titled[kept]]), np.concatenate([chunks, titles[kept]])
-    relations = np.unique(graph.entity_relations.values)
-    return transition_matrix(graph.endpoints[relations], owners, chunks + entities, entities + len(graph.chunks.ids))
-
-
-def pairs_of(lists: Lists) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return every row with each value of its list."""
-    return np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets)), lists.values.astype(np.int64)
-
-
-def transition_matrix(
-    endpoints: npt.NDArray[np.int32], owners: npt.NDArray[np.int64], mentioned: npt.NDArray[np.int64], nodes: int
-) -> csr_array:
-    """Return a matrix of nodes × nodes in which each step from a node to any neighbour is equally likely.
-
-    Args:
-        endpoints: the two entities that each relation joins, as nodes.
-        owners: the entity of each mention, as a node.
-        mentioned: the chunk of each mention, as a node.
-        nodes: number of entities and chunks.
-    """
-    # Four bytes an index rather than eight: a step takes the time of reading them.
-    one = np.concatenate([endpoints[:, 0], owners]).astype(np.int32)
-    other = np.concatenate([endpoints[:, 1], mentioned]).astype(np.int32)
-    ones = np.ones(2 * len(one), dtype=np.float32)
-    places = (np.concatenate([one, other]), np.concatenate([other, one]))
-    links = coo_array((ones, places), shape=(nodes, nodes)).tocsr()
-    out = np.asarray(links.sum(axis=0), dtype=np.float32)
-    links.data /= out[links.indices]
-    return links

@@ -1,7 +1,7 @@
 """Chunks behind entities and relations, which are given best first and called owners here."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -15,10 +15,10 @@ _CHUNKS_OF_ONE_OWNER = 200
 
 
 class Related(NamedTuple):
-    """Chunks behind entities and behind relations, best first, and the similarity of all that were compared."""
+    """Chunks behind entities and behind relations, best first, each with its owner; the similarity of all compared."""
 
-    entities: list[int]
-    relations: list[int]
+    entities: dict[int, int]
+    relations: dict[int, int]
     similarity: dict[int, float]
 
 
@@ -29,17 +29,24 @@ def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[
     behind_relations = _owned(graph.relation_chunks, relations)
     similarity: dict[int, float] = {}
     if search.settings.related_chunk_method == "VECTOR":
-        candidates = {*chain.from_iterable(behind_entities + behind_relations)}
+        candidates = {*chain.from_iterable((*behind_entities.values(), *behind_relations.values()))}
         similarity = search.similarity(np.array(sorted(candidates), dtype=np.int32))
-    of_entities = pick(assign(behind_entities), number, similarity)
-    owned_by_relations = [chunks for chunks in assign(behind_relations, set(of_entities)) if chunks]
-    return Related(of_entities, pick(owned_by_relations, number, similarity), similarity)
+    of_entities = assign([*behind_entities.values()])
+    picked = _with_owners(pick(of_entities, number, similarity), behind_entities, of_entities)
+    of_relations = assign([*behind_relations.values()], set(picked))
+    further = pick([chunks for chunks in of_relations if chunks], number, similarity)
+    return Related(picked, _with_owners(further, behind_relations, of_relations), similarity)
 
 
-def _owned(lists: Lists, rows: Sequence[int]) -> list[list[int]]:
+def _owned(lists: Lists, rows: Sequence[int]) -> dict[int, list[int]]:
     """Return the first chunks of each row that has any."""
-    chunks = (lists.of(row)[:_CHUNKS_OF_ONE_OWNER].tolist() for row in rows)
-    return [own for own in chunks if own]
+    chunks = ((row, lists.of(row)[:_CHUNKS_OF_ONE_OWNER].tolist()) for row in rows)
+    return {row: own for row, own in chunks if own}
+
+
+def _with_owners(picked: Iterable[int], owners: Iterable[int], assigned: Sequence[Sequence[int]]) -> dict[int, int]:
+    owner_of = {chunk: owner for owner, chunks in zip(owners, assigned, strict=True) for chunk in chunks}
+    return {chunk: owner_of[chunk] for chunk in picked}
 
 
 def assign(owners: Sequence[Sequence[int]], taken: Collection[int] = ()) -> list[list[int]]:

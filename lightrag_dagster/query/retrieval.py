@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from lightrag_dagster.query.context import (
 )
 from lightrag_dagster.query.hops import HOP_PASSAGES, HOP_TOKENS, follow_hops
 from lightrag_dagster.query.modes import MODES, Found, Hits, round_robin
+from lightrag_dagster.query.paths import paths_behind, place_of
 from lightrag_dagster.query.related import related_chunks
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval, Step
@@ -99,9 +101,9 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         found = follow_hops(search, found, lambda hits: _best_passages(search, hits, count), trace.step)
     entities = _entities(search, found.entities, count, trace)
     relations = _relations(search, found.relations, count, trace)
-    hits = found.chunks
     if mode.related_chunks:
-        hits = _with_related(search, found, len(entities), len(relations), trace)
+        found = _with_related(search, found, len(entities), len(relations), trace)
+    hits = found.chunks
     scores: dict[int, float] = {}
     if rerank and settings.rerank and hits:
         hits, scores = _reranked(search, hits, rerank, trace)
@@ -114,7 +116,7 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         relations=relations,
     )
     left = settings.max_total_tokens - reserved - count(render(retrieval))
-    chunks, references = _chunks(search, hits, scores, count, left, trace)
+    chunks, references = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
     return replace(retrieval, chunks=chunks, references=references)
 
 
@@ -134,14 +136,15 @@ def _relations(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[
     return kept
 
 
-def _with_related(search: Search, found: Found, entities: int, relations: int, trace: Trace) -> Hits:
-    """Return the chunks found, merged with those behind the first entities and relations, which fit the budget."""
+def _with_related(search: Search, found: Found, entities: int, relations: int, trace: Trace) -> Found:
+    """Merge the chunks found with those behind the first entities and relations, which fit the budget."""
     with trace.step("related chunks") as notes:
         behind = related_chunks(search, [*found.entities][:entities], [*found.relations][:relations])
         notes |= {"behind entities": len(behind.entities), "behind relations": len(behind.relations)}
         scores = {**behind.similarity, **found.chunks}
-        merged = round_robin(list(found.chunks), behind.entities, behind.relations)
-        return {row: scores.get(row) for row in merged}
+        merged = round_robin(list(found.chunks), list(behind.entities), list(behind.relations))
+        paths_to = partial(paths_behind, search.snapshot.graph, found, behind)
+        return replace(found, chunks={row: scores.get(row) for row in merged}, paths_to=paths_to)
 
 
 def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple[Hits, dict[int, float]]:
@@ -172,13 +175,15 @@ def _passages(search: Search, rows: Sequence[int]) -> list[str]:
 
 
 def _chunks(
-    search: Search, hits: Hits, scores: dict[int, float], count: Count, budget: int, trace: Trace
+    search: Search, found: Found, scores: dict[int, float], count: Count, budget: int, trace: Trace
 ) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
-    read = search.snapshot.chunks
+    read, hits = search.snapshot.chunks, found.chunks
     with trace.step("chunks") as notes:
         best = dict(list(hits.items())[: search.settings.chunk_top_k])
         kept = tuple(fitting(read(best, scores), chunk_line, count, budget))
         notes |= trace.kept({**hits, **scores}, len(kept), lambda some: [_place(one) for one in read(some, {})])
+        for item, row in zip(notes.get("items", []), list(best)[: len(kept)], strict=False):
+            item["paths"] = (found.paths_to and found.paths_to(row)) or [[place_of(search.snapshot.graph, row)]]
         return with_references(kept)
 
 

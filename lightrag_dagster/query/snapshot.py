@@ -68,8 +68,8 @@ class Snapshot:
 
     @cached_property
     def transitions(self) -> "csr_array":
-        """The matrix of a random walk over the graph; see `ppr.transitions_of`. Made when first asked for."""
-        from lightrag_dagster.query.ppr import transitions_of
+        """The matrix of a random walk over the graph; see `ranking.transitions`. Made when first asked for."""
+        from lightrag_dagster.query.ranking.transitions import transitions_of
 
         return transitions_of(self.graph)
 

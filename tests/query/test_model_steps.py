@@ -99,6 +99,14 @@ def test_searches_are_fused_by_turns_with_the_first_score() -> None:
     assert (fused.relations, fused.notes) == ({7: 1.0}, {"a": 1})
 
 
+def test_fused_chunks_keep_the_paths_of_the_search_that_found_them_first() -> None:
+    first = Found(chunks={1: 0.5}, paths_to=lambda chunk: [["a", str(chunk)]])
+    later = Found(chunks={1: 0.9, 2: 0.4}, paths_to=lambda chunk: [["b", str(chunk)]])
+    fused = fuse([first, later, Found(chunks={3: 0.1})])
+    assert fused.paths_to is not None
+    assert [fused.paths_to(chunk) for chunk in (1, 2, 3)] == [[["a", "1"]], [["b", "2"]], []]
+
+
 @pytest.mark.parametrize("mode", ["fusion", "ppr"])
 def test_the_walk_starts_at_the_facts_that_the_model_keeps(opened: Open, loopback: Loopback, mode: str) -> None:
     def keep(name: str) -> Callable[[dict[str, Any]], str]:

@@ -4,25 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from lightrag_dagster import Filters, KnowledgeBase
-from lightrag_dagster.query.ppr import pagerank, transition_matrix
+from lightrag_dagster.query.ppr import pagerank
 from lightrag_dagster.settings import load_settings
+from tests.query.ranking.links import links_of as graph
 
 NODES = 6
-
-
-def graph(relations: list[tuple[int, int]], mentions: list[tuple[int, int]], nodes: int = NODES) -> csr_array:
-    ends = np.array(relations, dtype=np.int32).reshape(-1, 2)
-    owners, mentioned = np.array(mentions, dtype=np.int64).reshape(-1, 2).T
-    return transition_matrix(ends, owners, mentioned, nodes)
-
-
-def test_a_step_leads_to_every_neighbour_alike() -> None:
-    # Entities 0 and 1 are related; both stand in chunk 2.
-    links = graph([(0, 1)], [(0, 2), (1, 2)], nodes=3).toarray()
-    assert links.tolist() == [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]
 
 
 def test_mass_goes_along_relations_to_chunks_that_the_start_does_not_touch() -> None:
@@ -60,15 +48,16 @@ def test_mass_is_what_the_linear_equations_say(
 
 def test_the_mode_finds_chunks_without_asking_for_keywords(published_home: Path) -> None:
     with KnowledgeBase.open(published_home, settings=load_settings(home=published_home)) as knowledge:
-        found = knowledge.retrieve("Who built the gauge at Halden Weir?", mode="ppr")
+        found = knowledge.retrieve("Who built the gauge at Halden Weir?", mode="ppr", explain=True)
         assert not found.keywords.low_level
         assert "Orrin Instruments built the gauge" in found.chunks[0].content
         assert {entity.name for entity in found.entities} >= {"Halden Weir", "Orrin Instruments"}
         scores = [chunk.score or 0.0 for chunk in found.chunks]
         assert all(scores)
         assert scores == sorted(scores, reverse=True)
-        (find,) = [step for step in found.steps if step.name == "find"]
-        assert [path[-1] for path in find.notes["paths"]] == [f"{one.source}/{one.path}" for one in found.chunks[:5]]
+        (chunks,) = [step.notes["items"] for step in found.steps if step.name == "chunks"]
+        assert [item["paths"][0][-1] for item in chunks] == [f"{one.source}/{one.path}" for one in found.chunks]
+        assert any(len(item["paths"][0]) > 1 for item in chunks)
         office = knowledge.retrieve(
             "Who built the gauge at Halden Weir?", mode="ppr", filters=Filters(sources=("office",))
         )

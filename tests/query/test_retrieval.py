@@ -104,6 +104,15 @@ def ask(
     return retrieve(search, len, reserved, None, Trace(explain=False))
 
 
+def paths(snapshot: Snapshot, mode: str, **options: object) -> list[list[list[str]] | None]:
+    """Return how each chunk was reached, in the order of the mode; None for those that are cut."""
+    settings = QuerySettings.model_validate({"mode": mode, **options})
+    trace = Trace(explain=True)
+    retrieve(Search(snapshot, Question("question", settings, KEYWORDS), embed), len, 0, None, trace)
+    (items,) = [step.notes["items"] for step in trace.steps if step.name == "chunks"]
+    return [item.get("paths") for item in items]
+
+
 def names(found: Retrieval) -> list[str]:
     return [entity.name for entity in found.entities]
 
@@ -167,6 +176,39 @@ def test_mix_takes_turns_with_chunks(snapshot: Snapshot) -> None:
     found = ask(snapshot, "mix")
     # Found: 5 4 3 2 1. Behind entities: 4 3 2 1 0. Nothing is left for the relations.
     assert chunks(found) == ["5", "4", "3", "2", "1", "0"]
+
+
+EVEN, ODD = "s/0.md", "s/1.md"
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("naive", [[[ODD]], [[EVEN]], [[ODD]], [[EVEN]], [[ODD]]]),
+        # a and b are near the specifics; from b the graph led to the relation behind which chunk 3 is.
+        ("local", [[["b", EVEN]], [["b", "c — b", ODD]], [["a", ODD]], [["a", EVEN]]]),
+        # c and d are the ends of the relation near the themes.
+        ("global", [[["d — c", "d", EVEN]], [["d — c", "c", ODD]]]),
+        # 5 4 3 2 1 are like the question; behind entities 4 3 2 1 0 stand higher.
+        (
+            "mix",
+            [
+                [[ODD]],
+                [["d — c", "d", EVEN], [EVEN]],
+                [["d — c", "c", ODD], [ODD]],
+                [["b", EVEN], [EVEN]],
+                [["a", ODD], [ODD]],
+                [["a", EVEN]],
+            ],
+        ),
+    ],
+)
+def test_how_each_chunk_was_reached(snapshot: Snapshot, mode: str, expected: list[list[list[str]]]) -> None:
+    assert paths(snapshot, mode) == expected
+
+
+def test_only_chunks_that_are_kept_have_paths(snapshot: Snapshot) -> None:
+    assert paths(snapshot, "naive", chunk_top_k=5, max_total_tokens=90) == [[[ODD]], [[EVEN]], None, None, None]
 
 
 def test_a_missing_vector_leaves_the_choice_to_the_owners(snapshot: Snapshot, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ppr import pagerank
 from lightrag_dagster.query.ranking.lexical import held_by_best, lexical_scores, visible_chunks
 from lightrag_dagster.query.ranking.linking import Mask, Names, coverage, link_names
-from lightrag_dagster.query.ranking.paths import Walked, paths_to
+from lightrag_dagster.query.ranking.paths import Walked, paths_by
 from lightrag_dagster.query.ranking.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
 from lightrag_dagster.query.search import Search
 
@@ -27,12 +27,13 @@ from lightrag_dagster.query.search import Search
 class Fusion:
     """How much each part counts; the values are measured in docs/evaluation.md.
 
-    With c the part of the question that is names, the walk starts at names, facts and chunks in the ratio of `names`
-    times c, `facts` times 1 − c and `chunks` times 1 − c. `damping` is the probability of a further step; no walk is
-    longer than `steps`. With h the part of the question's words that the chunk with the highest BM25 score has, a chunk
-    gets `direct` times h⁴ of its mass by resembling the question, and the rest by the walk, of which something is left
-    so that what stands behind the best chunk is found as well. It resembles the question by the dense ranking, which
-    weighs `dense`, and the lexical one, which weighs `lexical` times h.
+    With c the part of the question that is names, and h the part of its words that the chunk with the highest BM25
+    score has, the walk starts at names, facts and chunks in the ratio of `names` times c, `facts` times 1 − c times
+    1 − h, and `chunks` times 1 − c: where a chunk has the words, relations only repeat it. `damping` is the probability
+    of a further step; no walk is longer than `steps`. A chunk gets `direct` times h⁴ of its mass by resembling the
+    question, and the rest by the walk, of which something is left so that what stands behind the best chunk is found as
+    well. It resembles the question by the dense ranking, which weighs `dense`, and the lexical one, which weighs
+    `lexical` times h.
     """
 
     names: float = 1.0
@@ -41,8 +42,8 @@ class Fusion:
     direct: float = 0.9
     dense: float = 1.0
     lexical: float = 4.0
-    damping: float = 0.85
-    steps: int = 8
+    damping: float = 0.8
+    steps: int = 6
     compared_facts: int = 50
     compared_chunks: int = 200
 
@@ -77,7 +78,7 @@ def find_by_fusion(search: Search) -> Found:
     calibration = {"covered by names": round(covered, 2), "words in the best chunk": round(held, 2)}
     notes: dict[str, object] = calibration | {"names": tuple(f"{one.name} ({one.probability:.2f})" for one in links)}
     notes |= filtered.notes
-    start = start_mass(seeds, covered, how)
+    start = start_mass(seeds, covered, held, how)
     walk = pagerank(snapshot.transitions, start, how.damping, how.steps)
     split, alone = len(graph.entities.ids), how.direct * held**4
     # Most of the walk is at entities; what is at chunks counts by its share.
@@ -87,8 +88,8 @@ def find_by_fusion(search: Search) -> Found:
     begun[split:] += alone * seeds.chunks
     walked = Walked(begun, scale * walk, how.damping)
     chunks = largest(walked.mass[split:] + alone * seeds.chunks, settings.chunk_top_k)
-    notes |= {"paths": paths_to(graph, snapshot.transitions, walked, chunks)}
-    return Found(largest(walk[:split], settings.top_k), found, chunks, notes)
+    paths_to = paths_by(graph, snapshot.transitions, walked)
+    return Found(largest(walk[:split], settings.top_k), found, chunks, notes, paths_to)
 
 
 class Seeds(NamedTuple):
@@ -105,13 +106,15 @@ def names_of(graph: Adjacency, visible: Mask) -> Names:
     return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
 
 
-def start_mass(seeds: Seeds, covered: float, how: Fusion) -> Mass:
+def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:
     """Return where the walk starts: one number a node, entities first, then chunks; they sum to 1, or to 0.
 
     Args:
         seeds: the shares of names, facts and chunks.
         covered: the part of the question that is names, 0 to 1.
+        held: the part of its words that one chunk has, 0 to 1.
         how: the weights.
     """
-    entities = how.names * covered * seeds.names + how.facts * (1 - covered) * seeds.facts
+    facts = how.facts * (1 - covered) * (1 - held)
+    entities = how.names * covered * seeds.names + facts * seeds.facts
     return share(np.concatenate([entities, how.chunks * (1 - covered) * seeds.chunks]).astype(np.float32))

@@ -1,16 +1,17 @@
 """How the random walk of a mode reached a passage: the way along which most of its mass came."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.query.modes import Hits
+from lightrag_dagster.query.modes import Path
+from lightrag_dagster.query.paths import place_of
 from lightrag_dagster.query.ranking.seeds import Mass
 
 _LONGEST = 5
-_PATHS = 5
 
 
 class Walked(NamedTuple):
@@ -21,10 +22,10 @@ class Walked(NamedTuple):
     damping: float
 
 
-def paths_to(graph: Adjacency, transitions: csr_array, walked: Walked, chunks: Hits) -> list[list[str]]:
-    """Return the strongest paths to the first five chunks, by the names of their nodes."""
-    nodes = [len(graph.entities.ids) + row for row in list(chunks)[:_PATHS]]
-    return [names_along(graph, strongest_path(transitions, walked, node)) for node in nodes]
+def paths_by(graph: Adjacency, transitions: csr_array, walked: Walked) -> Callable[[int], list[Path]]:
+    """Return what tells the strongest path of a walk to a chunk, by the names of its nodes."""
+    split = len(graph.entities.ids)
+    return lambda chunk: [names_along(graph, strongest_path(transitions, walked, split + chunk))]
 
 
 def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[int]:
@@ -45,14 +46,8 @@ def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[in
     return path
 
 
-def names_along(graph: Adjacency, path: list[int]) -> list[str]:
+def names_along(graph: Adjacency, path: list[int]) -> Path:
     """Return what people call the nodes of a path: the name of an entity, the first place of a chunk."""
     split = len(graph.entities.ids)
-    names = []
-    for node in path:
-        if node < split:
-            names.append(graph.entities.rows.column("name")[node].as_py())
-        else:
-            places = graph.citations_of(node - split)
-            names.append(f"{places[0]['source']}/{places[0]['path']}" if places else "")
-    return names
+    named = graph.entities.rows.column("name")
+    return [named[node].as_py() if node < split else place_of(graph, node - split) for node in path]

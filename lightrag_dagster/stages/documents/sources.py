@@ -45,11 +45,12 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
     """Return the sources of these names, or all when none is named.
 
     Raises:
-        SourceError: as `find_sources`; none is configured, or a name is not one.
+        SourceError: as `find_sources`; none is configured, or a name is not one, here or in `extraction.methods`.
     """
     found = find_sources(settings)
-    if unknown := sorted(set(names) - set(found)):
-        raise SourceError(f"no such source: {', '.join(unknown)}; there are {', '.join(found) or 'none'}")
+    for named, where in ((names, ""), (settings.extraction.methods, "setting extraction.methods: ")):
+        if unknown := sorted(set(named) - set(found)):
+            raise SourceError(f"{where}no such source: {', '.join(unknown)}; there are {', '.join(found) or 'none'}")
     if not found:
         raise SourceError(f"{settings.sources} holds no source; make a folder in it for each source, with documents")
     return [source for name, source in found.items() if not names or name in names]

@@ -98,18 +98,25 @@ def test_what_one_chunk_answers_comes_first_and_the_walk_behind_it(
 
 
 @pytest.mark.parametrize(
-    ("covered", "expected"), [(0.0, [0, 0.75, 0.25]), (1.0, [1, 0, 0]), (0.5, [0.5 / 0.7, 0.15 / 0.7, 0.05 / 0.7])]
+    ("covered", "held", "expected"),
+    [
+        (0.0, 0.0, [0, 0.75, 0.25]),
+        (0.0, 1.0, [0, 0, 1]),
+        (1.0, 0.0, [1, 0, 0]),
+        (0.5, 0.0, [0.5 / 0.7, 0.15 / 0.7, 0.05 / 0.7]),
+        (0.5, 0.5, [0.5 / 0.625, 0.075 / 0.625, 0.05 / 0.625]),
+    ],
 )
-def test_the_start_is_calibrated(covered: float, expected: list[float]) -> None:
+def test_the_start_is_calibrated(covered: float, held: float, expected: list[float]) -> None:
     one, none = np.ones(1, dtype=np.float32), np.zeros(1, dtype=np.float32)
     seeds = fusion.Seeds(np.concatenate([one, none]), np.concatenate([none, one]), one)
-    start = fusion.start_mass(seeds, covered, fusion.Fusion(names=1.0, facts=0.3, chunks=0.1))
+    start = fusion.start_mass(seeds, covered, held, fusion.Fusion(names=1.0, facts=0.3, chunks=0.1))
     assert start.tolist() == pytest.approx(expected)
 
 
 def test_without_seeds_there_is_no_start() -> None:
     none = np.zeros(1, dtype=np.float32)
-    assert fusion.start_mass(fusion.Seeds(none, none, none), 0.5, fusion.FUSION).tolist() == [0, 0]
+    assert fusion.start_mass(fusion.Seeds(none, none, none), 0.5, 0.5, fusion.FUSION).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("query", ["Bergen", 'Bergen "', "Bergen AND (", "bergen?"])

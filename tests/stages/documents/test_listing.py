@@ -59,6 +59,14 @@ def test_glob(tmp_path: Path, glob: str, expected: list[str]) -> None:
     assert [listed.path for listed in listing(tmp_path, glob)] == expected
 
 
+@pytest.mark.parametrize(("content", "expected"), [("", ""), ("now", "now"), ("longer than listed", "longer t")])
+def test_a_file_that_changed_since_it_was_listed_is_read_as_it_is(tmp_path: Path, content: str, expected: str) -> None:
+    (tmp_path / "a.txt").write_text("listed")
+    (listed,) = Folder(tmp_path).files()
+    (tmp_path / "a.txt").write_text(content)
+    assert Folder(tmp_path).read(listed, 8) == expected.encode()
+
+
 def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> None:
     write(tmp_path, "image.BMP", "Makefile", "line\nbreak.md", "good.md")
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("")

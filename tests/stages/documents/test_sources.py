@@ -7,7 +7,7 @@ from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.origins.patterns import Patterns
-from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +39,29 @@ def test_sub_folders_and_named_sources_in_order_of_name(tmp_path: Path) -> None:
 def test_no_sources_is_not_an_error(tmp_path: Path) -> None:
     (tmp_path / "sources").mkdir()
     assert find_sources(settings(tmp_path / "sources")) == {}
+
+
+@pytest.mark.parametrize(
+    ("names", "methods", "message"),
+    [
+        (["note"], {}, r"^no such source: note; there are archive, notes$"),
+        ([], {"note": "mentions"}, r"^setting extraction.methods: no such source: note; there are archive, notes$"),
+        (["notes"], {"x": "llm", "a": "llm", "notes": "llm"}, "extraction.methods: no such source: a, x;"),
+    ],
+)
+def test_a_name_that_is_no_source_is_an_error(
+    tmp_path: Path, names: list[str], methods: dict[str, str], message: str
+) -> None:
+    for name in ("notes", "archive"):
+        (tmp_path / "sources" / name).mkdir(parents=True)
+    with pytest.raises(SourceError, match=message):
+        chosen_sources(settings(tmp_path / "sources").changed(extraction={"methods": methods}), names)
+
+
+def test_sources_with_a_method_of_their_own_are_chosen_as_others(tmp_path: Path) -> None:
+    (tmp_path / "sources" / "notes").mkdir(parents=True)
+    changed = settings(tmp_path / "sources").changed(extraction={"methods": {"notes": "mentions"}})
+    assert [one.name for one in chosen_sources(changed, [])] == ["notes"]
 
 
 def test_a_missing_folder_is_an_error_unless_only_named_sources_are_wanted(tmp_path: Path) -> None:

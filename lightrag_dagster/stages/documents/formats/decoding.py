@@ -65,7 +65,8 @@ def _certain(data: bytes, declared: str | None) -> str:
         reason = f"not valid UTF-8: {error.reason} at byte {error.start}"
     else:
         # Valid UTF-8 too: UTF-16 of Latin script without a mark, with zeros, and ISO-2022-JP, with escapes.
-        if "\x00" not in text and "\x1b$" not in text:
+        # The single character first: two take longer to look for than the bytes to decode.
+        if "\x00" not in text and ("\x1b" not in text or "\x1b$" not in text):
             return text
         if other := _detect(data):
             return _decode(data, other)
