@@ -91,8 +91,7 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     if is_cut_short(tree):
         return Content(_all_text(page), properties)
     tidy_tables(tree)
-    for block in list(tree.iter("div")):
-        make_paragraphs(block)
+    make_paragraphs(tree)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
     return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
 

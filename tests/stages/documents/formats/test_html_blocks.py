@@ -2,7 +2,7 @@ import pytest
 from lxml import html as lxml_html
 
 from lightrag_dagster.stages.documents.formats.html import read
-from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraphs
+from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraph
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraph
 )  # fmt: skip
 def test_loose_text_is_put_into_paragraphs(given: str, expected: str) -> None:
     block = lxml_html.fragment_fromstring(given)
-    make_paragraphs(block)
+    make_paragraph(block)
     assert lxml_html.tostring(block, encoding="unicode") == expected
 
 
@@ -30,3 +30,7 @@ It was replaced <b>quickly</b>.</div><div id="sidebar">Most read</div><div class
         "# Gauges\n\nThe gauge was cleaned.\n\nIts housing was cracked, so that rain reached the logger.\n\n"
         "It was replaced **quickly**."
     )
+
+
+def test_a_block_in_a_heading_ends_nothing() -> None:
+    assert read(b"<h1><div>net/</div>udp.rs</h1><p>Sockets.</p>").text == "# net/udp.rs\n\nSockets."
