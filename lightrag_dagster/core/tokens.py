@@ -64,7 +64,7 @@ class Tokenizer:
             return np.concatenate([self._encoding.encode_to_numpy(piece, disallowed_special=()) for piece in pieces])
 
     def _encode_marked(self, text: str, mark: int) -> npt.NDArray[np.uint32]:
-        if MARK in text:
+        if MARK[0] in text and MARK in text:  # a single character is found at once
             return _load_unmarked(self._encoding.name).encode(text)
         ready = marked(text)
         allowed = {MARK} if len(ready) > len(text) else set[str]()

@@ -4,7 +4,7 @@ import json
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lightrag_dagster.core import identity
@@ -63,6 +63,14 @@ def test_a_chunk_is_its_text_heading_and_context() -> None:
     assert len(set(contexts)) == 3
     assert identity.chunk_id("text", None) == identity.chunk_id("text", "")
     assert identity.chunk_id("text", "A") != identity.chunk_id("text", "B") != identity.chunk_id("text", None)
+
+
+@given(TEXTS, st.none() | TEXTS, st.none() | TEXTS)
+@example('a "quote" \\ and\nlines', None, None)
+@example("a tab\tand a \x01", "A", "| a |")
+def test_a_chunk_id_is_a_digest(content: str, heading: str | None, context: str | None) -> None:
+    fields = [content, heading or "", *([context] if context else [])]
+    assert identity.chunk_id(content, heading, context) == f"chunk-{identity.digest(*fields)}"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from lxml import html as lxml_html
 
-from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraphs
+from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraph
 
 EMPTY = "\ue000"
 """What stands in the cells of an empty header until the page is Markdown: without text, the row would be left out."""
@@ -27,7 +27,7 @@ _Row = Sequence[lxml_html.HtmlElement]
 
 
 def tidy_tables(tree: lxml_html.HtmlElement) -> None:
-    """Turn tables for layout into blocks; give others one header row, and put their caption above them."""
+    """Turn tables for layout into blocks; give others one header row, cells without lists, and their caption above."""
     for table in list(tree.iter("table")):
         rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.xpath(_ROWS)]
         rows = [row for row in rows if row]
@@ -35,6 +35,7 @@ def tidy_tables(tree: lxml_html.HtmlElement) -> None:
             _unwrap(table)
         else:
             _move_caption(table)
+            _flatten_lists(table)
             _set_header(table, rows)
 
 
@@ -62,7 +63,7 @@ def _unwrap(table: lxml_html.HtmlElement) -> None:
         is_cell = element.tag in ("td", "th")
         element.tag = "div"
         if is_cell:
-            make_paragraphs(element)
+            make_paragraph(element)
 
 
 def _move_caption(table: lxml_html.HtmlElement) -> None:
@@ -71,6 +72,15 @@ def _move_caption(table: lxml_html.HtmlElement) -> None:
     if caption is not None:
         caption.tag, caption.tail = "p", None
         table.addprevious(caption)
+
+
+def _flatten_lists(table: lxml_html.HtmlElement) -> None:
+    """Make each list in a cell a line of its items, since a cell has no place for lists and would be left empty."""
+    for item in list(table.iter("li", "dt", "dd")):
+        follows = item.getnext() is not None
+        item.tag, item.tail = "span", (": " if item.tag == "dt" else "; ") if follows else " "
+    for one in list(table.iter("ul", "ol", "dl")):
+        one.tag, one.text = "span", " "
 
 
 def _set_header(table: lxml_html.HtmlElement, rows: Sequence[_Row]) -> None:

@@ -88,3 +88,16 @@ def test_columns_of_a_hostile_table_are_bounded() -> None:
 )  # fmt: skip
 def test_what_is_a_number(text: str, expected: bool) -> None:
     assert _is_number(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("<ul><li>one <b>thing</b></li>\n<li>two</li></ul>", "one **thing**; two"),
+        ("Both:<ol><li>one</li><li>two<ul><li>deeper</li></ul></li></ol> so", "Both: one; two deeper so"),
+        ("<dl><dt>key</dt><dd>value</dd><dt>lock</dt><dd>shut</dd></dl>", "key: value; lock: shut"),
+    ],
+)
+def test_lists_in_cells_are_lines(cell: str, expected: str) -> None:
+    rows = "<tr><th>Name</th><th>What</th></tr><tr><td>Weir</td><td>{}</td></tr>"
+    assert markdown(f"<table>{rows.format(cell)}</table>") == f"| Name | What |\n|---|---|\n| Weir | {expected} |"
