@@ -45,7 +45,7 @@ RAW_DOCUMENTS = pa.schema(
         _field(
             "error",
             pa.string(),
-            "Why it has no text, is stale, or has images without description.",
+            "Why it has no text or is stale, or what of it is doubtful or missing.",
             nullable=True,
         ),
         _field("recipe", pa.string(), "Model and prompt that its images were described by; a hash.", nullable=True),

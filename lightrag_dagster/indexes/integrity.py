@@ -10,7 +10,8 @@ import duckdb
 
 from lightrag_dagster.indexes.adjacency import has_adjacency
 from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, graph_tables, open_graph, write_graph
-from lightrag_dagster.indexes.lance import lance_errors, open_vectors
+from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.indexes.vector_writer import scan_errors
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage import generations
@@ -103,7 +104,7 @@ def _vector_problems(connection: duckdb.DuckDBPyConnection, generation: Generati
     problems = []
     for table, entry in vectors.tables.items():
         reader = open_vectors(generation.home, entry)
-        with lance_errors(entry.table):
+        with scan_errors(entry.table):
             connection.register("stored", reader.keys())
             connection.execute(f"CREATE TEMP TABLE stored_{table} AS FROM stored")
             connection.unregister("stored")

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from functools import cache, cached_property
 from typing import Any
 
-import duckdb
 import lancedb
 import numpy as np
 import numpy.typing as npt
@@ -167,12 +166,11 @@ def _unit(vectors: Vectors) -> Vectors:
 
 @contextmanager
 def lance_errors(table: str) -> Iterator[None]:
-    """Raise what LanceDB raises in the block, or DuckDB that reads from it, as StoreError that names the table."""
+    """Raise what LanceDB raises in the block as StoreError that names the table."""
     try:
         yield
-    except (RuntimeError, ValueError, OSError, pa.ArrowException, duckdb.Error) as error:
-        reason = one_line(error).partition(" Detail: Python exception")[0]  # which is a traceback
+    except (RuntimeError, ValueError, OSError, pa.ArrowException) as error:
         raise StoreError(
-            f"vector table {table} cannot be used: {reason}; open the knowledge base again, or restore the "
+            f"vector table {table} cannot be used: {one_line(error)}; open the knowledge base again, or restore the "
             "home and run again"
         ) from error

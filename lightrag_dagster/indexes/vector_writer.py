@@ -4,16 +4,18 @@ What the head holds is read from the head itself: rows that a killed run left ar
 run. Readers of a tag see nothing of later writes.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from importlib.resources import files as package_files
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
+from duckdb import Error as DuckDBError
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.errors import EmbeddingError, IntegrityError
+from lightrag_dagster.errors import EmbeddingError, IntegrityError, one_line
 from lightrag_dagster.indexes.lance import lance_errors, open_database
 from lightrag_dagster.indexes.vector_index import update_index
 from lightrag_dagster.schemas import vector_schema
@@ -38,7 +40,7 @@ def prepare_vectors(home: Home, table: str, connection: DuckDBPyConnection, tag:
         IntegrityError: An id is wanted with two fingerprints.
         StoreError: The table cannot be read or written.
     """
-    with lance_errors(table):
+    with scan_errors(table):
         handle = open_database(home).create_table(table, schema=vector_schema(dimensions), exist_ok=True)
         connection.register("held", handle.search().select(["id", "embedding_fingerprint"]).to_batches())
         connection.execute(package_files(__package__).joinpath("vector_changes.sql").read_text("utf-8"))
@@ -46,7 +48,7 @@ def prepare_vectors(home: Home, table: str, connection: DuckDBPyConnection, tag:
     rows, ids = _numbers(connection, "SELECT count(*), count(DISTINCT id) FROM wanted_rows")
     if rows != ids:
         raise IntegrityError(f"vector table {table}: an id is wanted twice; delete the generation and run again")
-    with lance_errors(table):
+    with scan_errors(table):
         for batch in connection.sql("FROM outdated").to_arrow_reader(_IDS_PER_STATEMENT):
             handle.delete(_among(batch["id"].to_pylist()))
     (upserted,) = _numbers(connection, "SELECT count(*) FROM missing")
@@ -99,6 +101,17 @@ def pin(handle: Any, tag: str) -> None:
         handle.tags.update(tag, handle.version)
     else:
         handle.tags.create(tag, handle.version)
+
+
+@contextmanager
+def scan_errors(table: str) -> Iterator[None]:
+    """Raise what LanceDB raises in the block, or DuckDB that reads from it, as StoreError that names the table."""
+    with lance_errors(table):
+        try:
+            yield
+        except DuckDBError as error:
+            reason = one_line(error).partition(" Detail: Python exception")[0]  # which is a traceback
+            raise OSError(reason) from error
 
 
 def _rows(entry: VectorTable, keys: pa.Table, vectors: Vectors) -> pa.Table:

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from itertools import islice
 
+import numpy as np
+
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.modes import Found, Path
 from lightrag_dagster.query.related import Related
@@ -33,25 +35,26 @@ def place_of(graph: Adjacency, chunk: int) -> str:
     return f"{places[0]['source']}/{places[0]['path']}" if places else ""
 
 
+def name_of(graph: Adjacency, entity: int) -> str:
+    """Return the name of an entity as the documents spell it that a filter allows."""
+    (row,) = graph.entities.take(np.array([entity], dtype=np.int32))
+    return str(row["name"])
+
+
 def _to_entity(graph: Adjacency, found: Found, entity: int) -> Path:
     if found.entities.get(entity) is not None:
-        return [_name(graph, entity)]
+        return [name_of(graph, entity)]
     led = (row for row, score in found.relations.items() if score is not None and entity in graph.endpoints[row])
-    return [*(_ends(graph, row) for row in islice(led, 1)), _name(graph, entity)]
+    return [*(_ends(graph, row) for row in islice(led, 1)), name_of(graph, entity)]
 
 
 def _to_relation(graph: Adjacency, found: Found, relation: int) -> Path:
     if found.relations.get(relation) is not None:
         return [_ends(graph, relation)]
     led = (row for row, score in found.entities.items() if score is not None and row in graph.endpoints[relation])
-    return [*(_name(graph, row) for row in islice(led, 1)), _ends(graph, relation)]
-
-
-def _name(graph: Adjacency, entity: int) -> str:
-    name: str = graph.entities.rows.column("name")[entity].as_py()
-    return name
+    return [*(name_of(graph, row) for row in islice(led, 1)), _ends(graph, relation)]
 
 
 def _ends(graph: Adjacency, relation: int) -> str:
     one, other = graph.endpoints[relation]
-    return f"{_name(graph, one)} — {_name(graph, other)}"
+    return f"{name_of(graph, one)} — {name_of(graph, other)}"

@@ -94,6 +94,24 @@ def test_a_secret_stays_in_its_source(shown: list[str], hidden: list[str], data:
     _check(shown, hidden, data)
 
 
+def test_the_spelling_of_another_source_shows_nowhere(tmp_path: Path) -> None:
+    configured = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    hidden = {"0.md": "HALDEN WEIR and HALDEN WEIR and ORRIN HOUSE are one."}
+    shown = {"0.md": "Jonas Feld of Orrin Instruments visited Halden Weir."}
+    publish_sources(configured, {"open": shown, "hidden": hidden})
+    with KnowledgeBase.open(settings=configured) as knowledge:
+
+        def explained(mode: str, scope: Filters) -> str:
+            question = "Who visited Halden Weir?"
+            return json.dumps(
+                knowledge.retrieve(question, mode=mode, filters=scope, explain=True).to_dict(), default=str
+            )
+
+        assert "HALDEN WEIR" in explained("ppr", Filters())
+        for mode in sorted(MODES.keys() - {"bypass"}):
+            assert "HALDEN WEIR" not in explained(mode, Filters(sources="open"))
+
+
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
 @settings(max_examples=50, **BOUNDS)

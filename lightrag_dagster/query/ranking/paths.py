@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.modes import Path
-from lightrag_dagster.query.paths import place_of
+from lightrag_dagster.query.paths import name_of, place_of
 from lightrag_dagster.query.ranking.seeds import Mass
 
 _LONGEST = 5
@@ -49,5 +49,4 @@ def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[in
 def names_along(graph: Adjacency, path: list[int]) -> Path:
     """Return what people call the nodes of a path: the name of an entity, the first place of a chunk."""
     split = len(graph.entities.ids)
-    named = graph.entities.rows.column("name")
-    return [named[node].as_py() if node < split else place_of(graph, node - split) for node in path]
+    return [name_of(graph, node) if node < split else place_of(graph, node - split) for node in path]

@@ -10,6 +10,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.origins.choice import choose_origin
 from lightrag_dagster.stages.documents.origins.folder import Folder, LinkOut
 from lightrag_dagster.stages.documents.origins.origin import UNFIT_CHARACTERS, Origin
+from lightrag_dagster.storage.home import Home
 
 # A source name is a Dagster partition key, where "..." is a range, and a percent-encoded file name.
 _RANGE = "..."
@@ -45,11 +46,14 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
     """Return the sources of these names, or all when none is named.
 
     Raises:
-        SourceError: as `find_sources`; none is configured, or a name is not one, here or in `extraction.methods`.
+        SourceError: as `find_sources`; none is configured, or a name is not one. In `extraction.methods`, a source that
+            the home knows from earlier counts as well, since it may be gone or away for a while.
     """
     found = find_sources(settings)
-    for named, where in ((names, ""), (settings.extraction.methods, "setting extraction.methods: ")):
-        if unknown := sorted(set(named) - set(found)):
+    earlier = {Home.source_of(folder) for folder in Home.of(settings).root.glob("tables/raw_documents/*")}
+    places = ("", names, set(found)), ("extraction.methods: ", settings.extraction.methods, earlier | set(found))
+    for where, named, known in places:
+        if unknown := sorted(set(named) - known):
             raise SourceError(f"{where}no such source: {', '.join(unknown)}; there are {', '.join(found) or 'none'}")
     if not found:
         raise SourceError(f"{settings.sources} holds no source; make a folder in it for each source, with documents")

@@ -8,6 +8,7 @@ from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.origins.patterns import Patterns
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
+from lightrag_dagster.storage.home import Home
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,7 @@ def test_no_sources_is_not_an_error(tmp_path: Path) -> None:
     ("names", "methods", "message"),
     [
         (["note"], {}, r"^no such source: note; there are archive, notes$"),
-        ([], {"note": "mentions"}, r"^setting extraction.methods: no such source: note; there are archive, notes$"),
+        ([], {"note": "mentions"}, r"^extraction.methods: no such source: note; there are archive, notes$"),
         (["notes"], {"x": "llm", "a": "llm", "notes": "llm"}, "extraction.methods: no such source: a, x;"),
     ],
 )
@@ -60,7 +61,8 @@ def test_a_name_that_is_no_source_is_an_error(
 
 def test_sources_with_a_method_of_their_own_are_chosen_as_others(tmp_path: Path) -> None:
     (tmp_path / "sources" / "notes").mkdir(parents=True)
-    changed = settings(tmp_path / "sources").changed(extraction={"methods": {"notes": "mentions"}})
+    changed = settings(tmp_path / "sources").changed(extraction={"methods": {"notes": "mentions", "gone": "mentions"}})
+    (Home.of(changed).root / "tables" / "raw_documents" / "gone").mkdir(parents=True)
     assert [one.name for one in chosen_sources(changed, [])] == ["notes"]
 
 

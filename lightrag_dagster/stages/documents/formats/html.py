@@ -15,6 +15,7 @@ from lightrag_dagster.stages.documents.formats.decoding import decode
 from lightrag_dagster.stages.documents.formats.figures import Figures, mark_of
 from lightrag_dagster.stages.documents.formats.formulas import as_text
 from lightrag_dagster.stages.documents.formats.front_matter import split_front_matter
+from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraphs
 from lightrag_dagster.stages.documents.formats.html_tables import EMPTY, tidy_tables
 from lightrag_dagster.stages.documents.sanitise import FORBIDDEN
 
@@ -78,7 +79,7 @@ def _extract(page: str, figures: Figures | None) -> Content:
 
 
 def _main_content(page: str, figures: Figures | None) -> Content:
-    tree = _parse(page)
+    tree = parse_page(page)
     for link in list(tree.iter("a")):
         if link.text_content().strip() == _PERMALINK:
             link.drop_tree()
@@ -87,9 +88,10 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     _keep_sections(tree)
     if figures:
         _mark_images(tree, figures)
-    if _is_cut_short(tree):
+    if is_cut_short(tree):
         return Content(_all_text(page), properties)
     tidy_tables(tree)
+    make_paragraphs(tree)
     markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
     return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
 
@@ -152,7 +154,7 @@ def _properties(tree: lxml_html.HtmlElement) -> Properties:
 
 def _writable(page: str) -> str:
     """Return a page without characters that lxml reads but refuses to write: a form feed, `&#12;`."""
-    tree = _parse(page)
+    tree = parse_page(page)
     for node in tree.iter():
         for part in ("text", "tail"):
             text = getattr(node, part)
@@ -161,7 +163,8 @@ def _writable(page: str) -> str:
     return str(lxml_html.tostring(tree, encoding="unicode"))
 
 
-def _parse(page: str) -> lxml_html.HtmlElement:
+def parse_page(page: str) -> lxml_html.HtmlElement:
+    """Return the tree of a page, without comments."""
     # trafilatura loses text after a comment in a list item or a cell, and takes the comment for text in a heading.
     parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     # Bytes, because lxml refuses a string that declares an encoding of its own.
@@ -188,7 +191,7 @@ def _unescape(markdown: str) -> str:
     return _CODE_OR_ESCAPE.sub(lambda found: found[1] or found[2], markdown)
 
 
-def _is_cut_short(tree: lxml_html.HtmlElement) -> bool:
+def is_cut_short(tree: lxml_html.HtmlElement) -> bool:
     """Tell whether the parser gave up the page at its limit of depth, 2048 elements, and dropped the rest."""
     return any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in tree.getroottree().parser.error_log)
 

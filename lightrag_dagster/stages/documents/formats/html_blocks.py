@@ -10,11 +10,20 @@ BLOCKS = {
 """Elements that stand on lines of their own."""
 
 
-def make_paragraphs(block: lxml_html.HtmlElement) -> None:
+def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
+    """Do as `make_paragraph` with every `div` of a page, but those in headings, which become inline."""
+    for heading in tree.iter("h1", "h2", "h3", "h4", "h5", "h6"):
+        for block in heading.iter("div", "p"):
+            block.tag = "span"
+    for block in list(tree.iter("div")):
+        make_paragraph(block)
+
+
+def make_paragraph(block: lxml_html.HtmlElement) -> None:
     """Make a block with nothing but text and inline elements a `p`; put what stands so between its blocks into some."""
     children = list(block)
     if not any(child.tag in BLOCKS for child in children):
-        block.tag = "p"
+        block.tag = "p" if _has_content(block) else block.tag
         return
     paragraph = lxml_html.Element("p")
     paragraph.text, block.text = block.text, None
@@ -31,4 +40,4 @@ def make_paragraphs(block: lxml_html.HtmlElement) -> None:
 
 
 def _has_content(paragraph: lxml_html.HtmlElement) -> bool:
-    return bool((paragraph.text or "").strip()) or len(paragraph) > 0
+    return any(map(str.isalnum, paragraph.text or "")) or len(paragraph) > 0

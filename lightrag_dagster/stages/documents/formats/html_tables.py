@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from lxml import html as lxml_html
 
-from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraphs
+from lightrag_dagster.stages.documents.formats.html_blocks import make_paragraph
 
 EMPTY = "\ue000"
 """What stands in the cells of an empty header until the page is Markdown: without text, the row would be left out."""
@@ -63,7 +63,7 @@ def _unwrap(table: lxml_html.HtmlElement) -> None:
         is_cell = element.tag in ("td", "th")
         element.tag = "div"
         if is_cell:
-            make_paragraphs(element)
+            make_paragraph(element)
 
 
 def _move_caption(table: lxml_html.HtmlElement) -> None:

@@ -66,22 +66,37 @@ def _render(message: EmailMessage, level: int, attached: Attachments, figures: F
     yield from sections
 
 
-def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
+def _parts(message: EmailMessage) -> Iterator[MIMEPart]:
     """Yield what a mail holds but its text: what is attached, and the images of its page."""
-    bodies = [id(message.get_body((kind,))) for kind in ("plain", "html")]
-    left = [message]
-    while left:
-        part = left.pop()
-        if part.get_content_maintype() == "multipart" and part.is_multipart():
-            left += reversed(cast(list[EmailMessage], part.get_payload()))
-        elif id(part) not in bodies and part is not message:
+    bodies = [_body(message, kind) for kind in ("plain", "html")]
+    for part in _leaves(message):
+        if part is not message and not any(part is body for body in bodies):
             yield part
 
 
-def _text(message: EmailMessage, subject: str, parts: list[EmailMessage], figures: Figures | None) -> str:
+def _leaves(message: EmailMessage) -> Iterator[MIMEPart]:
+    """Yield the parts that are not divided further, in order; a mail in a mail is one."""
+    left: list[MIMEPart] = [message]
+    while left:
+        part = left.pop()
+        if part.get_content_maintype() == "multipart" and part.is_multipart():
+            left += reversed(cast(list[MIMEPart], part.get_payload()))
+        else:
+            yield part
+
+
+def _body(message: EmailMessage, kind: str) -> MIMEPart | None:
+    """Return the text of a mail in one form; in a mail that is damaged, the first part of that form."""
+    try:
+        return message.get_body((kind,))
+    except AttributeError:  # the library takes each multipart for one that has parts
+        return next((one for one in _leaves(message) if one.get_content_type() == f"text/{kind}"), None)
+
+
+def _text(message: EmailMessage, subject: str, parts: list[MIMEPart], figures: Figures | None) -> str:
     """Return what the author of a mail wrote, with the images of the page it is in."""
     for kind in ("plain", "html"):
-        part = message.get_body((kind,))
+        part = _body(message, kind)
         if part is None:
             continue
         text = _decode(_payload(part), part.get_content_charset()).replace("\r\n", "\n")

@@ -8,7 +8,8 @@ from urllib.parse import unquote
 from lxml import etree
 from lxml import html as lxml_html
 
-from lightrag_dagster.stages.documents.formats.html_blocks import BLOCKS, make_paragraphs
+from lightrag_dagster.stages.documents.formats.html import is_cut_short, parse_page
+from lightrag_dagster.stages.documents.formats.html_blocks import BLOCKS
 from lightrag_dagster.stages.documents.formats.mail_text import begins_with_header
 
 _QUOTES = '//blockquote[@type="cite" or contains(@class, "gmail_quote")] | //div[contains(@class, "yahoo_quoted")]'
@@ -16,20 +17,24 @@ _SIGNATURES = (
     '//*[contains(@class, "gmail_signature") or contains(@class, "moz-signature") or @id="Signature" '
     'or @id="AppleMailSignature"]'
 )
-
-_ATTRIBUTIONS = ("gmail_attr", "moz-cite-prefix")
+_ATTRIBUTIONS = {"gmail_attr", "moz-cite-prefix"}
 _LINE = 200  # characters
 
 
 def own_page(page: str, images: Mapping[str, bytes]) -> str:
     """Return a page without quotes of earlier mails and signatures, with the images that it names by `cid:` URLs.
 
-    What is forwarded stays; so does everything where nothing else is in the page. Text in a `div`, as mails have it, is
-    in a paragraph.
+    What is forwarded stays; so does everything where nothing else is in the page.
     """
     try:
-        tree = _parse(page)
-    except (etree.ParserError, ValueError):
+        return _own_page(page, images)
+    except (etree.ParserError, ValueError):  # nothing in it, or characters that the library does not write
+        return page
+
+
+def _own_page(page: str, images: Mapping[str, bytes]) -> str:
+    tree = parse_page(page)
+    if is_cut_short(tree):
         return page
     for element in tree.xpath(_QUOTES):
         if element.getparent() is not None and not begins_with_header("\n".join(islice(element.itertext(), 20))):
@@ -39,19 +44,12 @@ def own_page(page: str, images: Mapping[str, bytes]) -> str:
         if element.getparent() is not None:
             element.drop_tree()
     if not tree.text_content().strip() and not tree.xpath("//img"):
-        tree = _parse(page)
-    for block in list(tree.iter("div")):
-        make_paragraphs(block)
+        tree = parse_page(page)
     for image in tree.iter("img"):
         data = images.get(unquote((image.get("src") or "").removeprefix("cid:")))
         if data:
             image.set("src", f"data:image/any;base64,{b64encode(data).decode()}")
     return str(lxml_html.tostring(tree, encoding="unicode"))
-
-
-def _parse(page: str) -> lxml_html.HtmlElement:
-    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
-    return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
 
 
 def _drop_attribution(quote: lxml_html.HtmlElement) -> None:
@@ -63,5 +61,5 @@ def _drop_attribution(quote: lxml_html.HtmlElement) -> None:
         return
     text = above.text_content().strip()
     is_line = len(text) <= _LINE and above.find(".//br") is None and not any(child.tag in BLOCKS for child in above)
-    if above.get("class") in _ATTRIBUTIONS or (is_line and text.endswith((":", "："))):
+    if _ATTRIBUTIONS & set(above.classes) or (is_line and text.endswith((":", "："))):
         above.drop_tree()

@@ -41,7 +41,7 @@ def image(
     [
         ("figures.docx", "The Kingfisher gauge was read.\n\n", "\n\nLevels of three [stations]"),
         ("figures.epub", "The Kingfisher gauge was read.\n\n", "\n\n\nLevels of three [stations]"),
-        ("figures.html", "The Kingfisher gauge was read.\n\n", "\n\nA dot:"),
+        ("figures.html", "The Kingfisher gauge was read.\n\n", "\n\n\nA dot:"),
         ("figures.pptx", "The Kingfisher gauge was read.\n\n", "\n\nLevels of three [stations]"),
         ("figures.odt", "The Kingfisher gauge was read.\n\n", "\n\n\n_Levels of three [stations]_"),
         ("figures.xlsx", "| Steinhag | 1.42 |\n\n", ""),

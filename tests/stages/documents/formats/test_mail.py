@@ -149,6 +149,23 @@ def test_images_in_and_beside_the_page_are_figures() -> None:
     )
 
 
+def test_a_mail_whose_parts_are_damaged_keeps_its_text() -> None:
+    data = b"""Subject: Levels
+Content-Type: multipart/mixed; boundary="a"
+
+--a
+Content-Type: multipart/alternative
+
+nothing
+--a
+Content-Type: text/plain
+
+The gauge fell.
+--a--
+"""
+    assert extract_text(data, "a.eml").text == "# Levels\n\nThe gauge fell."
+
+
 def test_images_of_an_attachment_are_figures() -> None:
     found = extract_text(mail(("figures.docx", (SAMPLES / "figures.docx").read_bytes())).as_bytes(), "a.eml", FIGURES)
     assert len(found.figures) == 1

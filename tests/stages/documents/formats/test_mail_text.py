@@ -118,6 +118,8 @@ GMAIL = '<div class="gmail_quote"><div class="gmail_attr">{}</div>{}</div>'
         ('<p>Chart: <img src="cid:a%40b" alt="Levels"><img src="cid:c">', ["data:image/any;base64,AQ==", "cid:c"], []),
         ("", [], []),
         ("<!-- gmail_quote -->", [], []),
+        ("<div>a<p>b</p>c&#12;d</div>", ["a", "c"], []),
+        ("<div>" * 3000 + "deep", ["deep"], []),
     ],
 )
 def test_what_mail_programs_mark_as_quoted(page: str, has: list[str], lost: list[str]) -> None:
