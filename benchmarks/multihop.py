@@ -50,6 +50,7 @@ LEFT_OUT: Mapping[str, dict[str, Any]] = {
     "no dense ranking": {"dense": 0.0},
     "no walk": {"steps": 0},
     "walk alone": {"direct": 0.0},
+    "resemblance at every place": {"leading": 1_000_000},
     "steps 4": {"steps": 4},
     "damping 0.5": {"damping": 0.5},
     "steps 16": {"steps": 16},
@@ -156,6 +157,11 @@ def compared(console: Console, name: str, settings: Settings, questions: Sequenc
         console.print(f"fusion, {label:32} {means(ablated(settings, questions, options))}")
     with patch.object(transitions, "TITLE_STEPS", 0):
         console.print(f"{'fusion, no titles':40} {means(ablated(settings, questions, {}))}")
+    with patch.object(transitions, "past_lone_entities", lambda links, _: links):
+        console.print(f"{'fusion, to entities of one chunk':40} {means(ablated(settings, questions, {}))}")
+    begin = fusion.start_mass
+    with patch.object(fusion, "start_mass", lambda seeds, covered, _, how: begin(seeds, covered, 0.0, how)):
+        console.print(f"{'fusion, facts whatever words are held':40} {means(ablated(settings, questions, {}))}")
     with patch.object(linking, "probability", lambda *_: 1.0):
         console.print(f"{'fusion, every name meant':40} {means(ablated(settings, questions, {}))}")
     difference: Values = (found["fusion"] - found["naive"])[:, METRICS.index("recall")]

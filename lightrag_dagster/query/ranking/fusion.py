@@ -33,13 +33,16 @@ class Fusion:
     of a further step; no walk is longer than `steps`. A chunk gets `direct` times h⁴ of its mass by resembling the
     question, and the rest by the walk, of which something is left so that what stands behind the best chunk is found as
     well. It resembles the question by the dense ranking, which weighs `dense`, and the lexical one, which weighs
-    `lexical` times h.
+    `lexical` times h. What resembles it leads: that counts in full for the first `leading` chunks, and for the others
+    by `behind` of it, which ranks those that the walk does not reach.
     """
 
     names: float = 1.0
     facts: float = 0.2
     chunks: float = 0.1
     direct: float = 0.9
+    leading: int = 3
+    behind: float = 0.01
     dense: float = 1.0
     lexical: float = 4.0
     damping: float = 0.8
@@ -84,10 +87,11 @@ def find_by_fusion(search: Search) -> Found:
     # Most of the walk is at entities; what is at chunks counts by its share.
     at_chunks = float(walk[split:].sum())
     scale = (1 - alone) / at_chunks if at_chunks else 0.0
+    resembling = counted(alone * seeds.chunks, scale * walk[split:], how)
     begun = scale * (1 - how.damping) * start
-    begun[split:] += alone * seeds.chunks
+    begun[split:] += resembling
     walked = Walked(begun, scale * walk, how.damping)
-    chunks = largest(walked.mass[split:] + alone * seeds.chunks, settings.chunk_top_k)
+    chunks = largest(walked.mass[split:] + resembling, settings.chunk_top_k)
     paths_to = paths_by(graph, snapshot.transitions, walked)
     return Found(largest(walk[:split], settings.top_k), found, chunks, notes, paths_to)
 
@@ -104,6 +108,14 @@ def names_of(graph: Adjacency, visible: Mask) -> Names:
     """Return the entities that a question may name."""
     named = graph.entities.rows.column("name")
     return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
+
+
+def counted(resembling: Mass, walk: Mass, how: Fusion) -> Mass:
+    """Return what of the mass by which chunks resemble the question counts beside that of the walk at them."""
+    first = list(largest(walk + resembling, how.leading))
+    counts = how.behind * resembling
+    counts[first] = resembling[first]
+    return counts
 
 
 def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:
