@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from lightrag_dagster.settings import load_settings
 from tests.query.published import publish_sources
 
@@ -28,6 +30,7 @@ print(resident() - before)
 """
 
 
+@pytest.mark.long
 def test_closing_frees_the_memory(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     people = [f"Person{number:04} Smith met Person{number + 1:04} Smith in Town{number:04}." for number in range(300)]
