@@ -49,10 +49,8 @@ def _texts(shapes: Iterable[Any], figures: Figures | None, leave_out: int | None
             yield figures.mark(image, shape._element._nvXxPr.cNvPr.get("descr") or "")
         elif shape.has_table:
             yield markdown_table([cell.text for cell in row.cells] for row in shape.table.rows)
-        elif shape.has_chart:
-            yield chart_text(shape.chart_part._element)
-        elif diagram := _diagram(shape):
-            yield diagram
+        elif drawn := _chart_or_diagram(shape):
+            yield drawn
         elif shape.has_text_frame and shape.text_frame.text.strip():
             yield _paragraphs(shape)
 
@@ -65,14 +63,18 @@ def _image(shape: Any) -> bytes | None:
         return None
 
 
-def _diagram(shape: Any) -> str:
-    """Return the text of a shape's diagram; "" where it has none, or none in the file."""
-    reference = next(shape._element.iter(_DIAGRAM), None)
-    relation = None if reference is None else shape.part.rels.get(reference.get(_DATA))
-    if relation is None or relation.is_external:
+def _chart_or_diagram(shape: Any) -> str:
+    """Return the text of a shape's chart or diagram; "" where it has none, or none in the file."""
+    try:
+        if shape.has_chart:
+            return chart_text(shape.chart_part._element)
+        reference = next(shape._element.iter(_DIAGRAM), None)
+        if reference is None:
+            return ""
+        parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        return diagram_text(etree.fromstring(shape.part.related_part(reference.get(_DATA)).blob, parser))
+    except (KeyError, ValueError, etree.XMLSyntaxError):  # it costs only itself
         return ""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True)
-    return diagram_text(etree.fromstring(relation.target_part.blob, parser))
 
 
 def _paragraphs(shape: Any) -> str:

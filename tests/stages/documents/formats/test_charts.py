@@ -1,3 +1,6 @@
+import io
+import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -31,3 +34,21 @@ def test_categories_of_two_levels_and_series_without_names_or_numbers() -> None:
     series = f"<ser><cat>{points}</cat><val><pt idx='0'><v>3</v></pt><pt idx='1'/></val></ser><ser/>"
     assert chart_text(etree.fromstring(f"<chartSpace>{series}</chartSpace>")).splitlines()[-1] == "| 2025 May | 3 |"
     assert chart_text(etree.fromstring("<chartSpace/>")) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "kept"),
+    [
+        ("python-pptx.pptx", b"/relationships/chart", "## Levels\n\n## Levels\n\n## Levels"),
+        ("diagram.pptx", b"/relationships/diagramData", "## Rounds"),
+    ],
+)
+def test_a_chart_or_diagram_that_is_not_in_the_file_costs_only_itself(name: str, part: bytes, kept: str) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(SAMPLES / name) as deck, zipfile.ZipFile(data, "w") as copy:
+        for member in deck.namelist():
+            content = deck.read(member)
+            if member.startswith("ppt/slides/_rels/"):
+                content = re.sub(rb"<Relationship [^>]*" + part + rb"[^>]*/>", b"", content)
+            copy.writestr(member, content)
+    assert extract_text(data.getvalue(), name).text == kept
