@@ -135,7 +135,7 @@ def test_what_a_page_says_of_itself() -> None:
     assert jekyll == Content("Text", replace(expected, title="Front", switched_off="published: false"))
 
 
-@pytest.mark.parametrize("section", ["section id='sharing-menu'", "div class='section' id='Sharing_Menu'"])
+@pytest.mark.parametrize("section", ["section id='sharing-menu'", "div class='section' id='sharing-menu'"])
 def test_a_chapter_is_no_menu_by_its_name(section: str) -> None:
     chapter = "<h2>Sharing menu</h2><p>The gauge is read by pressing the green key.</p>"
     around = "<div id='menu'><p>Home and contact and imprint</p></div>"
