@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
 class Attachments:
-    """Reads the attachments of one mail, at most so many; `images` stand in the text by `figures`."""
+    """Reads the attachments of one mail, within bounds; their images are put into `figures`."""
 
     def __init__(self, figures: Figures | None, *, read: bool = True) -> None:
         self._figures = figures
