@@ -17,8 +17,8 @@ _SAME = 1e-6
 def peaks(scores: Mass) -> Mass:
     """Return how many standard deviations each score is above the mean, or 0; equal scores are all 1.
 
-    So rankings with scores of different scales can be added up, and one that tells its first hits clearly from the others
-    weighs more than one that does not.
+    So rankings of different scales can be added up, and one that tells its first hits clearly from the others weighs
+    more than one that does not.
     """
     spread = float(scores.std()) if len(scores) else 0.0
     if spread < _SAME:
