@@ -9,8 +9,10 @@ from assets.knowledge_base import integrity
 from assets.metadata import IngestConfig, is_backfill
 from assets.namespace import Namespace
 from assets.status_report import all_published
+from lightrag_dagster.build.losses import snapshot_warnings, source_warning
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import failed_share, judge
+from lightrag_dagster.storage.snapshots import require_current
 from lightrag_dagster.storage.tables import SourceTables
 from resources import LightRAG
 
@@ -23,11 +25,16 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         "vectors are finite and of the right size. A generation that breaks this is not published; run the check again "
         "to look at the snapshot.",
     )(integrity)
+    graph_check = dg.asset_check(
+        asset=namespace.key("knowledge_base"),
+        name="complete",
+        description="The snapshot has entities, and a summary wherever one is due.",
+    )(complete)
     report_check = dg.asset_check(
         asset=namespace.key("status_report"),
         description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
     )(all_published)
-    return [*source_checks(namespace), integrity_check, report_check]
+    return [*source_checks(namespace), integrity_check, graph_check, report_check]
 
 
 def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
@@ -65,6 +72,7 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
             "The source's tables belong together and few enough documents and chunks failed, so the merge reads this "
             "version; otherwise it keeps reading the last accepted one.",
         ),
+        check("entity_mentions", "names_found", names_found, "The source names something, unless it holds no text."),
     ]
 
 
@@ -79,6 +87,33 @@ def source_accepted(
         severity=dg.AssetCheckSeverity.ERROR,
         description=judged.reason,
         metadata={"failed_documents": judged.failed_documents, "failed_chunks": judged.failed_chunks},
+    )
+
+
+def names_found(
+    context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
+) -> dg.AssetCheckResult:
+    """Warn of a source none of whose chunks names anything."""
+    current = _tables(context, config, lightrag).current_versions(context.partition_key)
+    warning = source_warning(context.partition_key, current, lightrag.recipes)
+    return dg.AssetCheckResult(
+        passed=warning is None,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=warning,
+        metadata={table: current[table].rows for table in ("entity_mentions", "relation_mentions") if table in current},
+    )
+
+
+def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
+    """Warn of a snapshot that lacks something although nothing was refused."""
+    bucket.refresh(lightrag.home)
+    manifest = require_current(lightrag.home)
+    warnings = snapshot_warnings(lightrag.recipes, manifest)
+    return dg.AssetCheckResult(
+        passed=not warnings,
+        severity=dg.AssetCheckSeverity.WARN,
+        description="; ".join(warnings) or None,
+        metadata={f"rows/{table}": rows for table, rows in manifest.rows.items()},
     )
 
 

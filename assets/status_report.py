@@ -28,6 +28,8 @@ def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
             "outdated_rows": sum(sum(state.outdated.values()) for state in states.sources.values()),
             "outdated_of_knowledge_base": ", ".join(states.outdated),
             "graph": states.graph_state,
+            "losses": [str(loss) for loss in states.losses],
+            "warnings": states.warnings,
             "seconds": watch.seconds,
         },
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from lightrag_dagster.build.generation import next_publication
+from lightrag_dagster.build.losses import Loss
 from lightrag_dagster.build.pending import Pending, accept_pending, pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.progress import Display
@@ -45,7 +46,8 @@ class Outcome:
     reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
     source; `outdated_parts` names what of the knowledge base is outdated: summaries, vectors. `notes` are further lines
     for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were built again.
-    `graph_built` says that the graph of a snapshot was built that had been published before.
+    `graph_built` says that the graph of a snapshot was built that had been published before. `losses` and `warnings`
+    are those of all sources, as `Pending` has them.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -60,6 +62,8 @@ class Outcome:
     published: Manifest | None = None
     manifest: Manifest | None = None
     cost_usd: float = 0.0
+    losses: list[Loss] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
         """Return the outcome of this run and a `later` one of some of its `sources`, for the same command."""
@@ -244,4 +248,5 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
                 f"`lightrag-dagster backfill --source {name}` resumes it."
             ]
     outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
+    outcome.losses, outcome.warnings = states.losses, states.warnings
     return outcome

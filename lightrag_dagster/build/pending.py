@@ -4,10 +4,11 @@ Decided from the files of each source and from records in the home, never from D
 nothing is chunked or merged: the cost is that of listing the sources.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lightrag_dagster.build.generation import next_publication, outdated
+from lightrag_dagster.build.losses import Loss, added_up, lost_of_source, snapshot_warnings, source_warning
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
@@ -33,7 +34,8 @@ class SourceState:
     batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its current
     tables may not be merged; `accept` whether they may although they are not accepted yet.
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
-    begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted.
+    begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted. `losses` are the rows
+    that failed, were skipped or cut; `warning` is why nothing of the source is in the graph although it was accepted.
     """
 
     source: str
@@ -47,6 +49,8 @@ class SourceState:
     chunks: Mapping[str, int] = field(default_factory=dict)
     outdated: Mapping[str, int] = field(default_factory=dict)
     backfill: str | None = None
+    losses: Sequence[Loss] = ()
+    warning: str | None = None
 
     @property
     def busy(self) -> bool:
@@ -73,7 +77,7 @@ class Pending:
     """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and outdated parts.
 
     `outdated` names the parts of the knowledge base (summaries, vectors) that another recipe made. `graph` says that
-    the graph database of the current snapshot is not built yet.
+    the graph database of the current snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
     """
 
     sources: Mapping[str, SourceState]
@@ -81,6 +85,12 @@ class Pending:
     outdated: list[str]
     manifest: Manifest | None
     graph: bool
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def losses(self) -> list[Loss]:
+        """The rows of all sources that failed, were skipped or cut."""
+        return added_up(loss for state in self.sources.values() for loss in state.losses)
 
     @property
     def graph_state(self) -> str:
@@ -110,7 +120,10 @@ def pending(settings: Settings) -> Pending:
         for name, source in find_sources(settings).items()
     }
     parts, manifest = outdated(recipes).parts, current_snapshot(home)
-    return Pending(sources, next_publication(recipes), parts, manifest, without_graph(home) is not None)
+    warnings = snapshot_warnings(recipes, manifest)
+    if manifest is None or manifest.rows["entities"]:  # else they all say the same
+        warnings += [state.warning for state in sources.values() if state.warning]
+    return Pending(sources, next_publication(recipes), parts, manifest, without_graph(home) is not None, warnings)
 
 
 def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
@@ -142,6 +155,8 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
         outdated={table: count for table, count in rows.items() if count},
         backfill=backfill,
+        losses=lost_of_source(name, current),
+        warning=source_warning(name, current, recipes),
     )
 
 

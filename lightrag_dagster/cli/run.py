@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from rich.console import Console
 
+from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.runner import Outcome, bring_up_to_date
@@ -68,6 +69,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         )
     if outcome.cost_usd:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
+    print_losses(console, outcome.losses, outcome.warnings)
     return 1 if outcome.failed or outcome.rejected else 0
 
 

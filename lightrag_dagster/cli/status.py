@@ -3,10 +3,12 @@
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from rich.console import Console
 
 from lightrag_dagster.build.pending import Pending, pending
+from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.settings import load_settings
@@ -36,12 +38,12 @@ def show_status(console: Console, *, as_json: bool) -> None:
         if held_snapshot(home):
             console.print("A rollback holds it published; `lightrag-dagster release` publishes the newest again.")
         console.print(
-            f"{rows['raw_documents']} documents, {rows['chunks']} chunks, {rows['entities']} entities, "
-            f"{rows['relations']} relations"
+            f"{rows['raw_documents']:,} documents listed, {rows['extractions']:,} chunks at {rows['chunks']:,} places, "
+            f"{rows['entities']:,} entities, {rows['relations']:,} relations"
         )
         if states.graph:
             console.print(
-                "graph: not built yet, so that `cypher` does not work; `lightrag-dagster run` builds it", soft_wrap=True
+                "graph: not built yet; `cypher` is unavailable until `lightrag-dagster run` builds it", soft_wrap=True
             )
     _print_cost(console, Ledger(home.ledger))
     _print_batches(console, home)
@@ -52,6 +54,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
     )
     print_table(console, columns, list(counted), wrap=columns)
     _print_problems(console, states)
+    print_losses(console, states.losses, states.warnings)
 
 
 def _facts(home: Home, states: Pending) -> dict[str, object]:
@@ -76,6 +79,8 @@ def _facts(home: Home, states: Pending) -> dict[str, object]:
             }
             for name, one in states.sources.items()
         },
+        "losses": [asdict(loss) for loss in states.losses],
+        "warnings": states.warnings,
     }
 
 

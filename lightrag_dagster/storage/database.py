@@ -5,6 +5,7 @@ power cut can at worst lose the last ones. They must lie on a local disk. Postgr
 """
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -245,7 +246,7 @@ def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engi
 
 def _sqlite_engine(path: Path, synchronous: str) -> Engine:
     engine = create_engine(
-        URL.create("sqlite", database=str(path)),
+        _sqlite_url(path),
         poolclass=StaticPool,
         hide_parameters=True,  # Answers and questions belong into no log.
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
@@ -265,6 +266,16 @@ def _sqlite_engine(path: Path, synchronous: str) -> Engine:
         connection.execute(f"PRAGMA synchronous = {synchronous}")
 
     return engine
+
+
+def _sqlite_url(path: Path) -> URL:
+    """Return the URL of an SQLite file: one that may not be written is only read."""
+    if not path.is_file() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        return URL.create("sqlite", database=str(path))
+    log = path.with_name(f"{path.name}-wal")
+    # SQLite makes files beside the database to read it, unless it is told that no other process writes it.
+    how = {"mode": "ro"} if log.exists() and log.stat().st_size else {"immutable": "1"}
+    return URL.create("sqlite", database=path.absolute().as_uri(), query={"uri": "true"} | how)
 
 
 def _is_busy(error: BaseException) -> bool:

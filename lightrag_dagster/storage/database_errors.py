@@ -15,7 +15,14 @@ BUSY_SECONDS = 60
 """How long one process waits for another's lock on an SQLite file."""
 
 _LONGEST_MESSAGE = 300
-_DAMAGED = "is damaged; restore it from a backup, or move it away (its answers are then paid for again)"
+_DAMAGED = "is damaged; restore it from a backup, or move it away"
+_LOST = {
+    "responses.sqlite": "its answers are then paid for again",
+    "vectors.sqlite": "its vectors are then paid for again",
+    "batches.sqlite": "batches that are open at the provider are then forgotten, and paid for again",
+    "ledger.sqlite": "nothing is paid for again, and budgets count from zero",
+}
+"""File of a home → the price of moving it away."""
 _UNWRITABLE = "cannot be written; check the permissions of the file and its folder, then run again"
 _FULL = "does not fit on the disk; free some space and run again, nothing stored was lost"
 _SQLITE_ERRORS = {
@@ -50,7 +57,9 @@ def explained(name: str) -> Iterator[None]:
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
         broken = isinstance(error, OperationalError | InterfaceError)
-        raise StoreError(f"{name} {_next_step(cause, broken=broken)}") from error
+        step = _next_step(cause, broken=broken)
+        lost = _LOST.get(Path(name).name) if step == _DAMAGED else None
+        raise StoreError(f"{name} {step}{f' ({lost})' if lost else ''}") from error
     except OSError as error:
         raise StoreError(f"{name} cannot be created: {error.strerror or error}") from error
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lightrag_dagster.core import identity
@@ -34,7 +35,8 @@ class TableVersion(BaseModel):
 
     `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
     settings that follow today's at once. `counts` says of the columns status, error_kind and recipe how many rows have
-    each value, so that nothing has to be read to judge the table; `reasons` are the first few reasons of failed rows.
+    each value, and under `error` how many of each status have an error, so that nothing has to be read to judge the
+    table; `reasons` are the first few reasons of failed rows.
     `shards` is the number of shards it was made in.
     """
 
@@ -115,8 +117,7 @@ class SourceTables:
         if not path.exists():
             files.write_parquet(path, ordered)
             bucket.upload(self.home, [path])
-        counts = {column: count_values(ordered[column]) for column in _COUNTED if column in expected.names}
-        return StoredShard(name, leaves, ordered.num_rows, counts)
+        return StoredShard(name, leaves, ordered.num_rows, _counts(ordered))
 
     def record(
         self,
@@ -277,6 +278,13 @@ def _leaves(table: str, rows: pa.Table) -> dict[str, str]:
     if table in UNPARTITIONED_TABLES:
         return {"": identity.table_version(rows)}
     return leaf_versions(rows, SORT_KEYS[table][0])
+
+
+def _counts(rows: pa.Table) -> dict[str, dict[str, int]]:
+    counts = {column: count_values(rows[column]) for column in _COUNTED if column in rows.column_names}
+    if "status" in counts and "error" in rows.column_names:
+        counts["error"] = count_values(rows.filter(pc.is_valid(rows["error"]))["status"])
+    return counts
 
 
 def count_values(column: pa.ChunkedArray) -> dict[str, int]:

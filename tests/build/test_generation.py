@@ -16,6 +16,7 @@ from lightrag_dagster.build.generation import (
     next_publication,
     outdated,
 )
+from lightrag_dagster.build.pending import pending
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.errors import EmbeddingError, NoSnapshotError, ProviderAccessError, StoreError
 from lightrag_dagster.models.providers import open_chat_model
@@ -165,6 +166,8 @@ def test_a_summary_that_failed_is_asked_again_by_the_next_merge(make: Make, loop
     record = newest(Home(make().home)).record()
     assert record.failed_summaries > 0
     assert record.summaries == {}
+    (warning,) = pending(make()).warnings
+    assert warning.startswith(f"{record.failed_summaries} summaries failed")
     loopback.fault = lambda received: None
     assert next_publication(Recipes.of(make())) is None
     publish_sources(make(), MORE)

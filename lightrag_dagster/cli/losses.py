@@ -1,0 +1,17 @@
+"""The lines about what failed, was skipped or cut, below what `run` and `status` print."""
+
+from collections.abc import Iterable
+
+from rich.console import Console
+
+from lightrag_dagster.build.losses import Loss
+
+
+def print_losses(console: Console, losses: Iterable[Loss], warnings: Iterable[str]) -> None:
+    """Print a line for each kind of rows that lost some, with the command that lists them, and one a warning."""
+    for loss in losses:
+        console.print(f"{loss}", style="yellow", end="", highlight=False)
+        console.print(f': lightrag-dagster sql "{loss.query}"', soft_wrap=True, highlight=False)
+    for warning in warnings:
+        console.print("warning", style="yellow", end="")
+        console.print(f": {warning}", soft_wrap=True, highlight=False)
