@@ -17,7 +17,15 @@ from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import bucket, files, generations
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import BuiltGraph, FileFacts, Manifest, Record, VectorTable, read_record
+from lightrag_dagster.storage.manifest import (
+    MADE_AGAIN,
+    BuiltGraph,
+    FileFacts,
+    Manifest,
+    Record,
+    VectorTable,
+    read_record,
+)
 from lightrag_dagster.storage.mirror import OF_THIS_HOME, is_record
 from lightrag_dagster.storage.objects import Stored
 
@@ -27,6 +35,8 @@ _OF_GRAPH = (generations.GRAPH, generations.GRAPH_RECORD)
 
 class PublishedFiles(Record):
     """`files.json`: path below the home → facts."""
+
+    mended_by = MADE_AGAIN
 
     files: dict[str, FileFacts] = Field(
         description="Every file that the snapshot reads, but this one and the graph; older versions list the graph too"

@@ -66,12 +66,15 @@ class Home:
         """Return the home of some settings; of a bucket, claim a folder of the cache for this process.
 
         Raises:
-            SettingsError: no Postgres database is configured for a bucket or a folder on a network file system.
+            SettingsError: it is a file, or no Postgres database is configured for a bucket or a folder on a network
+                file system.
             StoreError: the cache cannot be written.
         """
         uri = bucket_uri(settings.home)
         if uri is None:
             home = cls(settings.home, settings.database)
+            if home.root.is_file():
+                raise SettingsError(f"setting home: {home.root} is a file; name the folder of a home, or a bucket")
             if home.database is None:
                 require_local(home.root)
             return home

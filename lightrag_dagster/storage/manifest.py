@@ -2,7 +2,7 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -16,8 +16,14 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    mended_by: ClassVar[str] = "delete it and run `lightrag-dagster run`"
+    """The next step for a person whose record is damaged."""
+
 
 R = TypeVar("R", bound=Record)
+
+MADE_AGAIN = "`lightrag-dagster run` makes that of the current snapshot again; delete that of an older one"
+"""The next step where a record in the folder of a generation is damaged."""
 
 VECTOR_TABLES = ("chunk_vectors", "entity_vectors", "relation_vectors")
 """The vector tables of every generation."""
@@ -34,11 +40,13 @@ def read_record(path: Path, kind: type[R]) -> R | None:
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
-        raise StoreError(f"{path} cannot be read; delete it and run `lightrag-dagster run`") from error
+        raise StoreError(f"{path} is damaged; {kind.mended_by}") from error
 
 
 class Pointer(Record):
     """`CURRENT`, `HELD` and `NEWEST`: the generation that they point to."""
+
+    mended_by = "`lightrag-dagster run` writes it again"
 
     id: str
     replaced: dict[str, str] = Field(
@@ -102,6 +110,8 @@ class GenerationInputs(Record):
 class GenerationRecord(Record):
     """`generation.json`: what a merge read and made. The generation id is a hash of inputs and tables."""
 
+    mended_by = MADE_AGAIN
+
     inputs: GenerationInputs
     tables: dict[str, str] = Field(description="merged table → hash of its rows")
     summaries: dict[str, int] = Field(default={}, description="recipe → rows with a summary made by it")
@@ -133,6 +143,8 @@ class VectorTable(Record):
 class Vectors(Embedder):
     """`vectors.json`: the vector tables of a generation and the embedder that made them."""
 
+    mended_by = MADE_AGAIN
+
     tables: dict[str, VectorTable] = Field(description="One of VECTOR_TABLES → its LanceDB table")
 
 
@@ -161,6 +173,8 @@ class Graph(Record):
 class BuiltGraph(Graph):
     """`graph.json`: it is written when the Kùzu database is in place, which may be after publication."""
 
+    mended_by = MADE_AGAIN
+
     file: FileFacts | None = Field(default=None, description="None in records of older versions")
 
     @property
@@ -171,6 +185,8 @@ class BuiltGraph(Graph):
 
 class Manifest(Record):
     """`manifest.json`: a published snapshot."""
+
+    mended_by = MADE_AGAIN
 
     snapshot_id: str
     sequence: int = Field(description="1 for the first snapshot of a home, and so on")

@@ -20,6 +20,8 @@ _log = logging.getLogger(__name__)
 def find_current_damage(home: Home, *, verify: bool = False) -> list[Damage]:
     """Return the damaged files of the current snapshot; without `verify` only existence and size are checked."""
     bucket.refresh(home)
+    if pointers := [path for path in (home.current, home.newest) if not _is_whole(path)]:
+        return [Damage(path, "is damaged") for path in pointers]
     current = read_record(home.current, Pointer)
     return find_damage(home, current.id, verify=verify) if current else []
 
@@ -29,8 +31,15 @@ def repair_current(home: Home, *, verify: bool = False, lock: Lock | None = None
 
     Raises as `discard_damaged`, and is to be called as that is.
     """
-    current, damage = read_record(home.current, Pointer), find_current_damage(home, verify=verify)
-    if current and damage:
+    damage = find_current_damage(home, verify=verify)
+    pointers = [one for one in damage if one.path in (home.current, home.newest)]
+    for one in pointers:
+        _log.warning("%s; it is written again", one)
+        one.path.unlink()
+    if home.current in (one.path for one in pointers):
+        _point_again(home, lock)
+    current = read_record(home.current, Pointer)
+    if current and not pointers and damage:
         discard_damaged(home, current.id, damage, lock)
     return damage
 
@@ -70,12 +79,26 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
     newest, current = read_record(home.newest, Pointer), read_record(home.current, Pointer)
     if newest is not None and newest.id == snapshot_id:
         home.newest.unlink()
-    if current is not None and current.id == snapshot_id:
-        sound = [one for one in list_snapshots(home) if all(map(is_of_graph, find_damage(home, one.snapshot_id)))]
-        if sound:
-            set_current(home, sound[-1].snapshot_id, lock)
-        else:
-            home.current.unlink()
+    if current is not None and current.id == snapshot_id and not _point_again(home, lock):
+        home.current.unlink()
+
+
+def _point_again(home: Home, lock: Lock | None) -> bool:
+    """Point to the held snapshot, or the latest one without damage; return False if there is none."""
+    sound = [one for one in list_snapshots(home) if all(map(is_of_graph, find_damage(home, one.snapshot_id)))]
+    if held := held_snapshot(home):
+        sound = [one for one in sound if one.snapshot_id == held]
+    if sound:
+        set_current(home, sound[-1].snapshot_id, lock)
+    return bool(sound)
+
+
+def _is_whole(pointer: Path) -> bool:
+    try:
+        read_record(pointer, Pointer)
+    except StoreError:
+        return False
+    return True
 
 
 def _discard_version(home: Home, path: Path) -> None:

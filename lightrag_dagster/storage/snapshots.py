@@ -33,7 +33,15 @@ _COMPARED = {
 class Pins(Record):
     """`pins.json`: names of snapshots."""
 
+    mended_by = "delete it, and give the snapshots their names again"
+
     names: dict[str, str] = Field(default={}, description="name → snapshot")
+
+
+class Hold(Pointer):
+    """`HELD`: the snapshot that a rollback holds."""
+
+    mended_by = "delete it; then no rollback holds a snapshot, and the next run publishes"
 
 
 class Difference(NamedTuple):
@@ -164,7 +172,7 @@ def latest_snapshot(home: Home) -> Manifest | None:
 
 def held_snapshot(home: Home) -> str | None:
     """Return the id of the snapshot that a rollback holds, or None; raises StoreError when the record is damaged."""
-    pointer = read_record(home.held, Pointer)
+    pointer = read_record(home.held, Hold)
     return pointer.id if pointer else None
 
 
@@ -204,7 +212,7 @@ def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
     """
     wanted = named_snapshot(home, name)
     require_held(lock)
-    files.write_text(home.held, Pointer(id=wanted.snapshot_id).model_dump_json())
+    files.write_text(home.held, Hold(id=wanted.snapshot_id).model_dump_json())
     set_current(home, wanted.snapshot_id, lock)
     return wanted
 

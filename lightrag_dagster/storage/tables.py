@@ -299,4 +299,4 @@ def _read(pointer: Path) -> TableVersion | None:
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
-        raise StoreError(f"{pointer} cannot be read; delete it and run again") from error
+        raise StoreError(f"{pointer} is damaged; delete it and run again, which makes the table again") from error

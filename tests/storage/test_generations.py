@@ -149,7 +149,7 @@ def test_newest(tmp_path: Path) -> None:
 def test_a_damaged_pointer_is_named_and_mended_by_the_next_run(tmp_path: Path, content: str) -> None:
     home = Home(tmp_path)
     home.newest.write_text(content)
-    with pytest.raises(StoreError, match="NEWEST cannot be read; delete it and run"):
+    with pytest.raises(StoreError, match="NEWEST is damaged; `lightrag-dagster run` writes it again"):
         newest(home)
     set_newest(home, Generation(home, "gen-1"))
     assert newest(home).id == "gen-1"

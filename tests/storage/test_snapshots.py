@@ -150,7 +150,7 @@ def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
 def test_a_damaged_pointer_is_named(tmp_path: Path, content: str) -> None:
     home = Home(tmp_path)
     home.current.write_text(content)
-    with pytest.raises(StoreError, match="CURRENT cannot be read; delete it and run") as refused:
+    with pytest.raises(StoreError, match="CURRENT is damaged; `lightrag-dagster run` writes it again") as refused:
         current_snapshot(home)
     assert "\n" not in str(refused.value)
 
@@ -160,7 +160,9 @@ def test_a_damaged_manifest_is_named(first: Generation) -> None:
     published = publish(first)
     path = home.generation(published.snapshot_id) / "manifest.json"
     path.write_text(path.read_text()[:40])
-    with pytest.raises(StoreError, match=r"manifest\.json cannot be read"):
+    with pytest.raises(
+        StoreError, match=r"manifest\.json is damaged; `lightrag-dagster run` makes that of the current snapshot again"
+    ):
         current_snapshot(home)
     path.unlink()
     with pytest.raises(StoreError, match=rf"there is no snapshot {published.snapshot_id} in"):

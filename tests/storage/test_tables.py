@@ -89,5 +89,5 @@ def test_a_table_that_was_never_written(tables: SourceTables) -> None:
 def test_a_damaged_pointer_is_named(tables: SourceTables, tmp_path: Path, content: str) -> None:
     write(tables, chunks(("a", 0)))
     (tmp_path / "tables" / "chunks" / "s" / "current.json").write_text(content)
-    with pytest.raises(StoreError, match=r"current\.json cannot be read; delete it and run again"):
+    with pytest.raises(StoreError, match=r"current\.json is damaged; delete it and run again"):
         tables.current("chunks", "s")

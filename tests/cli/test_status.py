@@ -1,0 +1,59 @@
+"""`status` as a person meets it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.account import Entry
+from lightrag_dagster.spending.ledger import Ledger
+from tests.cli.test_cli import command
+from tests.support import FLOOD, RIVER, build
+
+_WITHOUT_RIGHTS = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_override"]
+"""Before a command: root may write what it may not only while it has this right."""
+
+
+def test_it_counts_what_is_listed_and_what_was_lost(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "0.5")
+    monkeypatch.setenv("COLUMNS", "200")
+    (notes / "flood.txt").write_text(FLOOD)
+    (notes / "equal.txt").write_text(FLOOD)
+    (notes / "broken.txt").write_bytes(b"\xc3\x28")
+    build(load_settings())
+    lost = "documents: 1 failed of 4 (notes)"
+    code, output, _ = command(capfd, monkeypatch, "status")
+    assert code == 0
+    assert "4 documents listed, 2 chunks at 3 places" in output
+    assert f'{lost}: lightrag-dagster sql "select source, path, status, error from raw_documents' in output
+
+    code, output, _ = command(capfd, monkeypatch, "status", "--json")
+    (loss,) = json.loads(output)["losses"]
+    assert (loss["of"], loss["counts"]["failed"], loss["total"], loss["sources"]) == ("documents", 1, 4, ["notes"])
+    code, listed, _ = command(capfd, monkeypatch, "sql", loss["query"], "--format", "csv")
+    assert [line.split(",")[1:3] for line in listed.splitlines()[1:]] == [["broken.txt", "failed"]]
+
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert (code, output.splitlines()[-1].startswith(lost)) == (0, True)
+
+
+@pytest.mark.skipif(bool(_WITHOUT_RIGHTS) and not shutil.which("setpriv"), reason="root may write anywhere")
+def test_it_needs_no_right_to_write(published_home: Path, tmp_path: Path) -> None:
+    (tmp_path / "sources" / "notes").mkdir(parents=True)
+    (tmp_path / "sources" / "notes" / "river.md").write_text(RIVER)
+    home = shutil.copytree(published_home, tmp_path / "home")
+    Ledger(home / "ledger.sqlite").add(Entry("run", "extract", "notes", "model", 1, 0, 100, 0, 20, 0.25))
+    for path in (*home.rglob("*"), home):
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    asked = [sys.executable, "-m", "lightrag_dagster", "--home", str(home), "--sources", "sources", "status"]
+    found = subprocess.run([*_WITHOUT_RIGHTS, *asked], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "Published: gen-" in found.stdout
+    assert "Spent: $0.2500 so far" in found.stdout
