@@ -115,6 +115,7 @@ def ingested(
     if reading := report.reading:
         metadata |= {
             "unchanged": report.kept,
+            **reading.losses._asdict(),
             "media_types": reading.media_types,
             "slowest": dg.MetadataValue.md(_slowest(reading.slowest) if reading.slowest else "none"),
             "largest": dg.MetadataValue.md(markdown_table(reading.largest)),

@@ -15,7 +15,7 @@ import pyarrow as pa
 from lightrag_dagster.build.reuse import IN_ITS_LANGUAGE
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
-from lightrag_dagster.stages.documents.deletions import check_deletions
+from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
 from lightrag_dagster.stages.documents.listing import LISTED, Listing
 from lightrag_dagster.stages.documents.table import TOLD, Slow
 from lightrag_dagster.storage.files import read_parquet
@@ -70,24 +70,10 @@ def deal_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, fold
     return _deal(connection, "listed", folder, LISTED)
 
 
-def refuse_losses(
-    source: str,
-    connection: "duckdb.DuckDBPyConnection",
-    files: tuple[Sequence[Path], Sequence[Path]],
-    settings: DocumentSettings,
-) -> None:
-    """Refuse documents, in files of the version before and of the new one, as `check_deletions` does."""
-    from lightrag_dagster.storage.memory import view_files
-
-    for view, paths in zip(("before", "now"), files, strict=True):
-        view_files(connection, view, paths, RAW_DOCUMENTS)
-    check_deletions(source, connection, settings)
-
-
 class Reading(NamedTuple):
     """Documents by media type, the largest ones (path, bytes), and the first that failed (path, status, error).
 
-    `slowest` are those that took longest to read this time.
+    `slowest` are those that took longest to read this time, and `losses` what is not there any more.
     `similar` are the first that say nearly the same as another (path, like, similarity), if these were looked for, and
     `similar_count` is how many there are.
     """
@@ -98,24 +84,33 @@ class Reading(NamedTuple):
     similar: pa.Table | None = None
     similar_count: int = 0
     slowest: Sequence[Slow] = ()
+    losses: Losses = Losses(0, 0, 0)
 
 
-def describe_reading(
-    connection: "duckdb.DuckDBPyConnection", stamps: Sequence[Path], settings: DocumentSettings
+def judge_reading(
+    source: str,
+    connection: "duckdb.DuckDBPyConnection",
+    files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
+    settings: DocumentSettings,
 ) -> Reading:
-    """Describe the documents of the views `now` and `listed`, which `refuse_losses` and `deal_listing` made.
+    """Describe documents that were read, unless too much is lost; `deal_listing` has made the view `listed`.
 
-    `stamps` are files with their sketches, where similar ones are looked for.
+    `files` are those of the version to compare with, of the new one and of the new stamps, with sketches where similar
+    documents are looked for. Raises SourceError as `check_deletions`.
     """
     from lightrag_dagster.storage.memory import view_files
 
+    for view, paths in zip(("before", "now"), files, strict=False):
+        view_files(connection, view, paths, RAW_DOCUMENTS)
+    losses = check_deletions(source, connection, settings)
     types = connection.sql("SELECT media_type, count(*) FROM now GROUP BY ALL ORDER BY ALL").fetchall()
     largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {TOLD}"
     failed = f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {TOLD}"
-    reading = Reading(dict(types), connection.sql(largest).to_arrow_table(), connection.sql(failed).to_arrow_table())
+    tables = (connection.sql(statement).to_arrow_table() for statement in (largest, failed))
+    reading = Reading(dict(types), *tables, losses=losses)
     if settings.similar is None:
         return reading
-    view_files(connection, "stamps", stamps, STAMPS)
+    view_files(connection, "stamps", files[2], STAMPS)
     candidates, similar = (_statement("lightrag_dagster.stages.documents", name) for name in ("candidates", "similar"))
     # As a table, since DuckDB takes pairs that are still to be found for millions, and would compare all with all.
     connection.execute(f"CREATE OR REPLACE TEMP TABLE candidate AS {candidates}")

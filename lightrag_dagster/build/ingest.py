@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.build import dealing
 from lightrag_dagster.build.describing import OpenDescriber
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.reuse import MENTIONS, earlier_versions, parsed_before, read_before
+from lightrag_dagster.build.reuse import MENTIONS, earlier_versions, judged_by, parsed_before, read_before
 from lightrag_dagster.build.shard_steps import (
     REASONS,
     Earlier,
@@ -98,7 +98,7 @@ def read_source(
         listing = Listing(source, scratch / "files.parquet")
         parts = shards(listing.count, listing.size)
         code = recipes.code["raw_documents"]
-        known = read_before(tables, name, code)
+        known, judge = read_before(tables, name, code), judged_by(tables, name)
         with dealing.open_sql(scratch, len(parts)) as connection:
             listed_in = dealing.deal_listing(connection, listing, scratch / "files").of
             tasks = ((shard, listed_in(shard)) for shard in parts)
@@ -106,12 +106,11 @@ def read_source(
             read = partial(read_shard, step, source, known, (open_describer, at_once))
             made = each_shard(engine, read, tasks, ("documents", parts, listing.count))
             stored, stamps = [one.files[0] for one in made], [one.files[1] for one in made]
-            before = tables.paths("raw_documents", name, known.documents) if known.documents else []
+            before = tables.paths("raw_documents", name, judge.version) if judge.version else []
             now = tables.stored_paths("raw_documents", name, stored)
             read_now = tables.stored_paths("stamps", name, stamps)
             bucket.fetch(tables.home, [*before, *now, *read_now])
-            dealing.refuse_losses(name, connection, (before, now), recipes.settings.documents)
-            about = dealing.describe_reading(connection, read_now, recipes.settings.documents)
+            about = dealing.judge_reading(name, connection, (before, now, read_now), recipes.settings.documents)
             about = about._replace(slowest=heapq.nlargest(TOLD, (slow for one in made for slow in one.slowest)))
             if len(parts) > 1:
                 stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
@@ -124,6 +123,7 @@ def read_source(
             inputs={"files": "unread" if unread else listing.signature},
             fingerprint=code,
             reasons=_first_reasons(made),
+            losses_accepted=judge.accepted or recipes.settings.documents.accept_deletes,
         )
         inputs = {"raw_documents": version.version}
         SourceTables(tables.home).record("stamps", name, stamps, inputs=inputs, fingerprint=code)

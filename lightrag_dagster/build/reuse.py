@@ -150,6 +150,31 @@ def read_before(tables: SourceTables, source: str, code: str) -> ReadBefore:
 MENTIONS = ("entity_mentions", "relation_mentions")
 
 
+class Judged(NamedTuple):
+    """The version that documents may not be lost of, if there is one.
+
+    With `accepted`, a person accepted what it had lost, and it is not merged yet.
+    """
+
+    version: str | None
+    accepted: bool
+
+
+def judged_by(tables: SourceTables, source: str) -> Judged:
+    """Return what a new version of a source's documents is compared with: the accepted one.
+
+    So a refusal stays one, however often the source is read, and losses do not add up over versions that were never
+    accepted. Before any is, and after a person accepted the losses of a version that is still to be accepted, as while
+    it waits for batches, it is that version. Raises StoreError when a record is damaged.
+    """
+    record, found = accepted(tables.home, source), earlier_versions(tables, "raw_documents", source)
+    merged = record.tables["raw_documents"] if record else ""
+    for one in (tables.current("raw_documents", source), SourceTables(tables.home).current("raw_documents", source)):
+        if one and one.losses_accepted and one.version != merged and one.version in found:
+            return Judged(one.version, accepted=True)
+    return Judged(merged if merged in found else next(iter(found), None), accepted=False)
+
+
 class Parsed(NamedTuple):
     """Versions of a source's mentions that today's rules made, and that of the extractions they were made from."""
 

@@ -63,7 +63,9 @@ def demo() -> None:
 @app.command()
 def run(
     source: _Sources = None,
-    accept_deletes: Annotated[bool, typer.Option(help="Let a source lose any number of documents.")] = False,
+    accept_deletes: Annotated[
+        bool, typer.Option(help="Let a source lose any number of documents, or their text.")
+    ] = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
     max_cost: _MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,

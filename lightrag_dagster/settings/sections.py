@@ -51,7 +51,14 @@ class DocumentSettings(Section):
         le=1,
         description="A source that lost more than this share of its documents at once needs accept_deletes.",
     )
-    accept_deletes: bool = Field(default=False, description="Accept any number of deletions.")
+    shrunk_share: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description="A document that has less than this share of the characters it had counts as lost. One without any "
+        "text always does.",
+    )
+    accept_deletes: bool = Field(default=False, description="Accept any number of deleted and emptied documents.")
     similar: float | None = Field(
         default=None,
         gt=0,

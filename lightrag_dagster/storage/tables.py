@@ -35,9 +35,15 @@ class TableVersion(BaseModel):
 
     `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
     settings that follow today's at once. `counts` says of the columns status, error_kind and recipe how many rows have
+<<<<<<< HEAD
     each value, and under `error` how many of each status have an error, so that nothing has to be read to judge the
     table; `reasons` are the first few reasons of failed rows.
     `shards` is the number of shards it was made in.
+=======
+    each value, so that nothing has to be read to judge the table; `reasons` are the first few reasons of failed rows.
+    `shards` is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier
+    versions.
+>>>>>>> b427631
     """
 
     model_config = ConfigDict(frozen=True)
@@ -51,6 +57,7 @@ class TableVersion(BaseModel):
     counts: dict[str, dict[str, int]] = {}
     reasons: list[str] = []
     shards: int = 1
+    losses_accepted: bool = False
 
     def count(self, column: str, value: str) -> int:
         """Return how many rows have `value` in one of the counted columns."""
@@ -128,6 +135,7 @@ class SourceTables:
         inputs: Mapping[str, str],
         fingerprint: str,
         reasons: Sequence[str] = (),
+        losses_accepted: bool = False,
     ) -> TableVersion:
         """Make the rows of all shards, in their order, the current version or the candidate of a backfill.
 
@@ -149,6 +157,7 @@ class SourceTables:
             counts={column: dict(sorted(values.items())) for column, values in counts.items()},
             reasons=list(reasons),
             shards=len(stored),
+            losses_accepted=losses_accepted,
         )
         filled = [one for one in stored if one.leaves]
         if len(filled) > 1:

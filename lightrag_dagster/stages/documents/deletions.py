@@ -1,7 +1,11 @@
-"""The guard against losing documents by mistake: an unmounted disk looks like a source that deleted everything."""
+"""The guard against losing documents by mistake.
+
+An unmounted disk looks like a source that deleted everything, a failed export like one that emptied every file, and a
+login page in place of each document like one that says the same everywhere.
+"""
 
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import DocumentSettings
@@ -10,11 +14,29 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settings: DocumentSettings) -> None:
-    """Refuse a version of RAW_DOCUMENTS that lost everything, or too large a share of what the one before had.
+class Losses(NamedTuple):
+    """Numbers of documents whose text stands nowhere in their source any more.
 
-    A document is lost when neither its path nor its text is there any more: a rename loses nothing, and neither does
-    a file that is still there but can no longer be read.
+    They are `deleted`, or `emptied` to less than a share of their text, or are `repeating`: they said something else
+    than another document, and say the same now.
+    """
+
+    deleted: int
+    emptied: int
+    repeating: int
+
+    def __str__(self) -> str:
+        """Return the numbers in words."""
+        kinds = (self.deleted, "deleted"), (self.emptied, "emptied"), (self.repeating, "now the same as another")
+        return ", ".join(f"{count} {kind}" for count, kind in kinds if count)
+
+
+def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settings: DocumentSettings) -> Losses:
+    """Count what a version of RAW_DOCUMENTS lost of the one before, and refuse all of it or too large a share.
+
+    A document is lost when its text stands in none any more, and its path is gone, or has no text or under
+    `documents.shrunk_share` of it. A rename loses nothing, and neither does a file that is there and can no longer be
+    read.
 
     Args:
         source: The source of the documents.
@@ -25,12 +47,14 @@ def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settin
         SourceError: too much was lost, and `documents.accept_deletes` is off.
     """
     statement = files(__package__).joinpath("sql/lost.sql").read_text(encoding="utf-8")
-    before, lost, example, now = connection.execute(statement).fetchall()[0]
-    if before == 0 or settings.accept_deletes or (now > 0 and lost <= settings.max_deleted_share * before):
-        return
-    bound = f"more than documents.max_deleted_share = {settings.max_deleted_share:g}" if now else "all it had"
+    found = connection.execute(statement, {"shrunk_share": settings.shrunk_share}).fetchall()[0]
+    before, (example, now), losses = found[0], found[4:], Losses(*found[1:4])
+    lost, everything = sum(losses), sum(losses) == before and now == 0
+    if lost == 0 or settings.accept_deletes or (lost <= settings.max_deleted_share * before and not everything):
+        return losses
+    bound = "all it had" if everything else f"more than documents.max_deleted_share = {settings.max_deleted_share:g}"
     raise SourceError(
-        f"source {source!r} lost {lost} of {before} documents at once, {bound}; one of them is "
+        f"source {source!r} lost {lost} of {before} documents at once ({losses}), {bound}; one of them is "
         f"{example!r}. The last accepted version stays published. If this is intended, run again "
         "with --accept-deletes or set documents.accept_deletes"
     )

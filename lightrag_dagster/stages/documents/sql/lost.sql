@@ -1,14 +1,28 @@
--- The documents with text in a view `before`, and those of which neither path nor text is in a view `now`:
--- before, lost, the first path lost, now.
+-- What became of the documents with text in a view `before`: their number; how many of them are not in a view `now`, how
+-- many have no text there or less than $shrunk_share of it, how many say the same as another and did not before; the
+-- first path of all these; and the number of documents with text in `now`.
+-- One whose text stands in any document now is not lost, and one that failed now is judged as such.
 WITH kept AS (
-    SELECT doc_id, path, content_hash FROM before WHERE status IN ('processed', 'duplicate', 'stale')
+    SELECT doc_id, path, content_hash, content_length
+    FROM before WHERE status IN ('processed', 'duplicate', 'stale')
 ), said AS (
-    SELECT DISTINCT content_hash FROM now WHERE status IN ('processed', 'duplicate', 'stale')
+    SELECT content_hash FROM now WHERE status IN ('processed', 'duplicate', 'stale')
+), changed AS (
+    SELECT kept.*, now.doc_id IS NULL AS deleted, now.content_hash AS hash_now, now.content_length AS length_now
+    FROM kept LEFT JOIN now USING (doc_id) ANTI JOIN said ON kept.content_hash = said.content_hash
+    WHERE now.status IS DISTINCT FROM 'failed'
 ), lost AS (
-    SELECT path FROM kept ANTI JOIN now USING (doc_id) ANTI JOIN said USING (content_hash)
+    SELECT
+        path, deleted, length_now = 0 OR length_now < $shrunk_share * content_length AS emptied,
+        dense_rank() OVER (PARTITION BY hash_now ORDER BY content_hash) > 1 AS repeating
+    FROM changed
+    QUALIFY deleted OR emptied OR repeating
 )
 SELECT
     (SELECT count(*) FROM kept),
-    (SELECT count(*) FROM lost),
-    (SELECT min(path) FROM lost),
-    (SELECT count(*) FROM now)
+    count(*) FILTER (deleted),
+    count(*) FILTER (emptied),
+    count(*) FILTER (NOT deleted AND NOT emptied),
+    min(path),
+    (SELECT count(*) FROM said)
+FROM lost
