@@ -32,7 +32,7 @@ class BucketService(ABC):
     def environment(self) -> dict[str, str]:
         """The variables by which clients find the server."""
 
-    def reset(self) -> None:
+    def reset(self) -> None:  # noqa: B027 - most can be put into no state
         """Forget what a test did to the server; buckets stay, for nobody gets the same one again."""
 
     @abstractmethod

@@ -30,7 +30,9 @@ API_KEY = "sk-test-SECRET0123456789"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that shuffles."""
-    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the files, and the tests of each, in random order")
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="run the files, and the tests of each, in random order"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

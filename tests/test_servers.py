@@ -12,41 +12,43 @@ from tests.loopback import Loopback, Reply
 from tests.loopback_batches import Fate
 
 
-def test_a_loopback_server_forgets_how_it_was_left(_server: Loopback) -> None:
-    with pointing_to(_server):
+def test_a_loopback_server_forgets_how_it_was_left(request: pytest.FixtureRequest) -> None:
+    server: Loopback = request.getfixturevalue("_server")
+    with pointing_to(server):
         assert os.environ["OPENAI_API_KEY"] == API_KEY
-        _server.fault = lambda received: Reply.error(401, "invalid_api_key")
-        _server.script.append(Reply.error(500))
-        _server.chat = lambda body: "left behind"
-        _server.batches.files["file-0"] = b"left behind"
-        _server.batches.spoil = lambda batch: Fate("failed")
+        server.fault = lambda received: Reply.error(401, "invalid_api_key")
+        server.script.append(Reply.error(500))
+        server.chat = lambda body: "left behind"
+        server.batches.files["file-0"] = b"left behind"
+        server.batches.spoil = lambda batch: Fate("failed")
         with pytest.raises(HTTPError):
-            urlopen(f"{_server.url}/models")
-    with pointing_to(_server):
-        assert not _server.requests
-        assert not _server.batches.files
-        with urlopen(f"{_server.url}/models") as reply:
+            urlopen(f"{server.url}/models")
+    with pointing_to(server):
+        assert not server.requests
+        assert not server.batches.files
+        with urlopen(f"{server.url}/models") as reply:
             assert reply.status == 200
 
 
-def test_an_s3_server_forgets_how_it_was_left(_buckets: S3Server) -> None:
-    with pointing_to_buckets(_buckets):
-        assert os.environ["AWS_ENDPOINT_URL"] == _buckets.url
-        _buckets.failing = lambda environ: True
+def test_an_s3_server_forgets_how_it_was_left(request: pytest.FixtureRequest) -> None:
+    server: S3Server = request.getfixturevalue("_buckets")
+    with pointing_to_buckets(server):
+        assert os.environ["AWS_ENDPOINT_URL"] == server.url
+        server.failing = lambda environ: True
         with pytest.raises(HTTPError):
-            _buckets.new_bucket()
+            server.new_bucket()
     assert "AWS_ENDPOINT_URL" not in os.environ
-    with pointing_to_buckets(_buckets):
-        assert not _buckets.requests
-        _buckets.new_bucket()
+    with pointing_to_buckets(server):
+        assert not server.requests
+        server.new_bucket()
 
 
 @pytest.fixture(scope="module")
-def _seen() -> dict[str, str]:
+def seen() -> dict[str, str]:
     """Return the environment that fixtures of modules see."""
     return dict(os.environ)
 
 
-def test_what_a_module_shares_is_made_without_anybodys_settings(_seen: dict[str, str]) -> None:
-    left = [name for name in _seen if name.startswith(("LIGHTRAG_", "OPENAI_", "DAGSTER_", "AWS_", "GOOGLE_"))]
+def test_what_a_module_shares_is_made_without_anybodys_settings(seen: dict[str, str]) -> None:
+    left = [name for name in seen if name.startswith(("LIGHTRAG_", "OPENAI_", "DAGSTER_", "AWS_", "GOOGLE_"))]
     assert left == []
