@@ -98,7 +98,7 @@ class S3Server(S3Service):
         host, port = self._server.get_host_and_port()
         super().__init__(f"http://{host}:{port}")
         self.reset()
-        served = self._server._server.app  # type: ignore[union-attr]
+        served = self._server._server.app
 
         def counted(environ: dict[str, Any], start_response: Any) -> Any:
             self.requests[environ["REQUEST_METHOD"]] += 1
@@ -109,7 +109,7 @@ class S3Server(S3Service):
                 return []
             return served(environ, start_response)
 
-        self._server._server.app = counted  # type: ignore[union-attr]
+        self._server._server.app = counted
 
     def reset(self) -> None:
         """Forget requests and faults."""
