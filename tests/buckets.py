@@ -32,6 +32,9 @@ class BucketService(ABC):
     def environment(self) -> dict[str, str]:
         """The variables by which clients find the server."""
 
+    def reset(self) -> None:  # noqa: B027 - most can be put into no state
+        """Forget what a test did to the server; buckets stay, for nobody gets the same one again."""
+
     @abstractmethod
     def new_bucket(self) -> str:
         """Return the URI of a home that nobody else uses."""
@@ -94,9 +97,8 @@ class S3Server(S3Service):
         self._server.start()
         host, port = self._server.get_host_and_port()
         super().__init__(f"http://{host}:{port}")
-        self.requests: Counter[str] = Counter()
-        self.failing: Answer = lambda environ: False
-        served = self._server._server.app  # type: ignore[union-attr]
+        self.reset()
+        served = self._server._server.app
 
         def counted(environ: dict[str, Any], start_response: Any) -> Any:
             self.requests[environ["REQUEST_METHOD"]] += 1
@@ -107,7 +109,12 @@ class S3Server(S3Service):
                 return []
             return served(environ, start_response)
 
-        self._server._server.app = counted  # type: ignore[union-attr]
+        self._server._server.app = counted
+
+    def reset(self) -> None:
+        """Forget requests and faults."""
+        self.requests: Counter[str] = Counter()
+        self.failing: Answer = lambda environ: False
 
     def stop(self) -> None:
         """Stop the server."""
@@ -126,7 +133,8 @@ def serving_buckets() -> Iterator[S3Server]:
 
 @contextmanager
 def pointing_to_buckets(service: BucketService) -> Iterator[None]:
-    """Point the environment to a server for the block."""
+    """Point the environment to a server, as good as new, for the block."""
+    service.reset()
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_"))]:
             monkeypatch.delenv(name)

@@ -1,6 +1,7 @@
 """Fixtures for all tests: a folder of their own, nobody's settings, and a server to talk to."""
 
 import os
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,8 +28,21 @@ hypothesis.settings.load_profile("without a deadline")
 API_KEY = "sk-test-SECRET0123456789"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with tests of whole runs, so that none of them is the last one that everything waits for."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that shuffles."""
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="run the files, and the tests of each, in random order"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with tests of whole runs, so that none of them is the last one that everything waits for; or shuffle."""
+    seed = config.getoption("shuffle")
+    if seed is not None:
+        chance = random.Random(seed)
+        place = {file: chance.random() for file in dict.fromkeys(item.path for item in items)}
+        items.sort(key=lambda item: (place[item.path], chance.random()))
+        return
     whole = ("tests/assets/", "tests/cli/", "tests/end_to_end/", "tests/engines/", "tests/test_")
     items.sort(key=lambda item: not item.nodeid.startswith(whole))
 
@@ -38,9 +52,17 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _leave_settings(monkeypatch, tmp_path)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep settings away from what modules share, as `_clean_environment` does from each test."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _leave_settings(monkeypatch, tmp_path_factory.mktemp("nobody"))
+        yield
+
+
 def _leave_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     for name in list(os.environ):
-        if name.startswith(("LIGHTRAG_", "OPENAI_", "DAGSTER_")):
+        if name.startswith(("LIGHTRAG_", "OPENAI_", "DAGSTER_", "AWS_", "GOOGLE_")):
             monkeypatch.delenv(name)
     # The servers of the tests speak plain HTTP, and reading all certificates costs every client 40 ms.
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
@@ -60,10 +82,8 @@ def _no_syncing() -> Iterator[None]:
 def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of a small snapshot; `tests.query.published` says what is in it. To be read only."""
     folder = tmp_path_factory.mktemp("published")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        _leave_settings(monkeypatch, folder)
-        settings = load_settings(home=folder / "home", sources=folder / "sources")
-        publish_sources(settings)
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    publish_sources(settings)
     return settings.home
 
 
@@ -89,7 +109,8 @@ def _server() -> Iterator[Loopback]:
 
 @contextmanager
 def pointing_to(server: Loopback) -> Iterator[pytest.MonkeyPatch]:
-    """Point the environment to a server, with a key that must show up nowhere."""
+    """Point the environment to a server that forgot what others did to it, with a key that must show up nowhere."""
+    server.reset()
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
@@ -99,7 +120,6 @@ def pointing_to(server: Loopback) -> Iterator[pytest.MonkeyPatch]:
 @pytest.fixture
 def loopback(_server: Loopback, _clean_environment: None) -> Iterator[Loopback]:
     """Serve the OpenAI API, and point the environment to it."""
-    _server.reset()
     with pointing_to(_server):
         yield _server
 
@@ -113,17 +133,16 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def _buckets() -> Iterator[S3Server]:
-    with serving_buckets() as server, pointing_to_buckets(server):
+    with serving_buckets() as server:
         yield server
 
 
 @pytest.fixture
-def buckets(_buckets: S3Server, _clean_environment: None, monkeypatch: pytest.MonkeyPatch) -> S3Server:
+def buckets(_buckets: S3Server, _clean_environment: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
     """An S3 server, to which the environment points."""
     monkeypatch.delenv("SSL_CERT_DIR")  # obstore refuses to work without any certificate
-    _buckets.requests.clear()
-    _buckets.failing = lambda environ: False
-    return _buckets
+    with pointing_to_buckets(_buckets):
+        yield _buckets
 
 
 @pytest.fixture(scope="session")

@@ -62,20 +62,53 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize("path", PRODUCT, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_point_down(path: Path) -> None:
-    here = floor(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    if path == ROOT / "lightrag_dagster/__init__.py":
-        return  # the public names, imported at first use
-    assert here in FLOORS, f"{path} is on no floor"
+def breaches(path: Path) -> Iterator[str]:
+    """Yield a line for each import of a file that its floor forbids."""
+    where = path.relative_to(ROOT)
+    here = floor(".".join(where.with_suffix("").parts))
+    if here not in FLOORS:
+        yield f"{where} is on no floor"
+        return
     for name in imports(path):
         top = name.split(".")[0]
-        if top == "dagster":
-            assert here in MAY_IMPORT_DAGSTER
+        if top == "dagster" and here not in MAY_IMPORT_DAGSTER:
+            yield f"{where}: {here} must not import Dagster"
         elif top in ("lightrag_dagster", "assets", "resources"):
             there = "core" if name == "lightrag_dagster" else floor(name)
             if there not in FLOORS:
-                assert name.startswith("lightrag_dagster."), name  # a public name of the package itself
-                continue
-            up = FLOORS.index(there) > FLOORS.index(here)
-            assert not up or (here, there) in KNOWN, f"{here} must not import {name}"
+                if not name.startswith("lightrag_dagster."):  # not a public name of the package itself
+                    yield f"{where} imports {name}, which is on no floor"
+            elif FLOORS.index(there) > FLOORS.index(here) and (here, there) not in KNOWN:
+                yield f"{where}: {here} must not import {name}"
+
+
+def test_imports_point_down() -> None:
+    assert len(PRODUCT) > 300
+    public = ROOT / "lightrag_dagster/__init__.py"  # the public names, imported at first use
+    assert [line for path in PRODUCT if path != public for line in breaches(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "breach"),
+    [
+        ("lightrag_dagster/core/aio.py", "import dagster as dg", "core must not import Dagster"),
+        ("lightrag_dagster/core/aio.py", "from dagster import asset", "core must not import Dagster"),
+        (
+            "lightrag_dagster/storage/gc.py",
+            "from lightrag_dagster.query.scope import Scope",
+            "storage must not import lightrag_dagster.query.scope.Scope",
+        ),
+        ("lightrag_dagster/query/scope.py", "import assets.ingestion", "query must not import assets.ingestion"),
+        (
+            "lightrag_dagster/storage/gc.py",
+            "def later():\n    from lightrag_dagster.runner import run",
+            "storage must not import lightrag_dagster.runner.run",
+        ),
+    ],
+)
+def test_a_breach_is_seen(path: str, line: str, breach: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.test_floors.ROOT", tmp_path)
+    file = tmp_path / path
+    file.parent.mkdir(parents=True)
+    file.write_text(line)
+    assert list(breaches(file)) == [f"{path}: {breach}"]

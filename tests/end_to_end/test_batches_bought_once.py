@@ -37,7 +37,6 @@ class Scene(NamedTuple):
 def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
     folder = tmp_path_factory.mktemp("batches-bought-once")
     (folder / "lightrag.yaml").write_text(yaml.safe_dump(CONFIGURATION))
-    _server.reset()
     with pointing_to(_server) as monkeypatch:
         settings = _settings(monkeypatch, folder, folder / "undisturbed", _server)
         write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})

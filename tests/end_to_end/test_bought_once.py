@@ -46,7 +46,6 @@ class Scene(NamedTuple):
 def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
     folder = tmp_path_factory.mktemp("bought-once")
     (folder / "lightrag.yaml").write_text(yaml.safe_dump(CONFIGURATION))
-    _server.reset()
     with pointing_to(_server) as monkeypatch:
         settings = _settings(monkeypatch, folder, folder / "undisturbed", _server)
         write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})

@@ -32,7 +32,6 @@ def settings_in(folder: Path, server: Loopback) -> Settings:
 def built(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Path:
     """The folder of a published home and its sources, to be copied."""
     folder = tmp_path_factory.mktemp("damage")
-    _server.reset()
     with pointing_to(_server):
         settings = settings_in(folder, _server)
         write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
