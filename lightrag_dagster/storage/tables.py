@@ -35,15 +35,15 @@ class TableVersion(BaseModel):
 
     `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
     settings that follow today's at once. `counts` says of the columns status, error_kind and recipe how many rows have
-<<<<<<< HEAD
+    <<<<<<< HEAD
     each value, and under `error` how many of each status have an error, so that nothing has to be read to judge the
     table; `reasons` are the first few reasons of failed rows.
     `shards` is the number of shards it was made in.
-=======
+    =======
     each value, so that nothing has to be read to judge the table; `reasons` are the first few reasons of failed rows.
     `shards` is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier
     versions.
->>>>>>> b427631
+    >>>>>>> b427631
     """
 
     model_config = ConfigDict(frozen=True)
