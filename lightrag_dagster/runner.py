@@ -236,7 +236,7 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
             outcome.failed.setdefault(name, state.problem)
         if state.outdated:
             outcome.outdated[name] = sum(state.outdated.values())
-        if state.rejected:
+        if state.rejected and name not in outcome.failed:
             outcome.rejected[name] = state.rejected
         if state.waiting:
             outcome.waiting.append(name)

@@ -43,6 +43,7 @@ from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.choice import open_engine
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.stages.chunking.chunks import THREADS
 from lightrag_dagster.stages.documents.listing import Listing
 from lightrag_dagster.stages.documents.sources import Source
@@ -110,7 +111,11 @@ def read_source(
             now = tables.stored_paths("raw_documents", name, stored)
             read_now = tables.stored_paths("stamps", name, stamps)
             bucket.fetch(tables.home, [*before, *now, *read_now])
-            about = dealing.judge_reading(name, connection, (before, now, read_now), recipes.settings.documents)
+            try:
+                about = dealing.judge_reading(name, connection, (before, now, read_now), recipes.settings.documents)
+            except SourceError as error:
+                tables.refuse(name, listing.signature, str(error))
+                raise
             about = about._replace(slowest=heapq.nlargest(TOLD, (slow for one in made for slow in one.slowest)))
             if len(parts) > 1:
                 stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)

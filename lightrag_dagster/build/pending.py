@@ -31,8 +31,8 @@ class SourceState:
     """Pending work of one source.
 
     `ingest` is why the next run ingests it; `problem` why it cannot be listed; `waiting` has the run that pays for the
-    batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its current
-    tables may not be merged; `accept` whether they may although they are not accepted yet.
+    batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its files
+    were not taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
     begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted. `losses` are the rows
     that failed, were skipped or cut; `warning` is why nothing of the source is in the graph although it was accepted.
@@ -131,9 +131,11 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
     name, home, share = source.name, Home.of(recipes.settings), recipes.settings.documents.max_failed_share
     recipes = recipes.of_source(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    ingest, problem = None, None
+    ingest, problem, refused = None, None, None
     try:
-        ingest = why_ingest(source, tables, recipes)
+        listing = listing_signature(list_files(source))
+        ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
+        refused = refused if refused and refused.files == listing else None
     except SourceError as error:
         problem = str(error)
     current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, share)
@@ -148,7 +150,7 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
         ingest=ingest,
         problem=problem,
         waiting=waiting,
-        rejected=judged.reason if judged.whole and not is_accepted else None,
+        rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
         accept=judged.accepted and not is_accepted,
         published=record is not None and newest is not None and newest.inputs.sources.get(name) == record.tables,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
@@ -169,10 +171,13 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
         SourceError: the source cannot be listed.
         StoreError: a record is damaged.
     """
-    inputs, recipes = {"files": listing_signature(list_files(source))}, recipes.of_source(source.name)
-    documents = ""
+    return _why(source.name, listing_signature(list_files(source)), tables, recipes.of_source(source.name))
+
+
+def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> str | None:
+    inputs, documents = {"files": listing}, ""
     for table in SOURCE_TABLES:
-        current = tables.current(table, source.name)
+        current = tables.current(table, source)
         if current and table == "extractions" and "raw_documents" in current.inputs:
             inputs["raw_documents"] = documents  # whose languages its answers follow
         reason = _why_table(current, inputs, tables, recipes) if current else "never made"

@@ -11,7 +11,8 @@ batches.sqlite, batches/, batches.lock  batches at the provider, and their files
 ledger.sqlite                         calls and cost of every run
 failures.jsonl                        failed runs of the daemon, one JSON object a line
 tables/<table>/<source>/              immutable Parquet files, `current.json`, and `candidate.json` of a backfill;
-                                      <version>.shards lists the files of a large version
+                                      <version>.shards lists the files of a large version; `refused.json` of the
+                                      documents says which files were not taken
 accepted/<source>.json                versions of a source that the merge reads
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json
 scratch/<id>/                         of a bucket alone: what the steps of a merge hand on, until it ends

@@ -21,6 +21,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, STAMPS, UNPARTITIONED_TABLES
 from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import Record, read_record
 from lightrag_dagster.storage.shards import Shard, leaf_versions, version_of
 
 ALL_SOURCES = "all"
@@ -66,6 +67,13 @@ class TableVersion(BaseModel):
     def outdated(self, recipe: str) -> int:
         """Return how many rows name another recipe."""
         return sum(rows for name, rows in self.counts.get("recipe", {}).items() if name != recipe)
+
+
+class Refusal(Record):
+    """`refused.json`: the files of a source that were read and not taken, by a hash of their listing, and why."""
+
+    files: str
+    reason: str
 
 
 class StoredShard(NamedTuple):
@@ -166,7 +174,17 @@ class SourceTables:
             files.write_text(path, json.dumps(listed))
             bucket.upload(self.home, [path])
         files.write_text(self._pointer(table, source, candidate=self.candidate), version.model_dump_json(indent=2))
+        if table == "raw_documents":
+            self._refusal(source).unlink(missing_ok=True)
         return version
+
+    def refuse(self, source: str, listing: str, reason: str) -> None:
+        """Note that the files of a listing, by its hash, were read and not taken; raises StoreError."""
+        files.write_text(self._refusal(source), Refusal(files=listing, reason=reason).model_dump_json(indent=2))
+
+    def refusal(self, source: str) -> Refusal | None:
+        """Return the files that were read last, if they were not taken; raises StoreError for a damaged record."""
+        return read_record(self._refusal(source), Refusal)
 
     def current(self, table: str, source: str) -> TableVersion | None:
         """Return the current version, for a backfill its candidate if there is one; None if never written."""
@@ -268,6 +286,9 @@ class SourceTables:
             return [(first, last, self._file(table, source, name)) for first, last, name in found]
         except (OSError, ValueError) as error:
             raise StoreError(f"{listed} cannot be read; delete it and run again") from error
+
+    def _refusal(self, source: str) -> Path:
+        return self.home.source_table("raw_documents", source) / "refused.json"
 
     def _file(self, table: str, source: str, name: str) -> Path:
         return self.home.source_table(table, source) / f"{name}.parquet"

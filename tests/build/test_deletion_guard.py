@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from lightrag_dagster.build.ingest import chunk_source, read_source
+from lightrag_dagster.build.pending import pending
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import Settings, SourceSettings
@@ -51,6 +52,22 @@ def test_files_that_lost_their_bytes_are_refused_night_after_night(settings: Set
         with pytest.raises(SourceError, match=r"source 'notes' lost 10 of 10 documents at once \(10 emptied\)"):
             read(settings)
     assert read(settings, accept=True) == {"empty": 10}
+
+
+def test_a_refusal_is_said_until_other_files_are_read(settings: Settings) -> None:
+    write_source(settings, "notes", TEN)
+    accept(settings)
+    write_source(settings, "notes", without_text(10))
+    with pytest.raises(SourceError) as refused:
+        read(settings)
+    assert pending(settings).rejected == {"notes": str(refused.value)}
+    write_source(settings, "notes", without_text(9))
+    assert pending(settings).rejected == {}
+    with pytest.raises(SourceError, match="9 of 10"):
+        read(settings)
+    assert list(pending(settings).rejected) == ["notes"]
+    read(settings, accept=True)
+    assert pending(settings).rejected == {}
 
 
 def test_losses_do_not_add_up_over_versions_that_were_never_accepted(settings: Settings) -> None:
