@@ -38,6 +38,9 @@ def test_a_source_from_new_to_merged(settings: Settings) -> None:
     assert states.publish is not None
     assert list(states.publish.sources) == ["notes"]
     assert (states.manifest, states.rejected) == (None, {})
+    # It is accepted already, so nothing is to be done for it alone.
+    assert states.sources["notes"].accept is False
+    assert states.sources["notes"].busy is False
 
 
 def test_a_changed_file_is_pending(ingested: Settings) -> None:

@@ -1,4 +1,5 @@
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 import lancedb
@@ -11,8 +12,10 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors
+from lightrag_dagster.indexes.vector_writer import add_vectors, prepare_vectors
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VectorTable
+from lightrag_dagster.storage.memory import in_memory
 from tests.indexes.vectors import bring_to
 
 Rows = Mapping[str, tuple[str, list[float]]]
@@ -144,6 +147,23 @@ def test_unusable_vectors_are_rejected(store: Store, vectors: list[list[float]],
     with pytest.raises(EmbeddingError, match=reason):
         bring_to(store.home, "entities-1", wanted, vectors_of, "g1", 3)
     assert store.sync({"a": ("f", [1, 0, 0])}, "g2").rows == 1
+
+
+@pytest.mark.parametrize(
+    ("blocks", "came"), [([], 0), (["a"], 1), (["a", "b", "b"], 3)], ids=["none came", "one is missing", "one too many"]
+)
+def test_vectors_that_are_missing_or_too_many_are_an_error(store: Store, blocks: list[str], came: int) -> None:
+    wanted = pa.table({"id": ["a", "b"], "embedding_fingerprint": ["f", "f"]})
+    with in_memory() as connection:
+        connection.register("wanted", wanted)
+        entry = prepare_vectors(store.home, "entities-1", connection, "g1", 3)
+
+    async def arrive() -> AsyncIterator[tuple[pa.Table, Vectors]]:
+        for one in blocks:
+            yield pa.table({"id": [one], "embedding_fingerprint": ["f"]}), np.ones((1, 3), dtype=np.float32)
+
+    with pytest.raises(EmbeddingError, match=f"entities-1: {came} vectors came for 2 rows; run again"):
+        asyncio.run(add_vectors(store.home, entry, arrive()))
 
 
 def test_an_id_wanted_twice_is_refused(store: Store) -> None:

@@ -227,6 +227,19 @@ def test_chunks_by_the_rank_of_their_owners(snapshot: Snapshot) -> None:
     assert [chunk.score for chunk in found.chunks] == [None, None, None]
 
 
+@pytest.mark.parametrize(("minimum", "kept"), [(0.0, ["1", "5", "4"]), (0.5, ["1", "5"]), (0.51, ["1"]), (1.0, [])])
+def test_a_chunk_is_kept_whose_score_is_the_minimum(snapshot: Snapshot, minimum: float, kept: list[str]) -> None:
+    def rerank(question: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        return [(4, 0.9), (0, 0.5), (1, 0.0)]  # of chunks 5 4 3 2 1
+
+    settings = QuerySettings.model_validate({"mode": "naive", "min_rerank_score": minimum})
+    trace = Trace(explain=False)
+    found = retrieve(Search(snapshot, Question("question", settings, KEYWORDS), embed), len, 0, rerank, trace)
+    assert chunks(found) == kept
+    (step,) = [step for step in trace.steps if step.name == "rerank"]
+    assert step.notes == {"kept": len(kept), "cut": 5 - len(kept), "below the minimum": 3 - len(kept)}
+
+
 def test_budgets_cut_whole_items(snapshot: Snapshot) -> None:
     line = len('{"entity": "a", "type": "", "description": ""}') + 1
     assert names(ask(snapshot, "local", max_entity_tokens=line)) == ["a"]

@@ -81,7 +81,13 @@ def content(source: str, names: Sequence[str]) -> str:
 
 
 def write_source(
-    home: Home, source: str, documents: Documents, *, failed_documents: int = 0, failed_chunks: int = 0
+    home: Home,
+    source: str,
+    documents: Documents,
+    *,
+    failed_documents: int = 0,
+    failed_chunks: int = 0,
+    skipped_documents: int = 0,
 ) -> None:
     """Write the five tables of a source, each made from the one before it."""
     records: dict[str, list[dict[str, Any]]] = {table: [] for table in SOURCE_TABLES}
@@ -105,6 +111,10 @@ def write_source(
     records["raw_documents"] += [
         {"source": source, "doc_id": f"doc-bad{n}", "path": f"bad{n}", "status": "failed", "error": "unreadable"}
         for n in range(failed_documents)
+    ]
+    records["raw_documents"] += [
+        {"source": source, "doc_id": f"doc-skipped{n}", "path": f"skipped{n}", "status": "skipped"}
+        for n in range(skipped_documents)
     ]
     records["extractions"] += [
         {"source": source, "chunk_id": f"chunk-bad{n}", "status": "failed"} for n in range(failed_chunks)

@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -109,14 +108,17 @@ def test_a_bound_that_was_raised_counts_without_reading_a_table(tmp_path: Path) 
     assert accepted(home, "river") is not None
 
 
-def test_skipped_documents_do_not_count(tmp_path: Path) -> None:
-    home = home_of(tmp_path, river=RIVER)
-    tables = SourceTables(home)
-    documents = tables.read("raw_documents", "river")
-    other = documents.slice(0, 1).to_pylist()[0] | {"doc_id": "doc-x", "path": "x.bin", "status": "skipped"}
-    rows = pa.concat_tables([documents, pa.Table.from_pylist([other] * 9, schema=documents.schema)])
-    version = tables.write("raw_documents", "river", rows, inputs={}, fingerprint="code")
-    assert (version.rows, version.count("status", "skipped"), failed_share(version)) == (11, 9, 0.0)
+@pytest.mark.parametrize(("failed", "share"), [(0, 0.0), (1, 1 / 3), (2, 1 / 2)])
+def test_skipped_documents_do_not_count(tmp_path: Path, failed: int, share: float) -> None:
+    home = Home(tmp_path)
+    write_source(home, "river", RIVER, failed_documents=failed, skipped_documents=9)
+    version = SourceTables(home).require("raw_documents", "river")
+    assert (version.rows, version.count("status", "skipped"), failed_share(version)) == (11 + failed, 9, share)
+    assert accept(home, "river", share).accepted
+    if failed:
+        outcome = accept(home, "river", share - 0.01)
+        assert not outcome.accepted
+        assert (outcome.reason or "").startswith(f"{failed} of {2 + failed} documents of source 'river' failed")
 
 
 def test_a_candidate_replaces_the_accepted_tables_when_it_is_whole(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import StoreError
@@ -233,3 +234,14 @@ def test_hashes_of_files_that_two_snapshots_read_are_kept(generation: Generation
     snapshots.publish(Home(home.root), second, [])
     (found,) = find_damage(home, second.id, verify=True)
     assert found.path == recorded(generation, "source table")
+
+
+def test_of_a_file_that_was_built_again_the_new_hash_is_recorded(generation: Generation) -> None:
+    home = generation.home
+    rebuilt = recorded(generation, "source table")
+    pq.write_table(pq.read_table(rebuilt, partitioning=None), rebuilt, compression="gzip")  # of other bytes
+    (lance,) = home.lance.glob("relation_vectors-*.lance")
+    shutil.rmtree(lance)  # and so its first version is written again
+    second = asyncio.run(build(merge(home, "river")))
+    publish(second)
+    assert find_damage(home, second.id, verify=True) == []

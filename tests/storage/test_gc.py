@@ -2,7 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import lancedb
+import lancedb.table
 import pyarrow as pa
 import pytest
 
@@ -70,6 +73,30 @@ def test_garbage_is_what_nobody_needs(years: Years) -> None:
     assert collect_garbage(home, keep(2), dry_run=False).table_versions == 0
     build_year(settings, 2001)
     assert snapshot_contents(settings)["entities"] != before["entities"]
+
+
+def test_vectors_are_cleaned_up_to_the_oldest_version_that_a_snapshot_reads(
+    years: Years, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LanceDB refuses to remove what is older than a limit when a tag is, as those of all retained snapshots are."""
+    settings, _ = years(3)
+    optimize = lancedb.table.LanceTable.optimize
+    limits: list[tuple[datetime, list[datetime]]] = []
+
+    def watched(table: Any, *, cleanup_older_than: timedelta | None = None, **more: Any) -> Any:
+        if cleanup_older_than is not None:
+            tagged = {table.tags.get_version(tag) for tag in table.tags.list()}
+            times = sorted(one["timestamp"] for one in table.list_versions() if one["version"] in tagged)
+            limits.append((datetime.now() - cleanup_older_than, times))
+            cleanup_older_than += timedelta(seconds=60)
+        return optimize(table, cleanup_older_than=cleanup_older_than, **more)
+
+    monkeypatch.setattr(gc, "CLEANUP_MARGIN", timedelta(0))
+    monkeypatch.setattr(lancedb.table.LanceTable, "optimize", watched)
+    collect_garbage(Home(settings.home), keep(2), dry_run=False)
+    assert len(limits) == 3
+    for limit, (oldest, newest) in limits:
+        assert oldest <= limit < newest
 
 
 def test_answers_and_evaluations_that_were_replaced_are_garbage(tmp_path: Path) -> None:

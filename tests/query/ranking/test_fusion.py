@@ -10,6 +10,7 @@ import pytest
 
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.query.ranking import fusion
+from lightrag_dagster.query.ranking.seeds import peaks
 from lightrag_dagster.settings import load_settings
 
 STATION = "Who closed Station 14?"
@@ -124,6 +125,31 @@ def test_what_resembles_the_question_leads_and_the_walk_follows(leading: int, or
     walk = np.array([0.0, 0.01, 0.12, 0.1, 0.09], dtype=np.float32)
     counts = fusion.counted(resembling, walk, fusion.Fusion(leading=leading))
     assert np.argsort(-(walk + counts), kind="stable").tolist() == order
+
+
+def test_a_chunk_counts_by_the_cube_of_its_likeness(knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = replace(fusion.FUSION, names=0.0, facts=0.0, lexical=0.0, steps=0)
+    monkeypatch.setattr(fusion, "FUSION", alone)
+    near = knowledge.retrieve(STATION, mode="naive", cosine_threshold=-1).chunks
+    cubes = peaks(np.array([chunk.score for chunk in near], dtype=np.float32)) ** 3
+    expected = {chunk.chunk_id: cube / cubes.sum() for chunk, cube in zip(near, cubes, strict=True) if cube}
+    assert len(expected) > 1
+    found = knowledge.retrieve(STATION, mode="fusion").chunks
+    assert {chunk.chunk_id: chunk.score for chunk in found} == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("asked", [STATION, "Who closed Station 14 in Bergen for Priya Nair?"])
+def test_likeness_decides_by_the_fourth_power_of_the_words_that_one_chunk_has(
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    # The walk stays at entities, so that likeness is all that chunks have.
+    still = replace(fusion.FUSION, facts=0.0, chunks=0.0, steps=0, leading=100)
+    monkeypatch.setattr(fusion, "FUSION", still)
+    found = knowledge.retrieve(asked, mode="fusion")
+    (find,) = [step for step in found.steps if step.name == "find"]
+    held = find.notes["words in the best chunk"]
+    assert held == (1 if asked == STATION else pytest.approx(0.5, abs=0.2))
+    assert sum(chunk.score or 0 for chunk in found.chunks) == pytest.approx(0.9 * held**4, rel=0.05)
 
 
 def test_without_seeds_there_is_no_start() -> None:

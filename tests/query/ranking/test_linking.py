@@ -79,6 +79,28 @@ def test_a_misspelt_name_is_linked_with_less_probability(names: Names, question:
         assert found == {}
 
 
+@pytest.mark.parametrize(
+    ("texts", "links"),
+    [
+        # Half of the chunks with these words are about the weir: it is meant, and no word of it is part of another.
+        (["Halden Weir has a Weir Station.", "The weir of Halden was silent."], {"halden weir": 0.5}),
+        # A third: the weir may as well be that of the misspelt station.
+        (
+            ["Halden Weir has a Weir Station.", "The weir of Halden was silent.", "Halden has a weir."],
+            {"halden weir": 0.33, "weir station": 0.86},
+        ),
+    ],
+)
+def test_a_name_that_is_meant_as_often_as_not_keeps_its_words(
+    tmp_path: Path, texts: list[str], links: dict[str, float]
+) -> None:
+    names = ["Halden Weir", "Weir Station"]
+    write_text_index(tmp_path, texts, names)
+    visible = np.ones(len(texts), dtype=np.bool_)
+    seen = Names(TextIndex.open(tmp_path), np.array([1, 1], dtype=np.int64), visible, names.__getitem__)
+    assert linked("Who keeps Halden Weir Statoin?", seen) == links
+
+
 def test_only_what_may_be_found_counts(tmp_path: Path) -> None:
     # Under a filter that leaves chunk 1, and of the entities Halden in it.
     seen = opened(tmp_path, [[], [], [], [1], [], [], []], (False, True, False, False))

@@ -1,4 +1,5 @@
 import random
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -6,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.stages.chunking.dividing import pack
+from lightrag_dagster.core.tokens import Measured
+from lightrag_dagster.stages.chunking.chunker import Cut
+from lightrag_dagster.stages.chunking.dividing import overlapping, pack
 
 
 @pytest.mark.parametrize(
@@ -19,10 +22,41 @@ from lightrag_dagster.stages.chunking.dividing import pack
         ([0, 5, 10, 15, 20, 25, 30], [9, 1, 9, 9, 9], [2, 4]),
         ([0, 1, 10, 20], [0, 9], [2]),
         ([0, 5, 10, 15, 20], [7, 7, 7], [1, 2]),  # of equal hashes, the first
+        ([0, 5, 10, 15], [1, 9], [1]),  # half a size from the start is far enough for a minimum
+        ([0, 5, 10, 15], [9, 1], [2]),  # and from the end
+        ([0, 5, 5, 15, 16, 21], [2, 2, 1, 3], [2, 3]),  # what is a size away is compared
+        ([0, 5, 10, 15, 20, 25, 29], [2, 2, 3, 2, 3], [1, 3, 4]),
+        ([0, 5, 8, 13, 17, 22], [1, 2, 2, 2], [1, 3]),
+        ([0, 0, 10, 11], [1, 3], [2]),  # a part may have the whole size
+        ([0, 5, 10, 10, 20, 22, 27], [3, 2, 2, 1, 2], [2, 4]),  # of boundaries at one place, the first
     ],
 )
 def test_pack(positions: list[int], hashes: list[int], chosen: list[int]) -> None:
     assert pack(np.array(positions), np.array(hashes, np.uint64), 10) == chosen
+
+
+@pytest.mark.parametrize(
+    ("overlap", "starts", "second"),
+    [
+        (0, range(40), (10, 20, 10)),
+        (3, range(40), (7, 20, 13)),
+        (3, (2, 8, 9), (8, 20, 12)),  # the first boundary of those there
+        (3, (2, 6), (10, 20, 10)),
+        (10, range(40), (1, 20, 19)),  # never where the chunk before begins
+        (15, range(40), (1, 20, 19)),
+    ],
+)
+def test_a_chunk_begins_within_the_one_before(
+    overlap: int, starts: Sequence[int], second: tuple[int, int, int]
+) -> None:
+    a_token_a_character = Measured(np.arange(40))
+    moved = overlapping(
+        [Cut(0, 10, 10), Cut(10, 20, 10)],
+        a_token_a_character,
+        overlap,
+        lambda start, end: [one for one in starts if start <= one < end],
+    )
+    assert moved == [Cut(0, 10, 10), Cut(*second)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 20)), min_size=1, max_size=200))
