@@ -1,15 +1,18 @@
 """`entities`, `relations` and their evidence: the merge over all accepted sources."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from assets.metadata import LLM_POOL, BuildConfig, account_of, made_by, stopwatch, table_metadata
+from assets.metadata import LLM_POOL, BuildConfig, Metadata, account_of, made_by, stopwatch, table_metadata
 from assets.namespace import Namespace
 from lightrag_dagster.build.generation import merge_sources
 from lightrag_dagster.build.ingest import FIRST_ROWS
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.storage.files import count_rows, read_first
+from lightrag_dagster.storage.files import count_rows, read_first, read_parquet
 from resources import LightRAG
 
 _DESCRIPTIONS = {
@@ -29,6 +32,9 @@ _FROM_CHUNKS = {
     "doc_ids": ["chunks.doc_id"],
     "file_paths": ["chunks.source", "chunks.path"],
     "sources": ["chunks.source"],
+    "chunk_count": ["chunks.chunk_id"],
+    "document_count": ["chunks.doc_id"],
+    "capped": ["chunks.chunk_id", "chunks.doc_id"],
 }
 _ENDS = ["relation_mentions.src", "relation_mentions.tgt"]
 _NAMES = ["entity_mentions.name", *_ENDS]
@@ -93,9 +99,17 @@ def merged(
                 summary_cost_usd=report.usage.cost_usd,
                 summaries_failed=record.failed_summaries,
                 left_out=dict(record.inputs.left_out),
+                **_capped(path),
                 **column_lineage(name, Namespace(lightrag.settings.namespace)),
             ),
         )
+
+
+def _capped(path: Path) -> Metadata:
+    """Return how many rows of `entities` or `relations` list a part of their chunks or documents; none for evidence."""
+    if "capped" not in pq.read_schema(path).names:
+        return {}
+    return {"capped": pc.sum(read_parquet(path, ["capped"])["capped"], min_count=0).as_py()}
 
 
 def column_lineage(table: str, namespace: Namespace) -> dict[str, dg.TableColumnLineage]:

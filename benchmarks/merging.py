@@ -4,7 +4,8 @@
 
 Four sources hold chunks of six entity mentions and four relation mentions each, about 80 characters of description a
 mention. `flat`: every name is as frequent as any other, three entity mentions a name. `zipf`: the r-th name is as
-frequent as 1 / (r + 10), so that a few are in a large part of all chunks.
+frequent as 1 / (r + 10), so that a few are in a large part of all chunks. `hub`: as `flat`, except that one name is in
+a fifth of all chunks, and related to the same other name in a tenth.
 
 Each merge runs in a process of its own, from reading the Parquet files to having written the merged ones. Printed are
 medians of its seconds, those of the processor in all its processes, and the peak memory of its largest process. All of
@@ -47,10 +48,12 @@ from lightrag_dagster.storage.scratch import SharedFolder
 Array = npt.NDArray[Any]
 
 SOURCES = 4
+FREQUENCIES = ("flat", "zipf", "hub")
 ENTITIES, RELATIONS = 6, 4  # mentions of a chunk
 CHUNKS_A_DOCUMENT = 5
 MENTIONS_A_NAME = 3
 RANK_SHIFT = 10
+IN_CHUNKS_OF_HUB = 0.2
 WORDS = np.array(["weir", "gauge", "flood", "harbour", "archive", "station", "ledger", "survey", "bridge", "mill"])
 WORDS_A_DESCRIPTION = 12
 
@@ -83,27 +86,28 @@ class Shortener:
         return ChatResponse(request.messages[-1].content[:300])
 
 
-def write_inputs(folder: Path, chunks: int, zipf: bool) -> list[MergeInput]:
-    """Write the files of all sources."""
-    random = np.random.default_rng(1)
+def write_inputs(folder: Path, chunks: int, frequency: str) -> list[MergeInput]:
+    """Write the files of all sources, one after the other, since ten million mentions do not fit into memory."""
     ids = np.char.add("chunk-", np.char.zfill(np.arange(chunks).astype(str), 8))
-    ranks = _ranks(random, (chunks, ENTITIES), chunks * ENTITIES // MENTIONS_A_NAME, zipf)
-    named = np.char.add("Name ", ranks.astype(str))
-    texts = _texts(random, (chunks, ENTITIES + RELATIONS))
-    return [
-        _write_source(folder, f"source-{source}", ids[source::SOURCES], named[source::SOURCES], texts[source::SOURCES])
-        for source in range(SOURCES)
-    ]
+    names = chunks * ENTITIES // MENTIONS_A_NAME
+    return [_write_source(folder, source, ids[source::SOURCES], names, frequency) for source in range(SOURCES)]
 
 
-def _write_source(folder: Path, source: str, ids: Array, names: Array, texts: Array) -> MergeInput:
+def _write_source(folder: Path, number_of_source: int, ids: Array, number_of_names: int, frequency: str) -> MergeInput:
+    random, source = np.random.default_rng(number_of_source), f"source-{number_of_source}"
+    ranks = _ranks(random, (len(ids), ENTITIES), number_of_names, frequency == "zipf")
+    if frequency == "hub":
+        drawn = random.random(len(ids))
+        ranks[drawn < IN_CHUNKS_OF_HUB, 0] = number_of_names
+        ranks[drawn < IN_CHUNKS_OF_HUB / 2, 1] = number_of_names + 1
+    names = np.char.add("Name ", ranks.astype(str))
+    texts = _texts(random, (len(ids), ENTITIES + RELATIONS))
     number = np.arange(len(ids))
-    documents = np.char.add("document-", (number // CHUNKS_A_DOCUMENT).astype(str))
+    documents = np.char.add(f"document-{source}-", (number // CHUNKS_A_DOCUMENT).astype(str))
     positions = {"chunk_id": ids, "doc_id": documents, "path": documents, "chunk_index": number % CHUNKS_A_DOCUMENT}
-    sizes = {"content": "", "tokens": 1, "char_start": 0, "char_end": 1, "heading": None, "page": None} | {
-        "recipe": "recipe",
-        "text_hash": "",
-    }
+    sizes = {"content": "", "tokens": 1, "char_start": 0, "char_end": 1, "recipe": "recipe", "text_hash": ""} | (
+        dict.fromkeys(("heading", "context", "page"))
+    )
     tables = {
         "chunks": _table(CHUNKS, len(ids), {"source": source} | positions | sizes),
         "extractions": _table(EXTRACTIONS, len(ids), _EXTRACTED | {"source": source, "chunk_id": ids}),
@@ -194,15 +198,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mentions", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--names", nargs="+", choices=FREQUENCIES, default=FREQUENCIES)
+    parser.add_argument("--alone", action="store_true", help="only in one process, in as many buckets as needed")
     arguments = parser.parse_args()
     chunks = arguments.mentions // (ENTITIES + RELATIONS)
     needed = Size.of(chunks * (ENTITIES + RELATIONS)).bits
     ways = {"1 bucket": (1, 0), "8 buckets": (1, 3), "as needed": (1, needed), "2 workers, 8 buckets": (2, 3)}
+    if arguments.alone:
+        ways = {"as needed": ways["as needed"]}
     print(f"{'names':6} {'how':>22} {'seconds':>8} {'processor':>10} {'memory':>9}")
-    for names in ("flat", "zipf"):
+    for names in arguments.names:
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            inputs = write_inputs(folder / "inputs", chunks, names == "zipf")
+            inputs = write_inputs(folder / "inputs", chunks, names)
             costs, versions = {way: list[Cost]() for way in ways}, list[dict[str, str]]()
             # In turn: the machine is not equally fast all the time.
             for run, (way, how) in product(range(arguments.runs), ways.items()):

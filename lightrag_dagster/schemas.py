@@ -129,11 +129,23 @@ RELATION_MENTIONS = pa.schema(
 )
 
 _PROVENANCE = [
-    _field("chunk_ids", _TEXTS, "Distinct chunks that mention it, in canonical order."),
-    _field("doc_ids", _TEXTS, "Documents that hold those chunks, sorted."),
+    _field(
+        "chunk_ids",
+        _TEXTS,
+        "Distinct chunks that mention it, in canonical order; at most `merging.max_chunks_per_entity`, "
+        "`…_relation`, taken in turn over sources.",
+    ),
+    _field("doc_ids", _TEXTS, "Documents that hold a chunk that mentions it, sorted; as many at most, in turn too."),
     _field("file_paths", _TEXTS, "source/path of those documents, sorted."),
-    _field("sources", _TEXTS, "Sources of those documents, sorted."),
-    _field("mention_count", pa.int64(), "Mentions that were merged; 0 for an entity only relations name."),
+    _field("sources", _TEXTS, "Sources of all documents that hold a chunk that mentions it, sorted."),
+    _field("mention_count", pa.int64(), "All mentions; 0 for an entity only relations name."),
+    _field("chunk_count", pa.int64(), "All distinct chunks that mention it."),
+    _field("document_count", pa.int64(), "All documents that hold one of these chunks."),
+    _field(
+        "capped",
+        pa.bool_(),
+        "Whether there are more chunks or documents than listed; descriptions and keywords are of the chunks listed.",
+    ),
 ]
 
 _SUMMARY_RECIPE = _field(
@@ -169,10 +181,10 @@ RELATIONS = pa.schema(
         _field("tgt_id", pa.string(), "Endpoint with the larger entity id."),
         _field("src", pa.string(), "Display name of src_id."),
         _field("tgt", pa.string(), "Display name of tgt_id."),
-        _field("keywords", pa.string(), "Distinct keywords, sorted, comma-separated."),
+        _field("keywords", pa.string(), "Distinct keywords of the chunks listed, sorted, comma-separated."),
         _field("description", pa.string(), "Distinct descriptions joined by `<SEP>`, or their summary."),
         _SUMMARY_RECIPE,
-        _field("weight", pa.float64(), "Sum of the weights of the mentions."),
+        _field("weight", pa.float64(), "Sum of the weights of all mentions."),
         *_PROVENANCE,
         _field("rank", pa.int64(), "Sum of the degrees of both endpoints."),
         *_FINGERPRINTS,

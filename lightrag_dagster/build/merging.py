@@ -17,7 +17,6 @@ from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.engines.choice import open_engine, shares_disk
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import EngineName
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.storage import bucket
@@ -34,6 +33,13 @@ if TYPE_CHECKING:
 
 BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 """The command that makes outdated summaries and vectors again."""
+
+# What says to which descriptions, under which name, a summary belongs.
+_SAID_OF_SUMMARIES = {"description", "summary_recipe", "text_fingerprint"}
+_OF_SUMMARIES = {
+    "entities": {"entity_id", "name"} | _SAID_OF_SUMMARIES,
+    "relations": {"relation_id", "src", "tgt"} | _SAID_OF_SUMMARIES,
+}
 
 _log = logging.getLogger(__name__)
 
@@ -140,7 +146,7 @@ def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
 
 
 def find_previous(generation: Generation, recipe: str | None) -> Previous | None:
-    """Return the merged rows whose summaries are kept; None if another version of this package made them.
+    """Return the merged rows whose summaries are kept; None if an older version of this package says too little of them.
 
     Args:
         generation: The last merge.
@@ -151,7 +157,7 @@ def find_previous(generation: Generation, recipe: str | None) -> Previous | None
     """
     generation.record()
     paths = {table: generation.path(f"{table}.parquet") for table in ("entities", "relations")}
-    if any(_columns(path) != MERGED_TABLES[table].names for table, path in paths.items()):
+    if not all(columns <= _columns(paths[table]) for table, columns in _OF_SUMMARIES.items()):
         return None
     return Previous(paths["entities"], paths["relations"], recipe)
 
@@ -170,8 +176,8 @@ def count_recipes(merged: "Merged") -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _columns(path: Path) -> list[str]:
+def _columns(path: Path) -> set[str]:
     try:
-        return list(pq.read_schema(path).names)
+        return set(pq.read_schema(path).names)
     except (pa.ArrowException, OSError) as error:
         raise StoreError(f"{path} is missing or cannot be read: {error}") from error

@@ -33,8 +33,8 @@ _REVISIONS = {
     "extractions": 2,
     "layout": 3,
     "mentions": 2,
-    "merge": 4,
-    "stores": 5,
+    "merge": 5,
+    "stores": 6,
     "report": 2,
 }
 

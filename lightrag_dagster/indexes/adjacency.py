@@ -8,7 +8,8 @@ citations.arrow                   positions of each chunk in documents, in canon
 <table>_ids.npy                   the ids of a table as fixed-width bytes, for binary search
 endpoints.npy                     int32[relations, 2]: the entity rows a relation joins
 priority.npy                      int32[relations]: 0 for those of highest (rank, weight), equal for equal ones
-<lists>_offsets.npy, _values.npy  lists of rows: those of row r are values[offsets[r]:offsets[r + 1]]
+<lists>_offsets.npy, _values.npy  lists of rows: those of row r are values[offsets[r]:offsets[r + 1]]; those of chunks
+                                  hold all that support an entity or relation, in turn over sources
 citation_offsets.npy              the same for citations, whose values would be 0, 1, 2, …
 
 What questions look words up in is in the same folder; see `text_index`.
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +41,25 @@ from lightrag_dagster.indexes.arrays import (
 )
 from lightrag_dagster.indexes.text_arrays import write_texts
 from lightrag_dagster.indexes.text_index import TextIndex
-from lightrag_dagster.schemas import CHUNKS
+from lightrag_dagster.schemas import CHUNKS, ENTITY_EVIDENCE, RELATION_EVIDENCE
 from lightrag_dagster.storage import files
 
-_ENTITY_COLUMNS = ["entity_id", "name", "type", "description", "degree"]
-_RELATION_COLUMNS = ["relation_id", "src_id", "tgt_id", "src", "tgt", "keywords", "description", "weight", "rank"]
+if TYPE_CHECKING:
+    import duckdb
+
+    from lightrag_dagster.indexes.chunk_lists import Kind
+
+ENTITY_COLUMNS = ["entity_id", "name", "type", "description", "degree"]
+RELATION_COLUMNS = ["relation_id", "src_id", "tgt_id", "src", "tgt", "keywords", "description", "weight", "rank"]
 _ROWS_PER_BATCH = 50_000
+
+
+class Evidence(NamedTuple):
+    """Parquet files: ENTITY_EVIDENCE, RELATION_EVIDENCE, and CHUNKS of all sources."""
+
+    entities: Sequence[Path]
+    relations: Sequence[Path]
+    chunks: Sequence[Path]
 
 
 @dataclass(frozen=True)
@@ -166,18 +180,21 @@ def _has_texts(folder: Path) -> bool:
     return (folder / "text_sizes.npy").exists()
 
 
-def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunks: Sequence[Path]) -> None:
+def build_adjacency(
+    folder: Path, entities: pa.Table, relations: pa.Table, evidence: Evidence, *, keeps_first: bool = True
+) -> None:
     """Write the arrays of one generation; `folder` then holds all of them, or does not exist.
 
     Args:
         folder: replaced when it exists.
-        entities: ENTITIES, sorted by key.
-        relations: RELATIONS, sorted by key.
-        chunks: CHUNKS as Parquet files, one a source.
+        entities: ENTITY_COLUMNS, sorted by key.
+        relations: RELATION_COLUMNS, sorted by key.
+        evidence: what supports them, all of it.
+        keeps_first: whether the first chunks of each source are the first in the lists, or the last.
 
     Raises:
-        IntegrityError: a relation ends at an entity, or a row cites a chunk, that does not exist.
-        StoreError: a chunk file is missing or damaged, or the disk refuses.
+        IntegrityError: a relation ends at an entity, or evidence names a chunk, that does not exist.
+        StoreError: a file is missing or damaged, or the disk refuses.
     """
     import duckdb  # here, since questions only read
 
@@ -186,14 +203,10 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
             arrays = Path(temporary) / "arrays"
             arrays.mkdir()
-            chunk_ids = _write_chunks(arrays, chunks)
-            entity_ids = _write_keyed(arrays, "entities", entities.select(_ENTITY_COLUMNS))
-            _write_keyed(arrays, "relations", relations.select(_RELATION_COLUMNS))
+            entity_ids = _write_keyed(arrays, "entities", entities.select(ENTITY_COLUMNS))
+            relation_ids = _write_keyed(arrays, "relations", relations.select(RELATION_COLUMNS))
             _write_relations(arrays, relations, entity_ids)
-            for name, table in (("entity_chunks", entities), ("relation_chunks", relations)):
-                cited = table.column("chunk_ids").combine_chunks()
-                rows = _rows_in(chunk_ids, cited.flatten(), name)
-                write_lists(arrays, name, pc.list_value_length(cited).to_numpy(zero_copy_only=False), rows)
+            _write_evidence(arrays, relations, evidence, {"entity": entity_ids, "relation": relation_ids}, keeps_first)
             write_texts(arrays, arrays)
             for file in arrays.iterdir():
                 files.sync(file)
@@ -205,16 +218,32 @@ def build_adjacency(folder: Path, entities: pa.Table, relations: pa.Table, chunk
         raise StoreError(f"{folder} cannot be built: {reason}; run again") from error
 
 
-def _write_chunks(arrays: Path, chunks: Sequence[Path]) -> pa.Array:
+def _write_evidence(
+    arrays: Path, relations: pa.Table, evidence: Evidence, ids: dict["Kind", pa.Array], keeps_first: bool
+) -> None:
+    """Write chunks, citations, and the chunks of the entities and relations that have these ids."""
+    from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
+    from lightrag_dagster.storage.memory import spilling, view_files, view_source_files
+
+    with spilling(arrays.parent) as connection:
+        view_source_files(connection, "chunks", evidence.chunks, CHUNKS)
+        connection.execute("CREATE TEMP VIEW place AS FROM chunks")
+        view_files(connection, "entity_evidence", evidence.entities, ENTITY_EVIDENCE)
+        view_files(connection, "relation_evidence", evidence.relations, RELATION_EVIDENCE)
+        connection.register("relations", relations.select(["relation_id", "src_id", "tgt_id"]))
+        place_chunks(connection, ids | {"chunk": _write_chunks(arrays, connection)}, keeps_first=keeps_first)
+        for kind, support in (
+            ("entity", "entity_chunks('entity_evidence', 'relation_evidence')"),
+            ("relation", "relation_chunks('relation_evidence')"),
+        ):
+            lists = chunk_lists(connection, kind, support)
+            write_lists(arrays, f"{kind}_chunks", np.diff(lists.offsets), lists.values)
+
+
+def _write_chunks(arrays: Path, connection: "duckdb.DuckDBPyConnection") -> pa.Array:
     """Write chunks and citations, streaming; return the distinct chunk ids, sorted."""
-    import duckdb
-
-    from lightrag_dagster.storage.memory import view_source_files
-
-    with duckdb.connect(config={"temp_directory": str(arrays.parent / "spill")}) as connection:
-        view_source_files(connection, "chunks", chunks, CHUNKS)
-        _write_batches(arrays, "chunks", connection.sql(_sql("chunk_texts")).to_arrow_reader(_ROWS_PER_BATCH))
-        citations = connection.sql(_sql("chunk_citations")).to_arrow_table()
+    _write_batches(arrays, "chunks", connection.sql(_sql("chunk_texts")).to_arrow_reader(_ROWS_PER_BATCH))
+    citations = connection.sql(_sql("chunk_citations")).to_arrow_table()
     chunk_ids = map_table(arrays, "chunks").column("chunk_id").combine_chunks()
     _write_ids(arrays, "chunks", chunk_ids)
     _write_batches(arrays, "citations", citations.drop_columns("chunk_id").to_reader())

@@ -204,7 +204,8 @@ def query_graph(
 
 def graph_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Add one DuckDB view for each node and relationship table, to a database that has the views of a generation."""
-    connection.execute(package_files(__package__).joinpath("graph_tables.sql").read_text(encoding="utf-8"))
+    for name in ("evidence", "graph_tables"):
+        connection.execute(package_files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8"))
 
 
 @contextmanager

@@ -7,8 +7,10 @@ from importlib.resources import files as package_files
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 
-from lightrag_dagster.indexes.adjacency import has_adjacency
+from lightrag_dagster.indexes.adjacency import Adjacency, has_adjacency
 from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, graph_tables, open_graph, write_graph
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.vector_writer import scan_errors
@@ -34,8 +36,8 @@ def build_graph(generation: Generation) -> Graph:
 def findings(generation: Generation) -> list[str]:
     """Return what is wrong with a generation, one line a kind of problem; an empty list when it may be published.
 
-    Endpoints and cited chunks and documents exist, ids are unique, vectors hold exactly the rows of the tables, and are
-    finite and of the right size.
+    Endpoints and cited chunks and documents exist, ids are unique, counts and arrays are those of all evidence, vectors
+    hold exactly the rows of the tables, and are finite and of the right size.
 
     Raises:
         StoreError: a table or store is damaged.
@@ -51,7 +53,11 @@ def findings(generation: Generation) -> list[str]:
     with _tables(generation) as connection:
         problems = _vector_problems(connection, generation, vectors)
         connection.execute("SET VARIABLE identity = $1", [vectors.identity])
-        return problems + _run_checks(connection, "integrity.sql")
+        problems += _run_checks(connection, "integrity.sql")
+        if _counts_all_evidence(connection):
+            _register_arrays(connection, generation)
+            problems += _run_checks(connection, "integrity_evidence.sql")
+        return problems
 
 
 def graph_findings(generation: Generation, path: Path) -> list[str]:
@@ -88,6 +94,24 @@ def _run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]
         else:
             connection.execute(statement)
     return [f"{problem} ({times} times, first {first})" for problem, times, first in sorted(rows)]
+
+
+def _counts_all_evidence(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Say whether rows and arrays are made from all evidence; older versions cut them, and had no `chunk_count`."""
+    ((without,),) = connection.execute("SELECT count(*) FROM entities WHERE chunk_count IS NULL").fetchall()
+    return not without
+
+
+def _register_arrays(connection: duckdb.DuckDBPyConnection, generation: Generation) -> None:
+    """Register the rows of ids, and each pair of a row and a chunk in the lists of chunks."""
+    graph = Adjacency.open(generation.path(generations.ADJACENCY))
+    for kind, table in (("entity", graph.entities), ("relation", graph.relations), ("chunk", graph.chunks)):
+        rows = pa.table({"id": table.rows.column(0), "row": np.arange(len(table.ids), dtype=np.int32)})
+        connection.register(f"{kind}_row", rows)
+    for name, lists in (("entity_chunks", graph.entity_chunks), ("relation_chunks", graph.relation_chunks)):
+        owners = np.repeat(np.arange(len(lists.offsets) - 1, dtype=np.int32), np.diff(lists.offsets))
+        connection.register(f"stored_{name}", pa.table({"row": owners, "chunk": np.asarray(lists.values)}))
+    connection.execute(_sql("evidence.sql"))
 
 
 def _register_graph(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

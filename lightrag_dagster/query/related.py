@@ -10,16 +10,21 @@ import numpy as np
 from lightrag_dagster.indexes.arrays import Lists
 from lightrag_dagster.query.search import Search
 
-# LightRAG keeps no more chunks of an entity or relation; the tables here keep all, and a question takes the first.
+# LightRAG keeps no more chunks of an entity or relation. The lists here hold all, in turn over sources, and a question
+# considers the first.
 _CHUNKS_OF_ONE_OWNER = 200
 
 
 class Related(NamedTuple):
-    """Chunks behind entities and behind relations, best first, each with its owner; the similarity of all compared."""
+    """Chunks behind entities and behind relations, best first, each with its owner; the similarity of all compared.
+
+    `crowded` is the number of owners that have more chunks than were considered.
+    """
 
     entities: dict[int, int]
     relations: dict[int, int]
     similarity: dict[int, float]
+    crowded: int = 0
 
 
 def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[int]) -> Related:
@@ -35,13 +40,18 @@ def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[
     picked = _with_owners(pick(of_entities, number, similarity), behind_entities, of_entities)
     of_relations = assign([*behind_relations.values()], set(picked))
     further = pick([chunks for chunks in of_relations if chunks], number, similarity)
-    return Related(picked, _with_owners(further, behind_relations, of_relations), similarity)
+    crowded = _crowded(graph.entity_chunks, entities) + _crowded(graph.relation_chunks, relations)
+    return Related(picked, _with_owners(further, behind_relations, of_relations), similarity, crowded)
 
 
 def _owned(lists: Lists, rows: Sequence[int]) -> dict[int, list[int]]:
     """Return the first chunks of each row that has any."""
     chunks = ((row, lists.of(row)[:_CHUNKS_OF_ONE_OWNER].tolist()) for row in rows)
     return {row: own for row, own in chunks if own}
+
+
+def _crowded(lists: Lists, rows: Sequence[int]) -> int:
+    return sum(len(lists.of(row)) > _CHUNKS_OF_ONE_OWNER for row in rows)
 
 
 def _with_owners(picked: Iterable[int], owners: Iterable[int], assigned: Sequence[Sequence[int]]) -> dict[int, int]:

@@ -18,7 +18,7 @@ from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.types import Keywords, Retrieval
-from lightrag_dagster.settings import MergingSettings, Settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.prompts import Prompts
 
 _SPARE_TOKENS = 200
@@ -39,7 +39,7 @@ class Retriever:
         self._prompts = prompts
         self._asking = Asking(prompts, models.complete)
         # Of a function, since a cache of a method would keep this object, and its memory, in a reference cycle.
-        self._scoped = lru_cache(_SCOPES)(partial(_scope, snapshot, settings.merging))
+        self._scoped = lru_cache(_SCOPES)(partial(_scope, snapshot))
         # A pool of its own: questions wait for their searches, so they must not take each other's threads.
         self._searchers = ThreadPoolExecutor(thread_name_prefix="lightrag-search")
 
@@ -94,9 +94,9 @@ class Retriever:
         return self._models.embed(texts, self._snapshot.corpus_state)
 
 
-def _scope(snapshot: Snapshot, merging: MergingSettings, filters: Filters) -> Snapshot:
+def _scope(snapshot: Snapshot, filters: Filters) -> Snapshot:
     if filters == Filters():
         return snapshot
     from lightrag_dagster.query.scope import scoped
 
-    return scoped(snapshot, filters, merging)
+    return scoped(snapshot, filters)

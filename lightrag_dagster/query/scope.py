@@ -24,12 +24,12 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable, priority_of
 from lightrag_dagster.indexes.arrays import Lists, Rows
+from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
 from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.question import Filters
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.stages.merging.database import rule_variables
 from lightrag_dagster.stages.merging.evidence import merge_evidence
 
 Mask = npt.NDArray[np.bool_]
@@ -43,8 +43,8 @@ _FLAT_ROWS = 20_000
 """Up to this many allowed vectors are kept in memory and all compared: 80 MiB at 1,024 dimensions."""
 
 
-def scoped(snapshot: Snapshot, filters: Filters, settings: MergingSettings) -> Snapshot:
-    """Return the snapshot as if it held the allowed documents alone.
+def scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
+    """Return the snapshot as if it held the allowed documents alone, merged by its own settings.
 
     Raises:
         QueryError: a source is named that the snapshot does not hold.
@@ -54,7 +54,7 @@ def scoped(snapshot: Snapshot, filters: Filters, settings: MergingSettings) -> S
     try:
         create_views(connection, snapshot.generation, temporary=False)
         documents = _allowed_documents(connection, filters)
-        evidence = _Evidence(connection, documents, whole, settings)
+        evidence = _Evidence(connection, documents, whole, snapshot.manifest.inputs.merging)
         graph, allowed = _restricted(whole, documents, evidence)
     except duckdb.Error as error:
         generation = snapshot.generation.id
@@ -88,8 +88,10 @@ def _restricted(whole: Adjacency, documents: pa.Array, evidence: "_Evidence") ->
     entity_relations = _lists(_owners(whole.entity_relations)[kept], whole.entity_relations.values[kept], len(entities))
     degree = _lengths(entity_relations)
     rank, weight = degree[whole.endpoints].sum(axis=1), evidence.weights
-    published = _all_in(whole.entity_chunks, chunks)
-    same_ends: Mask = np.all(published[whole.endpoints], axis=1)
+    same_names = _all_in(whole.entity_chunks, chunks)
+    same_ends: Mask = np.all(same_names[whole.endpoints], axis=1)
+    described = _all_in(_first(whole.entity_chunks, evidence.settings.max_chunks_per_entity), chunks)
+    described_here = _all_in(_first(whole.relation_chunks, evidence.settings.max_chunks_per_relation), chunks)
 
     def rebuild_entities(ids: list[str]) -> pa.Table:
         merged, _ = evidence.merged(whole.entities.rows_of(ids), _NONE, entity_relations)
@@ -100,11 +102,10 @@ def _restricted(whole: Adjacency, documents: pa.Array, evidence: "_Evidence") ->
         return merged.filter(pc.is_in(merged["relation_id"], pa.array(ids)))
 
     known, joined, numbers = whole.entities, whole.relations, {"rank": rank, "weight": weight}
-    merged_here = _all_in(whole.relation_chunks, chunks)
     graph = replace(
         whole,
-        entities=_Rebuilt(known.rows, known.ids, published, published, rebuild_entities, {"degree": degree}),
-        relations=_Rebuilt(joined.rows, joined.ids, merged_here, same_ends, rebuild_relations, numbers),
+        entities=_Rebuilt(known.rows, known.ids, described, same_names, rebuild_entities, {"degree": degree}),
+        relations=_Rebuilt(joined.rows, joined.ids, described_here, same_ends, rebuild_relations, numbers),
         citations=whole.citations.filter(pa.array(here)),
         citation_offsets=_offsets(places_of_chunk),
         priority=priority_of(rank, weight),
@@ -119,8 +120,8 @@ def _restricted(whole: Adjacency, documents: pa.Array, evidence: "_Evidence") ->
 class _Rebuilt(KeyedTable):
     """Entities or relations, rebuilt unless they were merged from allowed chunks alone."""
 
-    published: Mask
-    """Rows that were merged from allowed chunks alone."""
+    described: Mask
+    """Rows whose description was made from allowed chunks alone."""
     same_names: Mask
     """Rows whose names are those that allowed evidence gives."""
     rebuild: Callable[[list[str]], pa.Table]
@@ -131,14 +132,16 @@ class _Rebuilt(KeyedTable):
     """Rows rebuilt before, by id: a merge takes a tenth of a second, however few rows it makes."""
 
     def take(self, rows: Rows) -> list[dict[str, Any]]:
-        published = self.published[rows]
+        described = self.described[rows]
         key, *_ = columns = [name for name in self.rows.column_names if name not in self.numbers]
-        found = {row[key]: row for row in super().take(rows[published])}
-        needed = self.ids_at(rows[~(published & self.same_names[rows])])
+        found = {row[key]: row for row in super().take(rows[described])}
+        needed = self.ids_at(rows[~(described & self.same_names[rows])])
         made = {one: row for one in needed if (row := self.kept.get(one))}
         if missing := [one for one in needed if one not in made]:
             for row in self.rebuild(missing).select(columns).to_pylist():
-                if (before := found.get(row[key])) and before["description"] != f"{before['src']} — {before['tgt']}":
+                before = found.get(row[key])
+                # A summary may spell the names as documents do that are not allowed.
+                if before and all(before[name] == row[name] for name in ("name", "src", "tgt") if name in row):
                     row["description"] = before["description"]
                 made[row[key]] = row
             if len(self.kept) > _KEPT_ROWS:
@@ -163,25 +166,21 @@ class _Evidence:
         self, connection: duckdb.DuckDBPyConnection, documents: pa.Array, graph: Adjacency, settings: MergingSettings
     ) -> None:
         """Take an in-memory database with the views of the generation; it spills into a temporary file when it must."""
-        self._connection, self._graph, self._settings = connection, graph, settings
+        self._connection, self._graph, self.settings = connection, graph, settings
         connection.execute("SET memory_limit = '512MB'")
         connection.execute("SET temp_directory = $1", [str(Path(tempfile.gettempdir()) / f"lightrag-{os.getpid()}")])
-        for name, value in rule_variables(settings, "").items():
-            connection.execute(f"SET VARIABLE {name} = $1", [value])
         connection.register("allowed_document", pa.table({"doc_id": documents}))
-        for name, table in (("entity", graph.entities), ("relation", graph.relations), ("chunk", graph.chunks)):
-            rows = pa.table({"id": table.rows.column(0), "row": np.arange(len(table.ids), dtype=np.int32)})
-            connection.register(f"{name}_row", rows)
         connection.execute(_sql("scope"))
+        ids = {"entity": graph.entities, "relation": graph.relations, "chunk": graph.chunks}
+        keeps_first = settings.chunk_limit_method == "KEEP"
+        place_chunks(connection, {kind: table.rows.column(0) for kind, table in ids.items()}, keeps_first=keeps_first)
+        self.entity_chunks = chunk_lists(connection, "entity", "entity_chunks('said_of_entity', 'said_of_relation')")
+        self.relation_chunks = chunk_lists(connection, "relation", "relation_chunks('said_of_relation')")
         mentioned = connection.execute("SELECT DISTINCT row FROM said_of_entity JOIN entity_row ON entity_id = id")
         self._mentioned = np.zeros(len(graph.entities.ids), dtype=bool)
         self._mentioned[mentioned.fetchnumpy()["row"]] = True
-        self.entity_chunks = self._chunks_of("entity", len(graph.entities.ids))
-        self.relation_chunks = self._chunks_of("relation", len(graph.relations.ids))
-        # The weights are added up in a fixed order, since the sum of floating-point numbers depends on it.
         weighed = connection.execute(
-            "SELECT row, list_sum(list(weight ORDER BY weight)) AS weight FROM said_of_relation"
-            " SEMI JOIN relation_chunk USING (relation_id, chunk_id) JOIN relation_row ON relation_id = id GROUP BY row"
+            "SELECT row, weight FROM summed_weights('weighed') JOIN relation_row USING (id)"
         ).fetchnumpy()
         self.weights = np.zeros(len(graph.relations.ids))
         self.weights[weighed["row"]] = weighed["weight"]
@@ -201,16 +200,9 @@ class _Evidence:
                     f"CREATE TEMP TABLE {name} AS FROM said_of_{name} SEMI JOIN wanted_{name} USING ({name}_id)"
                 )
             cited = "SELECT chunk_id FROM entity UNION SELECT chunk_id FROM relation"
-            statements = ("FROM entity", "FROM relation", f"FROM chunk SEMI JOIN ({cited}) USING (chunk_id)")
+            statements = ("FROM entity", "FROM relation", f"FROM place SEMI JOIN ({cited}) USING (chunk_id)")
             said, joined, chunks = (cursor.sql(statement).to_arrow_table() for statement in statements)
-        return merge_evidence(said, joined, chunks, self._settings)
-
-    def _chunks_of(self, kind: str, number: int) -> Lists:
-        found = self._connection.execute(
-            f"SELECT o.row AS owner, c.row AS chunk FROM {kind}_chunk s JOIN {kind}_row o ON s.{kind}_id = o.id"
-            " JOIN chunk_row c ON s.chunk_id = c.id ORDER BY owner, place"
-        ).fetchnumpy()
-        return _lists(found["owner"], found["chunk"], number)
+        return merge_evidence(said, joined, chunks, self.settings)
 
 
 class AllowedVectors:
@@ -271,6 +263,12 @@ def _owners(lists: Lists) -> npt.NDArray[np.int64]:
 def _lists(owners: npt.NDArray[Any], values: Rows, number: int) -> Lists:
     """Return lists from pairs of owner and value, which are sorted by owner."""
     return Lists(_offsets(np.bincount(owners, minlength=number)), values)
+
+
+def _first(lists: Lists, most: int) -> Lists:
+    """Return the lists cut to so many values."""
+    places = np.arange(len(lists.values)) - np.repeat(lists.offsets[:-1], _lengths(lists))
+    return Lists(_offsets(np.minimum(_lengths(lists), most)), lists.values[places < most])
 
 
 def _all_in(lists: Lists, allowed: Mask) -> Mask:

@@ -99,6 +99,8 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
 def read_conforming(path: Path, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
     """Read columns of a schema, all unless given; those that an older version of this package did not write are empty.
 
+    Empty is null, or a text of no characters where the column cannot be null.
+
     Raises:
         StoreError: as `read_parquet`.
     """
@@ -106,7 +108,8 @@ def read_conforming(path: Path, schema: pa.Schema, columns: list[str] | None = N
         wanted, written = columns or schema.names, set(file.schema_arrow.names)
         rows = file.read([name for name in wanted if name in written])
     for field in (schema.field(name) for name in wanted if name not in written):
-        rows = rows.append_column(field, pa.array([None if field.nullable else ""] * rows.num_rows, field.type))
+        empty = "" if pa.types.is_string(field.type) and not field.nullable else None
+        rows = rows.append_column(field, pa.array([empty] * rows.num_rows, field.type))
     return rows.select(wanted)
 
 

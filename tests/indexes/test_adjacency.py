@@ -2,7 +2,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,12 +10,7 @@ from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.errors import IntegrityError, StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency, has_adjacency
 from lightrag_dagster.indexes.arrays import Lists, Rows
-from tests.query.tables import chunk_file, entities, relations
-
-
-def opened(folder: Path, entity_table: pa.Table, relation_table: pa.Table, chunks: list[Path]) -> Adjacency:
-    build_adjacency(folder / "adjacency", entity_table, relation_table, chunks)
-    return Adjacency.open(folder / "adjacency")
+from tests.query.tables import chunk_file, entities, graph_of, relations, write_evidence
 
 
 @pytest.fixture
@@ -33,7 +27,7 @@ def graph(tmp_path: Path) -> Adjacency:
     right = chunk_file(
         tmp_path, "right", [{"chunk_id": "chunk-b", "path": "a.md"}, {"chunk_id": "chunk-c", "path": "c.md"}]
     )
-    return opened(
+    return graph_of(
         tmp_path,
         entities(
             [
@@ -86,9 +80,9 @@ def test_priority_is_by_rank_then_weight(graph: Adjacency) -> None:
     assert graph.relations.take(np.array([best], dtype=np.int32))[0]["weight"] == 2.0
 
 
-def test_chunks_are_distinct_and_keep_the_order_of_the_row_that_cites_them(graph: Adjacency) -> None:
+def test_chunks_are_distinct_and_in_canonical_order(graph: Adjacency) -> None:
     ada = int(graph.entities.rows_of([entity_id("Ada")])[0])
-    assert [row["chunk_id"] for row in graph.chunks.take(graph.entity_chunks.of(ada))] == ["chunk-b", "chunk-a"]
+    assert [row["chunk_id"] for row in graph.chunks.take(graph.entity_chunks.of(ada))] == ["chunk-a", "chunk-b"]
     assert graph.chunks.rows.column("chunk_id").to_pylist() == ["chunk-a", "chunk-b", "chunk-c"]
     assert graph.chunks.take(graph.chunks.rows_of(["chunk-a"]))[0]["content"] == "Ada"
 
@@ -102,14 +96,14 @@ def test_citations_are_in_canonical_order(graph: Adjacency) -> None:
 
 
 def test_nothing_at_all_is_a_graph_too(tmp_path: Path) -> None:
-    graph = opened(tmp_path, entities([]), relations([]), [])
+    graph = graph_of(tmp_path, entities([]), relations([]))
     assert graph.entities.take(graph.entities.rows_of([])) == []
     assert graph.entity_relations.of_any(graph.entities.rows_of([])).tolist() == []
 
 
 def test_building_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    opened(tmp_path, entities([{"name": "Ada"}]), relations([]), [])
-    graph = opened(tmp_path, entities([{"name": "Babbage"}]), relations([]), [])
+    graph_of(tmp_path, entities([{"name": "Ada"}]), relations([]))
+    graph = graph_of(tmp_path, entities([{"name": "Babbage"}]), relations([]))
     assert graph.entities.rows.column("name").to_pylist() == ["Babbage"]
     assert [path.name for path in tmp_path.iterdir()] == ["adjacency"]
 
@@ -124,21 +118,21 @@ def test_building_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> No
 )
 def test_what_does_not_exist_fails_the_build(tmp_path: Path, entity_rows: list, relation_rows: list) -> None:  # type: ignore[type-arg]
     with pytest.raises(IntegrityError, match="does not exist"):
-        build_adjacency(tmp_path / "adjacency", entities(entity_rows), relations(relation_rows), [])
+        graph_of(tmp_path, entities(entity_rows), relations(relation_rows))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_damaged_chunk_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "books.parquet").write_bytes(b"not Parquet")
     with pytest.raises(StoreError, match=r"adjacency cannot be built: .*books.parquet"):
-        build_adjacency(tmp_path / "adjacency", entities([]), relations([]), [tmp_path / "books.parquet"])
+        graph_of(tmp_path, entities([]), relations([]), [tmp_path / "books.parquet"])
     assert not (tmp_path / "adjacency").exists()
 
 
 def test_a_folder_that_lacks_any_file_is_not_built(tmp_path: Path) -> None:
     folder = tmp_path / "adjacency"
     assert not has_adjacency(folder)
-    opened(tmp_path, entities([{"name": "Ada"}]), relations([]), [])
+    graph_of(tmp_path, entities([{"name": "Ada"}]), relations([]))
     assert has_adjacency(folder)
     for file in sorted(folder.iterdir()):
         file.rename(tmp_path / "away")
@@ -148,7 +142,7 @@ def test_a_folder_that_lacks_any_file_is_not_built(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["missing", "cut"])
 def test_a_damaged_folder_is_named(tmp_path: Path, damage: str) -> None:
-    opened(tmp_path, entities([{"name": "Ada"}]), relations([]), [])
+    graph_of(tmp_path, entities([{"name": "Ada"}]), relations([]))
     file = tmp_path / "adjacency" / "entities.arrow"
     if damage == "missing":
         file.unlink()
@@ -175,7 +169,7 @@ def test_lists_hold_what_was_put_in(members: list[list[int]], data: st.DataObjec
 @given(edges=st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda pair: pair[0] < pair[1])))
 def test_the_graph_is_the_table_seen_from_both_ends(tmp_path: Path, edges: set[tuple[int, int]]) -> None:
     rows = [{"src": f"e{low}", "tgt": f"e{high}"} for low, high in sorted(edges)]
-    graph = opened(tmp_path, entities([{"name": f"e{number}"} for number in range(7)]), relations(rows), [])
+    graph = graph_of(tmp_path, entities([{"name": f"e{number}"} for number in range(7)]), relations(rows))
     names = graph.entities.rows.column("name").to_pylist()
     seen = {(names[row], names[other]) for row in range(7) for other in neighbours(graph, row).tolist()}
     assert seen == {(f"e{a}", f"e{b}") for low, high in edges for a, b in ((low, high), (high, low))}
@@ -190,8 +184,9 @@ def test_a_large_graph_builds_in_seconds_and_opens_at_once(tmp_path: Path) -> No
     file = chunk_file(tmp_path, "s", [{"chunk_id": chunk, "path": "p", "content": "x" * 500} for chunk in chunk_ids])
     entity_table = entities([{"name": name, "chunk_ids": [chunk_ids[i % 5_000]]} for i, name in enumerate(names)])
     relation_table = relations([{"src": names[a], "tgt": names[b]} for a, b in pairs])
+    evidence = write_evidence(tmp_path, entity_table, relation_table, [file])
     started = time.perf_counter()
-    build_adjacency(tmp_path / "adjacency", entity_table, relation_table, [file])
+    build_adjacency(tmp_path / "adjacency", entity_table, relation_table, evidence)
     built = time.perf_counter()
     graph = Adjacency.open(tmp_path / "adjacency")
     assert built - started < 10
@@ -208,7 +203,7 @@ def test_a_title_names_the_entities_that_a_chunk_is_about(tmp_path: Path) -> Non
     ]
     mentioned = ["chunk-a", "chunk-b", "chunk-c"]
     people = entities([{"name": "Ada Lovelace", "chunk_ids": mentioned}, {"name": "Babbage", "chunk_ids": ["chunk-a"]}])
-    graph = opened(tmp_path, people, relations([]), [chunk_file(tmp_path, "s", rows)])
+    graph = graph_of(tmp_path, people, relations([]), [chunk_file(tmp_path, "s", rows)])
     named = {name: row for row, name in enumerate(graph.entities.rows["name"].to_pylist())}
     assert graph.chunks.ids_at(graph.title_chunks.of(named["Ada Lovelace"])) == ["chunk-a", "chunk-b"]
     assert graph.title_chunks.of(named["Babbage"]).tolist() == []

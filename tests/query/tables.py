@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.schemas import CHUNKS, ENTITIES, RELATIONS, SORT_KEYS
+from lightrag_dagster.indexes.adjacency import Adjacency, Evidence, build_adjacency
+from lightrag_dagster.schemas import CHUNKS, ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS, SORT_KEYS
 
 
 def table(name: str, schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -20,6 +22,8 @@ def table(name: str, schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pa
         if pa.types.is_list(field.type)
         else ""
         if pa.types.is_string(field.type)
+        else False
+        if pa.types.is_boolean(field.type)
         else 0
         for field in schema
     }
@@ -52,3 +56,24 @@ def chunk_file(folder: Path, source: str, rows: Sequence[Mapping[str, Any]]) -> 
     file = folder / f"{source}.parquet"
     pq.write_table(table("chunks", CHUNKS, filled), file)
     return file
+
+
+def write_evidence(folder: Path, entity_table: pa.Table, relation_table: pa.Table, chunks: Sequence[Path]) -> Evidence:
+    """Write one mention of each row for each of its `chunk_ids`."""
+    files = []
+    for name, key, merged, schema in (
+        ("entity_evidence", "entity_id", entity_table, ENTITY_EVIDENCE),
+        ("relation_evidence", "relation_id", relation_table, RELATION_EVIDENCE),
+    ):
+        said = [{key: row[key], "chunk_id": chunk} for row in merged.to_pylist() for chunk in row["chunk_ids"]]
+        files.append(folder / f"{name}.parquet")
+        pq.write_table(table(name, schema, said), files[-1])
+    return Evidence(files[:1], files[1:], chunks)
+
+
+def graph_of(folder: Path, entity_table: pa.Table, relation_table: pa.Table, chunks: Sequence[Path] = ()) -> Adjacency:
+    """Build arrays of a graph in `adjacency` of a folder, with the evidence that the rows cite, and open them."""
+    with TemporaryDirectory() as written:
+        evidence = write_evidence(Path(written), entity_table, relation_table, chunks)
+        build_adjacency(folder / "adjacency", entity_table, relation_table, evidence)
+    return Adjacency.open(folder / "adjacency")

@@ -17,7 +17,6 @@ import pytest
 from benchmarks.parity_vectors import DIMENSIONS, embed, entity_text, relation_text
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.retrieval import Trace, retrieve
@@ -31,7 +30,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Graph, Manifest
 from lightrag_dagster.storage.manifest import Vectors as VectorsRecord
 from tests.indexes.vectors import bring_to
-from tests.query.tables import chunk_file, table
+from tests.query.tables import chunk_file, graph_of, table
 from tests.storage.corpus import inputs_of
 
 DUMP: dict[str, Any] = json.loads(gzip.decompress((Path(__file__).parent / "fixtures/lightrag.json.gz").read_bytes()))
@@ -95,10 +94,10 @@ def reader(home: Home, name: str, row_ids: list[str], texts: list[str]) -> Vecto
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     folder = tmp_path_factory.mktemp("lightrag")
     chunks = [
-        {"chunk_id": chunk_id, "content": one["content"], "tokens": one["tokens"], "path": one["file"]}
+        {"chunk_id": chunk_id, "content": one["content"], "tokens": one["tokens"], "path": f"{chunk_id}/{one['file']}"}
         for chunk_id, one in zip(CHUNK_IDS, DUMP["chunks"], strict=True)
     ]
-    build_adjacency(folder / "adjacency", entity_rows(), relation_rows(), [chunk_file(folder, "lightrag", chunks)])
+    graph = graph_of(folder, entity_rows(), relation_rows(), [chunk_file(folder, "lightrag", chunks)])
     home = Home(folder / "home")
     texts = {
         "chunk_vectors": (CHUNK_IDS, [one["content"] for one in DUMP["chunks"]]),
@@ -122,7 +121,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
             graph=Graph(documents=0, chunks=0, entities=0, relations=0),
         ),
         generation=Generation(home, "gen-test"),
-        graph=Adjacency.open(folder / "adjacency"),
+        graph=graph,
         vectors={name: reader(home, name, *given) for name, given in texts.items()},
         corpus_state=None,
     )

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.retrieval import Trace, fitting, retrieve
@@ -25,7 +24,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Graph, Manifest
 from lightrag_dagster.storage.manifest import Vectors as VectorsRecord
 from tests.indexes.vectors import bring_to
-from tests.query.tables import chunk_file, entities, relations
+from tests.query.tables import chunk_file, entities, graph_of, relations
 from tests.storage.corpus import inputs_of
 
 KEYWORDS = Keywords(("theme",), ("thing",))
@@ -53,8 +52,8 @@ def reader(home: Home, table: str, similarities: dict[str, float]) -> VectorRead
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
     """Entities a to d, joined a-b, b-c, c-d; chunks 0 to 5, the closer to the question the higher the number."""
-    build_adjacency(
-        tmp_path / "adjacency",
+    graph = graph_of(
+        tmp_path,
         entities(
             [
                 {"name": "a", "chunk_ids": ["chunk-0", "chunk-1"], "degree": 1},
@@ -86,7 +85,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
             graph=Graph(documents=0, chunks=0, entities=0, relations=0),
         ),
         generation=Generation(home, "gen-test"),
-        graph=Adjacency.open(tmp_path / "adjacency"),
+        graph=graph,
         vectors={
             "chunk_vectors": reader(home, "chunks", {f"chunk-{n}": 0.15 + n / 10 for n in range(6)}),
             "entity_vectors": reader(home, "entities", near),

@@ -1,9 +1,10 @@
 """A filter makes of a snapshot what a build of the allowed documents alone would be."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,10 @@ def held(snapshot: Snapshot) -> dict[str, Any]:
         "entities": {row["entity_id"]: row for row in graph.entities.take(_rows(entities))},
         "relations": {row["relation_id"]: row for row in graph.relations.take(_rows(relations))},
         "chunks of entities": {
-            graph.entities.ids_at(_rows([row]))[0]: ids(graph.chunks, graph.entity_chunks.of(row)) for row in entities
+            graph.entities.ids_at(_rows([row]))[0]: graph.chunks.ids_at(graph.entity_chunks.of(row)) for row in entities
         },
         "chunks of relations": {
-            graph.relations.ids_at(_rows([row]))[0]: ids(graph.chunks, graph.relation_chunks.of(row))
+            graph.relations.ids_at(_rows([row]))[0]: graph.chunks.ids_at(graph.relation_chunks.of(row))
             for row in relations
         },
         "relations of entities": {
@@ -84,35 +85,53 @@ def test_a_source_alone_is_as_if_it_had_been_built_alone(
     for flat_rows in (20_000, 0):  # all vectors are compared, or searched by the index
         monkeypatch.setattr(scope, "_FLAT_ROWS", flat_rows)
         everything = open_snapshot(Home(published_home), None)
-        assert held(scoped(everything, Filters(sources=source), settings.merging)) == alone
+        assert held(scoped(everything, Filters(sources=source))) == alone
 
 
 VERBS = ("repaired", "measured", "painted", "visited", "closed", "opened", "sold", "bought", "inspected", "named")
 HUB = {
     "archive": {"a.md": "Marta Lindqvist founded Halden Weir.", "b.md": "Marta Lindqvist left Halden Weir in 2020."},
     "office": {f"{number}.md": f"Priya Nair {verb} Halden Weir in 201{number}." for number, verb in enumerate(VERBS)},
+    "yard": {"c.md": "Priya Nair weighed Halden Weir.", "d.md": "Marta Lindqvist and Priya Nair left Halden Weir."},
 }
+SMALL = {"max_chunks_per_entity": 3, "max_chunks_per_relation": 1}
+
+
+@pytest.fixture(scope="module")
+def hub_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Snapshot]:
+    """What returns the published snapshot of some of the sources, merged by some rules; each is built once."""
+
+    @cache
+    def publish(*sources: str, **merging: int | str) -> Snapshot:
+        folder, rules = tmp_path_factory.mktemp("hub"), {"summary_min_tokens": 10_000} | merging
+        settings = load_settings(home=folder / "home", sources=folder / "sources", merging=rules)
+        publish_sources(settings, {source: HUB[source] for source in sources})
+        return open_snapshot(Home(settings.home), None)
+
+    return publish
 
 
 @pytest.mark.parametrize(
     "merging",
-    [
-        {"summary_min_descriptions": 30},
-        {"max_chunks_per_entity": 2, "max_chunks_per_relation": 1},
-        {"max_chunks_per_entity": 3, "max_chunks_per_relation": 2, "chunk_limit_method": "FIFO"},
-    ],
+    [{"summary_min_descriptions": 30}, SMALL, SMALL | {"chunk_limit_method": "FIFO"}],
     ids=["more than seven descriptions", "the first chunks", "the last chunks"],
 )
-def test_a_filter_merges_by_the_rules_of_the_merge(tmp_path: Path, merging: dict[str, Any]) -> None:
-    merging = {"summary_min_tokens": 10_000, **merging}
-    together = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", merging=merging)
-    publish_sources(together, HUB)
-    for source, files in HUB.items():
-        alone = load_settings(home=tmp_path / source, sources=tmp_path / f"of {source}", merging=merging)
-        publish_sources(alone, {source: files})
-        found = held(scoped(open_snapshot(Home(together.home), None), Filters(sources=source), together.merging))
-        assert found == held(open_snapshot(Home(alone.home), None))
-        assert any("Weir" in row["name"] for row in found["entities"].values())
+def test_a_filter_merges_by_the_rules_of_the_merge(hub_of: Callable[..., Snapshot], merging: dict[str, Any]) -> None:
+    together, alone = hub_of(*sorted(HUB), **merging), held(hub_of("archive", "office", **merging))
+    assert held(scoped(together, Filters(sources=("archive", "office")))) == alone
+    assert any("Weir" in row["name"] for row in alone["entities"].values())
+    assert held(scoped(together, Filters(modified_since="1990-01-01"))) == held(together)
+
+
+def test_a_hub_keeps_its_description_where_only_chunks_beyond_the_limit_are_hidden(
+    hub_of: Callable[..., Snapshot],
+) -> None:
+    whole = hub_of(*sorted(HUB), **SMALL)
+    seen = scoped(whole, Filters(paths=("[a-d].md", "[0-3].md")))
+    weir = whole.graph.entities.rows["name"].to_pylist().index("Halden Weir")
+    (before,), (after,) = (one.graph.entities.take(_rows([weir])) for one in (whole, seen))
+    assert after["description"] == before["description"]
+    assert (len(whole.graph.entity_chunks.of(weir)), len(seen.graph.entity_chunks.of(weir))) == (14, 8)
 
 
 @pytest.fixture

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
+from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.search import endpoints_of, relations_around
-from tests.query.tables import entities, relations
+from tests.query.tables import entities, graph_of, relations
 
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Adjacency:
-    build_adjacency(
-        tmp_path / "adjacency",
+    return graph_of(
+        tmp_path,
         entities([{"name": name} for name in "abcde"]),
         relations(
             [
@@ -23,9 +23,7 @@ def graph(tmp_path: Path) -> Adjacency:
                 {"src": "b", "tgt": "d", "rank": 3, "weight": 1.0},
             ]
         ),
-        [],
     )
-    return Adjacency.open(tmp_path / "adjacency")
 
 
 def pairs(graph: Adjacency, rows: list[int]) -> list[str]:

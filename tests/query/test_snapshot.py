@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import NoSnapshotError, StoreError
-from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES
-from tests.query.tables import chunk_file, entities, relations
+from tests.query.tables import chunk_file, entities, graph_of, relations
 
 
 def test_a_snapshot_is_whole(published_home: Path) -> None:
@@ -46,13 +45,13 @@ def small(published_home: Path, tmp_path: Path) -> Snapshot:
         {"chunk_id": "chunk-a", "path": "z.md", "content": "Ada", "tokens": 4, "char_end": 3},
         {"chunk_id": "chunk-a", "path": "b.md", "content": "Ada", "tokens": 4, "char_start": 5, "char_end": 8},
     ]
-    build_adjacency(
-        tmp_path / "adjacency",
+    graph = graph_of(
+        tmp_path,
         entities([{"name": f"Entity {number}", "degree": number} for number in range(150)]),
         relations([{"src": "Entity 1", "tgt": "Entity 2", "keywords": "k", "weight": 2.0, "rank": 3}]),
         [chunk_file(tmp_path, "books", chunks)],
     )
-    return replace(open_snapshot(Home(published_home), None), graph=Adjacency.open(tmp_path / "adjacency"))
+    return replace(open_snapshot(Home(published_home), None), graph=graph)
 
 
 def test_entities_beyond_one_block_in_the_order_of_rows(small: Snapshot) -> None:

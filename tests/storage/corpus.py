@@ -5,7 +5,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.indexes.adjacency import build_adjacency
+from lightrag_dagster.indexes.adjacency import Evidence, build_adjacency
 from lightrag_dagster.indexes.embedding import record_vectors, write_vectors
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.integrity import build_graph, findings
@@ -39,6 +39,7 @@ _DEFAULTS: list[tuple[Any, Any]] = [
     (pa.types.is_integer, 0),
     (pa.types.is_floating, 1.0),
     (pa.types.is_list, []),
+    (pa.types.is_boolean, False),
     (pa.types.is_timestamp, datetime(2026, 1, 2, tzinfo=UTC)),
 ]
 
@@ -160,18 +161,15 @@ def merged_tables(home: Home, inputs: GenerationInputs) -> dict[str, pa.Table]:
             "embedding_fingerprint": identity.embedding_fingerprint(embedder_identity, text),
         }
     for entity_id, entity in entities.items():
-        entity |= {
-            "chunk_ids": sorted({row["chunk_id"] for row in by_entity[entity_id]}),
-            "doc_ids": sorted({row["doc_id"] for row in by_entity[entity_id]}),
-        }
+        entity |= cited(by_entity[entity_id])
     relations: dict[str, dict[str, Any]] = {}
-    relation_evidence = []
+    by_relation = defaultdict(list)
     for row in evidence("relation_mentions"):
         src_id, tgt_id = sorted((identity.entity_id(row["src"]), identity.entity_id(row["tgt"])))
         relation_id = identity.relation_id(src_id, tgt_id)
         src, tgt = entities[src_id]["name"], entities[tgt_id]["name"]
         text = f"met\t{src}\n{tgt}\nOne met\nthe other"
-        relation_evidence.append(row | {"relation_id": relation_id})
+        by_relation[relation_id].append(row | {"relation_id": relation_id})
         relations[relation_id] = {
             "relation_id": relation_id,
             "src_id": src_id,
@@ -180,17 +178,28 @@ def merged_tables(home: Home, inputs: GenerationInputs) -> dict[str, pa.Table]:
             "tgt": tgt,
             "keywords": "met",
             "description": "One met\nthe other",
-            "chunk_ids": [row["chunk_id"]],
-            "doc_ids": [row["doc_id"]],
+            **cited(by_relation[relation_id]),
             "embedding_fingerprint": identity.embedding_fingerprint(embedder_identity, text),
         }
     found = {
         "entities": entities.values(),
         "relations": relations.values(),
         "entity_evidence": entity_evidence,
-        "relation_evidence": relation_evidence,
+        "relation_evidence": chain.from_iterable(by_relation.values()),
     }
     return {table: rows(schema, found[table]) for table, schema in MERGED_TABLES.items()}
+
+
+def cited(evidence: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what a row says of its evidence."""
+    chunks, documents = ({row[name] for row in evidence} for name in ("chunk_id", "doc_id"))
+    return {
+        "chunk_ids": sorted(chunks),
+        "doc_ids": sorted(documents),
+        "mention_count": len(evidence),
+        "chunk_count": len(chunks),
+        "document_count": len(documents),
+    }
 
 
 def merge(home: Home, *sources: str, embedder_identity: str = "hash/8") -> Generation:
@@ -241,7 +250,8 @@ async def build(generation: Generation, embedder: HashEmbedder | None = None) ->
         await build_vectors(generation, table, embedding)
     build_graph(generation)
     entities, relations = generation.read_table("entities"), generation.read_table("relations")
-    build_adjacency(generation.path(ADJACENCY), entities, relations, generation.table_files("chunks"))
+    evidence = Evidence(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
+    build_adjacency(generation.path(ADJACENCY), entities, relations, evidence)
     build_views(generation)
     return generation
 

@@ -177,7 +177,7 @@ def group_entities(space: Workspace, bucket: int) -> None:
             view_files(connection, table, paths, _DEALT[table])
         view_files(connection, "citation", [citation])
         database.run(connection, "group_entities")
-        space.write(connection, _with_provenance("entity"), "entity_group", bucket)
+        space.write(connection, _with_provenance(connection, "entity"), "entity_group", bucket)
         space.write(connection, "SELECT entity_id, name, degree FROM entity_group", "entity_degree", bucket)
         _write_evidence(connection, space, "entity_evidence", bucket)
 
@@ -191,7 +191,7 @@ def group_relations(space: Workspace, bucket: int) -> None:
         view_files(connection, "entity_group", degrees)
         view_files(connection, "citation", [citation])
         database.run(connection, "group_relations")
-        space.write(connection, _with_provenance("relation"), "relation_group", bucket)
+        space.write(connection, _with_provenance(connection, "relation"), "relation_group", bucket)
         _write_evidence(connection, space, table, bucket)
 
 
@@ -208,9 +208,14 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
         pq.write_table(rows, space.path(table, bucket), compression="lz4")
 
 
-def _with_provenance(kind: str) -> str:
-    key = f"{kind}_id"
-    return f"SELECT g.*, p.* EXCLUDE (id) FROM {kind}_group g JOIN provenance('{kind}_statement') p ON p.id = g.{key}"
+def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:
+    """Return a query of the groups with what they cite, for which it makes a table of their documents."""
+    connection.execute(f"CREATE TEMP TABLE {kind}_document AS FROM documents_of('{kind}_chunk')")
+    return (
+        f"SELECT g.*, p.* EXCLUDE (id) FROM {kind}_group g JOIN"
+        f" provenance('{kind}_chunk', '{kind}_unlisted', '{kind}_document', getvariable('{kind}_chunks')) p"
+        f" ON p.id = g.{kind}_id"
+    )
 
 
 def _write_evidence(connection: duckdb.DuckDBPyConnection, space: Workspace, table: str, bucket: int) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency
+from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.modes import Hits
 from lightrag_dagster.query.ranking.linking import Link
 from lightrag_dagster.query.ranking.seeds import (
@@ -16,7 +16,7 @@ from lightrag_dagster.query.ranking.seeds import (
     seeds_of_names,
     share,
 )
-from tests.query.tables import chunk_file, entities, relations
+from tests.query.tables import chunk_file, entities, graph_of, relations
 
 NONE = np.zeros(0, dtype=np.float32)
 
@@ -68,13 +68,12 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Adjacency:
     """A chain a – b – c – d; a is in two chunks."""
     folder: Path = tmp_path_factory.mktemp("graph")
     chunks = {"a": ["chunk-0", "chunk-1"], "b": ["chunk-1"], "c": ["chunk-2"], "d": ["chunk-3"]}
-    build_adjacency(
-        folder / "adjacency",
+    return graph_of(
+        folder,
         entities([{"name": name, "chunk_ids": own} for name, own in chunks.items()]),
         relations([{"src": src, "tgt": tgt, "chunk_ids": ["chunk-1"]} for src, tgt in ("ab", "bc", "cd")]),
         [chunk_file(folder, "s", [{"chunk_id": f"chunk-{n}", "path": f"{n}.md"} for n in range(4)])],
     )
-    return Adjacency.open(folder / "adjacency")
 
 
 def test_facts_count_by_the_square_of_their_peak(graph: Adjacency) -> None:

@@ -14,10 +14,5 @@ SELECT chunk_id, p.first[1] AS source, p.first[2] AS path, p.first[3] AS chunk_i
        e.first[1] AS extraction_source, e.first[4] AS extraction_key
 FROM position p JOIN extracted e USING (chunk_id);
 
--- Documents and sources that hold each of these chunks.
-CREATE TEMP TABLE citation AS
-SELECT chunk_id, list(DISTINCT doc_id ORDER BY doc_id) AS doc_ids,
-       list(DISTINCT source || '/' || path ORDER BY source || '/' || path) AS file_paths,
-       list(DISTINCT source ORDER BY source) AS sources
-FROM chunk SEMI JOIN chosen USING (chunk_id)
-GROUP BY chunk_id;
+-- The documents that hold each of these chunks.
+CREATE TEMP TABLE citation AS SELECT DISTINCT chunk_id, doc_id, source, path FROM chunk SEMI JOIN chosen USING (chunk_id);

@@ -1,7 +1,8 @@
 -- The rows of `relations`.
 WITH complete AS (
     SELECT relation_id, src_id, tgt_id, src, tgt, keywords, description, summary_recipe, weight,
-           chunk_ids, doc_ids, file_paths, sources, mention_count, rank, text_fingerprint,
+           chunk_ids, doc_ids, file_paths, sources, mention_count, chunk_count, document_count, capped, rank,
+           text_fingerprint,
            embedding_fingerprint(relation_text(keywords, src, tgt, description)) AS embedding_fingerprint
     FROM described_relation
 )

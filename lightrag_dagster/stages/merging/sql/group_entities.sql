@@ -1,5 +1,5 @@
 -- What the mentions of each entity yield. An entity that only relations name takes spelling, descriptions and provenance
--- from those relations, and counts no mention.
+-- from those relations, and counts no mention. All mentions count and vote; descriptions are those of the chunks listed.
 CREATE TEMP TABLE entity_statement AS
 SELECT entity_id AS id, name, lower(type) AS type, strip(description) AS description,
        chunk_id, source, path, chunk_index, true AS mentioned
@@ -8,8 +8,13 @@ UNION ALL
 SELECT entity_id, name, 'unknown', strip(description), chunk_id, source, path, chunk_index, false
 FROM endpoint ANTI JOIN entity_evidence USING (entity_id);
 
-DELETE FROM entity_statement
-WHERE (id, chunk_id) IN (SELECT (id, chunk_id) FROM beyond_limit('entity_statement', getvariable('entity_chunks')));
+CREATE TEMP TABLE entity_chunk AS FROM chunks_of('entity_statement');
+
+CREATE TEMP TABLE entity_unlisted AS FROM beyond_limit('entity_chunk', getvariable('entity_chunks'));
+
+CREATE TEMP VIEW entity_listed AS
+SELECT id, description FROM entity_statement s
+ANTI JOIN entity_unlisted u ON s.id = u.id AND s.chunk_id = u.member;
 
 CREATE TEMP TABLE entity_group AS
 WITH spelling AS (
@@ -26,5 +31,5 @@ SELECT id AS entity_id, s.name, k.type, d.descriptions, c.mention_count, coalesc
 FROM counted c
 JOIN spelling s USING (id)
 JOIN kind k USING (id)
-LEFT JOIN distinct_descriptions('entity_statement') d USING (id)
+LEFT JOIN distinct_descriptions('entity_listed') d USING (id)
 LEFT JOIN ending e USING (id);

@@ -1,7 +1,7 @@
 -- What several statements share: the rules of the merge that are needed more than once. The variables are set before:
 -- `whitespace`, the characters that Python strips; `summary_descriptions` and `summary_tokens`, the thresholds from which
 -- descriptions are summarised; `embedder`, the identity of the embedding model; `entity_chunks` and `relation_chunks`, the
--- most chunks that a row is made from; `keeps_first`, whether the first of them in canonical order are kept or the last.
+-- most chunks, and documents, that a row lists; `keeps_first`, whether each source has its first ones listed or its last.
 CREATE MACRO strip(text) AS trim(text, getvariable('whitespace'));
 
 CREATE MACRO text_fingerprint(descriptions, failed) AS
@@ -15,34 +15,57 @@ CREATE MACRO row_fingerprint(complete) AS left(sha256(to_json(complete)::VARCHAR
 CREATE MACRO may_be_long(number, bytes) AS
     number > 1 AND (number >= getvariable('summary_descriptions') OR bytes >= getvariable('summary_tokens'));
 
--- The chunks of each row beyond the limit, of a table with id, chunk_id and the position of the chunk.
-CREATE MACRO beyond_limit(statements, most) AS TABLE
-WITH crowded AS (SELECT id FROM query_table(statements) GROUP BY id HAVING count(*) > most),
-ranked AS (
-    SELECT id, chunk_id, row_number() OVER (PARTITION BY id ORDER BY source, path, chunk_index) AS place,
-           count(*) OVER (PARTITION BY id) AS chunks
-    FROM (
-        SELECT DISTINCT id, chunk_id, source, path, chunk_index
-        FROM query_table(statements) SEMI JOIN crowded USING (id)
-    )
-)
-SELECT id, chunk_id FROM ranked
-WHERE CASE WHEN getvariable('keeps_first') THEN place > most ELSE place <= chunks - most END;
+-- The chunks of each row, of a table with id, chunk_id and the position of the chunk.
+CREATE MACRO chunks_of(statements) AS TABLE
+SELECT DISTINCT id, chunk_id AS member, source, path, chunk_index FROM query_table(statements);
+
+-- The documents of each row, of a table of its chunks.
+CREATE MACRO documents_of(chunks) AS TABLE
+SELECT DISTINCT c.id, d.doc_id AS member, d.source, d.path, 0 AS chunk_index
+FROM query_table(chunks) c JOIN citation d ON c.member = d.chunk_id;
+
+-- The members of each row in rounds: the first of each source is in round 1, the second in round 2, and so on. In turn they
+-- are by round, then by source. `members` has id, member, source, and the position of the member in its source.
+CREATE MACRO rounds(members) AS TABLE
+SELECT *, CASE WHEN getvariable('keeps_first') THEN row_number() OVER of_source
+               ELSE 1 + count(*) OVER (PARTITION BY id, source) - row_number() OVER of_source END AS round
+FROM query_table(members) WINDOW of_source AS (PARTITION BY id, source ORDER BY position);
+
+-- The members of each row that are not listed, since `most` others have their turn before them.
+CREATE MACRO beyond_limit(members, most) AS TABLE
+WITH crowded AS (SELECT id FROM query_table(members) GROUP BY id HAVING count(*) > most),
+crowded_member AS (SELECT *, (path, chunk_index) AS position FROM query_table(members) SEMI JOIN crowded USING (id))
+SELECT id, member FROM rounds('crowded_member')
+QUALIFY row_number() OVER (PARTITION BY id ORDER BY round, source) > most;
 
 -- The distinct descriptions of each row, the longest first.
 CREATE MACRO distinct_descriptions(statements) AS TABLE
 SELECT id, list(description ORDER BY length(description) DESC, description) AS descriptions
 FROM (SELECT DISTINCT id, description FROM query_table(statements) WHERE description <> '') GROUP BY id;
 
--- What each row cites, of a table with id, chunk_id and the position of the chunk.
-CREATE MACRO provenance(statements) AS TABLE
-SELECT id, list(chunk_id ORDER BY source, path, chunk_index) AS chunk_ids,
-       list_sort(list_distinct(flatten(list(doc_ids)))) AS doc_ids,
-       list_sort(list_distinct(flatten(list(file_paths)))) AS file_paths,
-       list_sort(list_distinct(flatten(list(sources)))) AS sources
-FROM (SELECT DISTINCT id, chunk_id, source, path, chunk_index FROM query_table(statements))
-JOIN citation USING (chunk_id)
-GROUP BY id;
+-- The sum of the weights of each row. They are added up in a fixed order, since the sum of floating-point numbers depends
+-- on it; equal ones are counted first, so that no list is as long as the evidence.
+CREATE MACRO summed_weights(statements) AS TABLE
+SELECT id, list_sum(list(weight * times ORDER BY weight)) AS weight
+FROM (SELECT id, weight, count(*) AS times FROM query_table(statements) GROUP BY ALL) GROUP BY id;
+
+-- What each row cites, of tables of its chunks, of those that are not listed, and of its documents.
+CREATE MACRO provenance(chunks, unlisted, documents, most) AS TABLE
+WITH listed AS (FROM query_table(chunks) ANTI JOIN query_table(unlisted) USING (id, member)),
+chunk_list AS (SELECT id, list(member ORDER BY source, path, chunk_index) AS chunk_ids FROM listed GROUP BY id),
+chunk_total AS (SELECT id, count(*) AS chunk_count FROM query_table(chunks) GROUP BY id),
+document_listed AS (FROM query_table(documents) ANTI JOIN beyond_limit(documents, most) USING (id, member)),
+document_list AS (
+    SELECT id, list(member ORDER BY member) AS doc_ids,
+           list(DISTINCT source || '/' || path ORDER BY source || '/' || path) AS file_paths
+    FROM document_listed GROUP BY id
+),
+document_total AS (
+    SELECT id, count(*) AS document_count, list(DISTINCT source ORDER BY source) AS sources
+    FROM query_table(documents) GROUP BY id
+)
+SELECT *, chunk_count > most OR document_count > most AS capped
+FROM chunk_list JOIN chunk_total USING (id) JOIN document_list USING (id) JOIN document_total USING (id);
 
 -- The bucket of an id, by the first bits of its hash.
 CREATE MACRO bucket_of(id, bits) AS (('0x' || split_part(id, '-', 2)[:4])::INTEGER >> (16 - bits));

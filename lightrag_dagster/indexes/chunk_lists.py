@@ -1,0 +1,60 @@
+"""Lists of the chunks that support each entity or relation: from all evidence or, under a filter, from what is allowed.
+
+The chunks of a row are in turn over sources, as the merge lists them, so that the first hundred are fairly chosen.
+"""
+
+from collections.abc import Mapping
+from importlib.resources import files as package_files
+from typing import Literal
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from lightrag_dagster.errors import IntegrityError
+from lightrag_dagster.indexes.arrays import Lists, offsets_of
+from lightrag_dagster.stages.merging.database import run
+
+Kind = Literal["entity", "relation", "chunk"]
+
+
+def place_chunks(connection: duckdb.DuckDBPyConnection, ids: Mapping[Kind, pa.Array], *, keeps_first: bool) -> None:
+    """Make what `chunk_lists` reads, in a database of its own.
+
+    Args:
+        connection: has `place` (source, path, chunk_index, chunk_id) with every place that counts, and `relations`.
+        ids: of entities, relations and chunks, in the order of their rows; they become the tables <kind>_row (id, row).
+        keeps_first: whether the first chunks of a source have their turn first, or the last.
+    """
+    run(connection, "macros")
+    connection.execute("SET VARIABLE keeps_first = $1", [keeps_first])
+    connection.execute(_sql("evidence"))
+    for kind, own in ids.items():
+        connection.register(f"{kind}_row", pa.table({"id": own, "row": np.arange(len(own), dtype=np.int32)}))
+    connection.execute(_sql("chunk_positions"))
+
+
+def chunk_lists(connection: duckdb.DuckDBPyConnection, kind: Kind, support: str) -> Lists:
+    """Return the chunks of each entity or relation.
+
+    Args:
+        connection: as `place_chunks` left it.
+        kind: entity or relation.
+        support: `entity_chunks` or `relation_chunks` of tables of evidence; see evidence.sql.
+
+    Raises:
+        IntegrityError: evidence names a chunk that has no place.
+    """
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW owner AS FROM {kind}_row")
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW support AS FROM {support}")
+    found = connection.execute(_sql("chunk_lists")).fetchnumpy()
+    if np.ma.is_masked(found["chunk"]):
+        missing = "SELECT min(chunk_id) FROM support ANTI JOIN position USING (chunk_id)"
+        ((chunk,),) = connection.execute(missing).fetchall()
+        raise IntegrityError(f"evidence of an {kind} names {chunk}, which does not exist; nothing was published")
+    ((number,),) = connection.execute("SELECT count(*) FROM owner").fetchall()
+    return Lists(offsets_of(np.bincount(found["owner"], minlength=number)), found["chunk"])
+
+
+def _sql(name: str) -> str:
+    return package_files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
