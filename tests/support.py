@@ -15,7 +15,6 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
-from lightrag_dagster.indexes.graph import open_graph
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.runner import LOCK_SECONDS, Outcome, bring_up_to_date
 from lightrag_dagster.schemas import MERGED_TABLES
@@ -30,6 +29,7 @@ from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import Manifest
 from lightrag_dagster.storage.snapshots import current_snapshot, without_graph
 from lightrag_dagster.storage.tables import SourceTables
+from tests.graphs import graph_rows
 from tests.query.published import ingest, publish_accepted
 
 RIVER = (
@@ -115,7 +115,7 @@ def snapshot_contents(settings: Settings) -> dict[str, Any]:
             contents[f"{source}/{table}"] = table_version(SourceTables(home).read(table, source, versions[table]))
     for name, entry in manifest.vectors.tables.items():
         contents[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()
-    with open_graph(generation.path("graph.kuzu")) as graph:
-        contents["nodes"] = sorted(map(repr, graph.rows("MATCH (n) RETURN label(n), n.*")))
-        contents["edges"] = sorted(map(repr, graph.rows("MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
+    graph = generation.path("graph.kuzu")
+    contents["nodes"] = sorted(map(repr, graph_rows(graph, "MATCH (n) RETURN label(n), n.*")))
+    contents["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
     return contents

@@ -1,4 +1,4 @@
-"""The graph database in Kùzu: built once by bulk COPY, then only read. No other module imports Kùzu.
+"""The graph database in Kùzu: built once by bulk COPY, then only read. Beside it, only `cypher.process` imports Kùzu.
 
 (Document)-[HAS_CHUNK]->(Chunk)-[MENTIONS]->(Entity)-[RELATED]->(Entity)
 
@@ -6,25 +6,22 @@ It is never updated: Kùzu 0.11.3, the last release, leaves edges behind when a 
 """
 
 import os
-import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.resources import files as package_files
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import kuzu
 import pyarrow as pa
 
 from lightrag_dagster.core.progress import report
-from lightrag_dagster.errors import IntegrityError, QueryError, StoreError, one_line
+from lightrag_dagster.errors import IntegrityError, StoreError, one_line
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.storage import bucket, files
+from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import GRAPH, GRAPH_RECORD, Generation
 from lightrag_dagster.storage.manifest import BuiltGraph, FileFacts, Graph
 from lightrag_dagster.storage.memory import in_memory
@@ -43,12 +40,6 @@ RELATIONSHIPS = {
     " rank INT64",
 }
 """Relationship tables: what they join, and their columns."""
-
-# Kùzu reads and writes any file, and fetches extensions, for a read-only database too.
-_LITERALS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|//[^\n]*|/\*.*?\*/""", re.DOTALL)
-_OUTSIDE = re.compile(
-    r"(?<![$\w])(LOAD|COPY|EXPORT|IMPORT|INSTALL|UNINSTALL|UPDATE|ATTACH|DETACH|USE)\b", re.IGNORECASE
-)
 
 # Kùzu's defaults are 80% of memory and 8 TiB of addresses, which containers refuse. Bytes; the second a power of 2.
 _BUFFER_POOL = 1 << 30
@@ -69,17 +60,6 @@ class GraphReader:
     def __init__(self, connection: kuzu.Connection) -> None:
         self._connection = connection
 
-    def rows(
-        self, cypher: str, parameters: Mapping[str, Any] | None = None, limit: int | None = None
-    ) -> list[dict[str, Any]]:
-        """Run one Cypher query and return its first `limit` rows; raises QueryError when it is wrong or fails."""
-        # A result that outlives its database crashes the process, so each is closed before its method returns.
-        with closing(self._execute(cypher, parameters)) as result:
-            try:
-                return [dict(row) for row in islice(result.rows_as_dict(), limit)]
-            except RuntimeError as error:
-                raise QueryError(f"the Cypher cannot be run: {one_line(error)}") from error
-
     def nodes(self, table: str) -> pa.Table:
         """Return the keys of a node table: `id`."""
         key = NODES[table].split()[0]
@@ -93,19 +73,12 @@ class GraphReader:
         return self._table(f"MATCH (a:{source})-[r:{table}]->(b:{target}) HINT {hint} RETURN {keys}")
 
     def _table(self, cypher: str) -> pa.Table:
-        with closing(self._execute(cypher, None)) as result:
-            return result.get_as_arrow(-1)
-
-    def _execute(self, cypher: str, parameters: Mapping[str, Any] | None) -> kuzu.QueryResult:
+        # A result that outlives its database crashes the process, so each is closed before its method returns.
         try:
-            result = self._connection.execute(cypher, dict(parameters or {}))
-        except (RuntimeError, ValueError) as error:
-            raise QueryError(f"the Cypher cannot be run: {one_line(error)}") from error
-        if isinstance(result, list):
-            for one in result:
-                one.close()
-            raise QueryError("the Cypher holds several statements; give one")
-        return result
+            with closing(self._connection.execute(cypher)) as result:
+                return result.get_as_arrow(-1)
+        except RuntimeError as error:
+            raise StoreError(f"the graph cannot be read: {one_line(error)}; run `lightrag-dagster run`") from error
 
 
 def write_graph(generation: Generation, check: Callable[[Path], Sequence[str]]) -> Graph:
@@ -142,18 +115,6 @@ def write_graph(generation: Generation, check: Callable[[Path], Sequence[str]]) 
     return record.counts
 
 
-def require_graph(generation: Generation) -> Path:
-    """Return the graph of a snapshot, fetched from a bucket; raises StoreError when it is not built."""
-    if not generation.has(GRAPH_RECORD):
-        bucket.refresh_records(generation.home, [generation.path(GRAPH_RECORD)])
-    if not generation.has(GRAPH_RECORD):
-        raise StoreError(
-            f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of what is published"
-        )
-    bucket.fetch(generation.home, [generation.path(GRAPH)])
-    return generation.path(GRAPH)
-
-
 def _require_room(generation: Generation, folder: Path) -> None:
     """Raise StoreError when the graph would not fit: on a full disk Kùzu ends the process without a message."""
     tables = sum(path.stat().st_size for name in MERGED_TABLES for path in generation.table_files(name))
@@ -163,43 +124,6 @@ def _require_room(generation: Generation, folder: Path) -> None:
             f"the graph of {generation.id} needs {needed / 1e6:.0f} MB, and {folder} has {free / 1e6:.0f} MB left; "
             "make room on the disk and run again"
         )
-
-
-def query_graph(
-    path: Path,
-    cypher: str,
-    parameters: Mapping[str, Any] | None = None,
-    *,
-    limit: int = 1000,
-    timeout: float = 60.0,
-) -> list[dict[str, Any]]:
-    """Run one read-only Cypher query on a finished graph and return its first rows by column name.
-
-    Nodes and relationships are dictionaries of their properties, with `_label` and `_id`.
-
-    Args:
-        path: the graph.
-        cypher: one query. Clauses that read or write files or load extensions are refused.
-        parameters: values of its `$name` parameters.
-        limit: maximum number of rows.
-        timeout: maximum time. Seconds.
-
-    Raises:
-        QueryError: the query is wrong, refused, or takes too long.
-        StoreError: the file is missing or damaged.
-    """
-    if limit < 1:
-        raise QueryError(f"limit is {limit}; it must be at least 1")
-    if refused := _OUTSIDE.search(_LITERALS.sub(" ", cypher)):
-        raise QueryError(f"{refused[0].upper()} is not allowed here; a query may read the graph and nothing else")
-    with _database(path, read_only=True) as connection:
-        connection.set_query_timeout(round(timeout * 1000))
-        try:
-            return GraphReader(connection).rows(cypher, parameters, limit)
-        except QueryError as error:
-            if "Interrupted" in str(error):
-                raise QueryError(f"the Cypher took longer than {timeout:g} s; narrow it and ask again") from error
-            raise
 
 
 def graph_tables(connection: duckdb.DuckDBPyConnection) -> None:

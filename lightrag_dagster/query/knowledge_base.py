@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest
+from lightrag_dagster.indexes.cypher.reader import LIMIT, CypherReader, require_graph
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.asking import require_model
 from lightrag_dagster.query.citations import resolve_citations
@@ -22,6 +24,7 @@ from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retri
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
+from lightrag_dagster.storage.generations import GRAPH
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 
@@ -55,6 +58,7 @@ class KnowledgeBase:
         self.settings = settings
         self._prompts = load_prompts(settings.prompts, settings.language)
         self._models = Models(settings, snapshot.manifest.vectors, account)
+        self._cypher = CypherReader(snapshot.generation.path(GRAPH))
         self._retriever = Retriever(snapshot, settings, self._models, self._prompts)
         self._callers = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
 
@@ -192,22 +196,27 @@ class KnowledgeBase:
         return list(self._callers.map(ask, questions))
 
     def cypher(
-        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000
+        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int | None = None
     ) -> list[dict[str, Any]]:
-        """Run one read-only Cypher query on the graph and return its first rows.
+        """Run one read-only Cypher query on the graph and return its first rows: `limit`, or 1,000 with a warning.
+
+        It runs in a process of its own, which the first query starts. Queries take turns.
 
         Raises:
-            QueryError: the query is wrong, refused, or takes too long.
+            QueryError: the query is wrong or refused, exceeds a bound (a minute, 2 GB), or ended its process.
             StoreError: the graph of this snapshot is not built yet, or damaged.
         """
-        from lightrag_dagster.indexes.graph import query_graph, require_graph
-
         with self.snapshot.reading():
-            return query_graph(require_graph(self.snapshot.generation), query, parameters, limit=limit)
+            require_graph(self.snapshot.generation)
+            found = self._cypher.query(query, parameters, limit=LIMIT if limit is None else limit)
+        if found.more and limit is None:
+            warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
+        return found.rows
 
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more."""
         self._callers.shutdown(cancel_futures=True)
+        self._cypher.close()
         self._retriever.close()
         try:
             self._models.close()

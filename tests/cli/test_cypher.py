@@ -39,7 +39,7 @@ def test_a_limit_is_said_beside_the_rows(
     [
         ("MATCH (e:Nowhere) RETURN e", "the Cypher cannot be run"),
         ("LOAD FROM '/etc/passwd' (file_format='csv') RETURN *", "LOAD is not allowed here"),
-        ("MATCH (e:Entity) SET e.name = 'x'", "read-only"),
+        ("MATCH (e:Entity) SET e.name = 'x'", "SET is not allowed here"),
     ],
 )
 def test_an_error_is_one_line_and_exit_code_2(

@@ -3,13 +3,14 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.errors import IntegrityError, QueryError, StoreError
-from lightrag_dagster.indexes.graph import RELATIONSHIPS, open_graph, query_graph
+from lightrag_dagster.errors import IntegrityError, StoreError
+from lightrag_dagster.indexes.graph import RELATIONSHIPS, open_graph
 from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
 from lightrag_dagster.storage import files
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.manifest import Graph
+from tests.graphs import graph_rows
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge, rows
 
 AWKWARD = [
@@ -39,21 +40,24 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_graph_holds_what_the_tables_hold(generation: Generation) -> None:
     assert build_graph(generation) == Graph(documents=3, chunks=4, entities=5, relations=5)
-    with open_graph(generation.path("graph.kuzu")) as graph:
-        shared = graph.rows(
-            "MATCH (d:Document)-[h:HAS_CHUNK]->(c:Chunk)-[m:MENTIONS]->(e:Entity {name: $name}) "
-            "RETURN d.source AS source, d.path AS path, d.title AS title, h.chunk_index AS position, "
-            "c.tokens AS tokens, m.mentions AS mentions ORDER BY source, path, position",
-            {"name": "Gauge"},
-        )
-        neighbours = graph.rows(
-            "MATCH (:Entity {name: 'Bergen'})-[r:RELATED]-(e:Entity) RETURN e.name AS name, r.keywords AS keywords "
-            "ORDER BY name"
-        )
-        path = graph.rows(
-            "MATCH p = (:Entity {name: $a})-[:RELATED* SHORTEST 1..5]-(:Entity {name: $b}) RETURN length(p) AS hops",
-            {"a": "O'Brien", "b": "Gauge"},
-        )
+    graph = generation.path("graph.kuzu")
+    shared = graph_rows(
+        graph,
+        "MATCH (d:Document)-[h:HAS_CHUNK]->(c:Chunk)-[m:MENTIONS]->(e:Entity {name: $name}) "
+        "RETURN d.source AS source, d.path AS path, d.title AS title, h.chunk_index AS position, "
+        "c.tokens AS tokens, m.mentions AS mentions ORDER BY source, path, position",
+        {"name": "Gauge"},
+    )
+    neighbours = graph_rows(
+        graph,
+        "MATCH (:Entity {name: 'Bergen'})-[r:RELATED]-(e:Entity) RETURN e.name AS name, r.keywords AS keywords "
+        "ORDER BY name",
+    )
+    path = graph_rows(
+        graph,
+        "MATCH p = (:Entity {name: $a})-[:RELATED* SHORTEST 1..5]-(:Entity {name: $b}) RETURN length(p) AS hops",
+        {"a": "O'Brien", "b": "Gauge"},
+    )
     assert shared == [
         {"source": "office", "path": "office.md", "title": "«office.md»", "position": 1, "tokens": 9, "mentions": 1},
         {"source": "river", "path": "weir.md", "title": "«weir.md»", "position": 0, "tokens": 9, "mentions": 1},
@@ -90,12 +94,13 @@ def test_any_text_survives(tmp_path: Path) -> None:
     files.write_parquet(generation.path("entity_evidence.parquet"), rows(ENTITY_EVIDENCE, []))
     files.write_parquet(generation.path("relation_evidence.parquet"), rows(RELATION_EVIDENCE, []))
     build_graph(generation)
-    with open_graph(generation.path("graph.kuzu")) as graph:
-        found = graph.rows("MATCH (e:Entity) RETURN e.entity_id AS id, e.name AS name, e.description AS description")
-        edges = graph.rows(
-            "MATCH (:Entity)-[r:RELATED]->(:Entity) RETURN r.relation_id AS id, r.keywords AS keywords, "
-            "r.description AS description, r.weight AS weight"
-        )
+    graph = generation.path("graph.kuzu")
+    found = graph_rows(graph, "MATCH (e:Entity) RETURN e.entity_id AS id, e.name AS name, e.description AS description")
+    edges = graph_rows(
+        graph,
+        "MATCH (:Entity)-[r:RELATED]->(:Entity) RETURN r.relation_id AS id, r.keywords AS keywords, "
+        "r.description AS description, r.weight AS weight",
+    )
     assert {row["id"]: (row["name"], row["description"]) for row in found} == {
         entity_id: (text, text) for entity_id, text in texts.items()
     }
@@ -108,8 +113,8 @@ def test_an_entity_that_only_relations_name_is_cited_without_mentions(tmp_path: 
     generation = merge(home_of(tmp_path, river=RIVER), "river")
     files.write_parquet(generation.path("entity_evidence.parquet"), rows(ENTITY_EVIDENCE, []))
     build_graph(generation)
-    with open_graph(generation.path("graph.kuzu")) as graph:
-        found = graph.rows("MATCH (:Chunk)-[m:MENTIONS]->(:Entity) RETURN m.mentions AS mentions, count(*) AS edges")
+    counted = "MATCH (:Chunk)-[m:MENTIONS]->(:Entity) RETURN m.mentions AS mentions, count(*) AS edges"
+    found = graph_rows(generation.path("graph.kuzu"), counted)
     assert found == [{"mentions": 0, "edges": 7}]
 
 
@@ -117,8 +122,7 @@ def test_an_entity_that_only_relations_name_is_cited_without_mentions(tmp_path: 
 def test_an_empty_graph(tmp_path: Path, sources: tuple[str, ...]) -> None:
     generation = merge(home_of(tmp_path, empty={}), *sources)
     assert build_graph(generation) == Graph(documents=0, chunks=0, entities=0, relations=0)
-    with open_graph(generation.path("graph.kuzu")) as graph:
-        assert graph.rows("MATCH (n) RETURN n") == []
+    assert graph_rows(generation.path("graph.kuzu"), "MATCH (n) RETURN n") == []
 
 
 def test_building_again_writes_nothing_and_nothing_is_left_beside(generation: Generation) -> None:
@@ -134,8 +138,7 @@ def test_a_build_killed_before_its_record_is_repeated(generation: Generation) ->
     generation.path("graph.json").unlink()
     generation.path("graph.kuzu").write_bytes(b"half")
     assert build_graph(generation).entities == 5
-    with open_graph(generation.path("graph.kuzu")) as graph:
-        assert len(graph.rows("MATCH (e:Entity) RETURN e.name")) == 5
+    assert len(graph_rows(generation.path("graph.kuzu"), "MATCH (e:Entity) RETURN e.name")) == 5
 
 
 def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
@@ -151,69 +154,7 @@ def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
 
 def test_open_graphs_share_a_file(built: Path) -> None:
     with open_graph(built) as first, open_graph(built) as second:
-        assert first.rows("MATCH (e:Entity) RETURN count(*) AS n") == second.rows(
-            "MATCH (e:Entity) RETURN count(*) AS n"
-        )
-
-
-@pytest.mark.parametrize(
-    ("cypher", "reason"),
-    [
-        ("MATCH (e:Nowhere) RETURN e", "Nowhere"),
-        ("MATCH (e", "Parser exception"),
-        ("RETURN 1; RETURN 2", "several statements"),
-        ("CREATE (:Chunk {chunk_id: 'x'})", "read-only"),
-        ("MATCH (e:Entity) RETURN CAST(e.name AS INT64)", "Weir|Cast failed|Conversion"),
-    ],
-)
-def test_wrong_cypher_is_one_line(built: Path, cypher: str, reason: str) -> None:
-    with open_graph(built) as graph, pytest.raises(QueryError, match=reason) as refused:
-        graph.rows(cypher)
-    assert "\n" not in str(refused.value)
-
-
-def test_a_query_returns_its_first_rows(built: Path) -> None:
-    names = "MATCH (e:Entity) RETURN e.name AS name, e.degree AS degree ORDER BY name"
-    assert [row["name"] for row in query_graph(built, names, limit=2)] == ["Bergen", "Gauge"]
-    assert len(query_graph(built, names)) == 5
-    found = query_graph(built, "MATCH (e:Entity) WHERE e.name = $name RETURN e", {"name": "O'Brien"})
-    assert (found[0]["e"]["_label"], found[0]["e"]["description"]) == ("Entity", "About O'Brien")
-    with pytest.raises(QueryError, match="limit is 0; it must be at least 1"):
-        query_graph(built, names, limit=0)
-
-
-@pytest.mark.parametrize(
-    "cypher",
-    [
-        "LOAD FROM '{file}' (file_format='csv', header=false) RETURN *",
-        "COPY (MATCH (e:Entity) RETURN e.name) TO '{file}.csv'",
-        "RETURN 'it\\'s'; load from '{file}' (file_format='csv') return *",
-        "/* ' */ LOAD FROM '{file}' (file_format='csv') RETURN * // '",
-        "MATCH (e:Entity) WITH e LOAD FROM '{file}' (file_format='csv') RETURN *",
-        "EXPORT DATABASE '{file}.d'",
-        "INSTALL httpfs",
-        "ATTACH '{file}' AS other (dbtype kuzu)",
-    ],
-)
-def test_a_query_reads_and_writes_nothing_but_the_graph(built: Path, tmp_path: Path, cypher: str) -> None:
-    secret = tmp_path / "secret.csv"
-    secret.write_text("secret")
-    with pytest.raises(QueryError, match="is not allowed here"):
-        query_graph(built, cypher.replace("{file}", str(secret)))
-    assert list(tmp_path.iterdir()) == [secret]
-
-
-@pytest.mark.parametrize("text", ["LOAD", "it's a copy", 'say "use"'])
-def test_words_in_texts_are_allowed(built: Path, text: str) -> None:
-    quoted = text.replace("'", "\\'")
-    found = query_graph(built, f"RETURN '{quoted}' AS `load`, $copy AS same // COPY", {"copy": text})
-    assert found == [{"load": text, "same": text}]
-
-
-def test_a_query_that_takes_too_long_is_ended(built: Path) -> None:
-    endless = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b WITH a + b AS c RETURN count(c)"
-    with pytest.raises(QueryError, match=r"took longer than 0\.2 s; narrow it"):
-        query_graph(built, endless, timeout=0.2)
+        assert first.nodes("Entity") == second.nodes("Entity")
 
 
 @pytest.mark.parametrize("content", [None, b"x" * 10_000])

@@ -3,13 +3,14 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, IntegrityError, StoreError
-from lightrag_dagster.indexes.graph import open_graph
+from lightrag_dagster.indexes.cypher.reader import CypherReader
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.views import open_views
 from lightrag_dagster.storage import files, snapshots
@@ -17,6 +18,7 @@ from lightrag_dagster.storage.generations import Generation, remove_leftovers
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.snapshots import current_snapshot, list_snapshots, read_manifest
+from tests.graphs import graph_rows
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
 
 
@@ -122,14 +124,14 @@ def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
     count = "MATCH (:Chunk)-[m:MENTIONS]->(e:Entity) RETURN count(*) AS edges"
     with (
         open_views(generation.path("views.duckdb")) as views,
-        open_graph(generation.path("graph.kuzu")) as graph,
+        closing(CypherReader(generation.path("graph.kuzu"))) as graph,
     ):
 
         def seen() -> list[object]:
             return [
                 views.execute("SELECT entity_id, name FROM entities ORDER BY ALL").fetchall(),
                 views.execute("SELECT count(*) FROM chunks").fetchall(),
-                graph.rows(count),
+                graph.query(count),
                 reader.search(question, 10, -1.0),
                 reader.rows().sort_by("id").to_pylist(),
             ]
@@ -140,8 +142,8 @@ def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
         third = publish(generation_of(home, "river"))
         assert seen() == before
     assert current_snapshot(home) == third
-    with open_graph(Generation(home, second.snapshot_id).path("graph.kuzu")) as graph:
-        assert graph.rows("MATCH (e:Entity {name: 'Oslo'}) RETURN e.name AS name") == [{"name": "Oslo"}]
+    newer = Generation(home, second.snapshot_id).path("graph.kuzu")
+    assert graph_rows(newer, "MATCH (e:Entity {name: 'Oslo'}) RETURN e.name AS name") == [{"name": "Oslo"}]
     reopened = open_vectors(home, first.vectors.tables["entity_vectors"])
     assert reopened.rows().sort_by("id").to_pylist() == before[-1]
 
@@ -191,6 +193,7 @@ PUBLISH = """
 import asyncio, sys
 from pathlib import Path
 from lightrag_dagster.storage.home import Home
+from tests.graphs import graph_rows
 from tests.storage.corpus import build, merge, publish
 home = Home(Path(sys.argv[1]))
 print("go", flush=True)

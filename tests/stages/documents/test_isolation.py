@@ -3,6 +3,7 @@ import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,18 +21,17 @@ GOOD = (SAMPLES / "hand.rtf").read_bytes()
 
 
 @pytest.fixture
-def own_processes() -> Iterator[None]:
+def own_processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let a test see the parser processes that it starts alone."""
-    before = isolation._idle[:]
-    isolation._idle.clear()
+    parsers = cache(isolation._parsers.__wrapped__)
+    monkeypatch.setattr(isolation, "_parsers", parsers)
     yield
-    isolation._close_all()
-    isolation._idle.extend(before)
+    parsers(SETTINGS.max_memory_mb).close()
 
 
 def process() -> int:
-    [parser] = isolation._idle
-    return parser._process.pid
+    [parser] = isolation._parsers(SETTINGS.max_memory_mb)._idle
+    return parser.process.pid
 
 
 @pytest.mark.parametrize("name", ["hand.rtf", "fpdf2.pdf", "xlsxwriter.xlsx", "plain.eml", "damaged/without-text.pdf"])
@@ -68,7 +68,7 @@ def test_a_file_that_needs_too_much_memory_costs_only_itself() -> None:
     reason = r"needs more memory than documents\.max_memory_mb = 512; raise it, or divide the file$"
     with pytest.raises(UnreadableError, match=reason):
         extract_isolated((SAMPLES / "hostile/far-cell.xlsx").read_bytes(), "a.xlsx", small)
-    assert isolation._idle == []
+    assert isolation._parsers(512)._idle == []
     assert extract_isolated(GOOD, "a.rtf", small).title == "Gauge survey"
 
 
@@ -89,35 +89,12 @@ def test_a_process_that_was_killed_while_idle_is_replaced() -> None:
 def test_the_process_gets_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("LANGCHAIN_API_KEY", "sk-secret")
+    monkeypatch.setenv("HF_HOME", "/models")
     extract_isolated(GOOD, "a.rtf", SETTINGS)
     environment = Path(f"/proc/{process()}/environ")
     if environment.exists():
         assert b"sk-secret" not in environment.read_bytes()
-        assert b"PYTHONPATH=" in environment.read_bytes()
-
-
-@pytest.mark.usefixtures("own_processes")
-def test_after_an_interrupt_no_answer_is_taken_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    extract_isolated(GOOD, "a.rtf", SETTINGS)
-    [parser] = isolation._idle
-
-    def interrupted(_: float) -> bool:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(parser._connection, "poll", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            extract_isolated((SAMPLES / "plain.eml").read_bytes(), "a.eml", SETTINGS)
-    assert isolation._idle == []
-    assert extract_isolated(GOOD, "a.rtf", SETTINGS).title == "Gauge survey"
-
-
-@pytest.mark.usefixtures("own_processes")
-def test_a_process_ends_with_the_one_that_started_it() -> None:
-    extract_isolated(GOOD, "a.rtf", SETTINGS)
-    [parser] = isolation._idle
-    isolation._close_all()
-    assert parser._process.returncode == 0
+        assert b"HF_HOME=/models" in environment.read_bytes()
 
 
 def _title(name: str) -> str:

@@ -1,0 +1,94 @@
+"""The inside of a process that answers questions, which `child` starts: its messages and its limits."""
+
+import resource
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from importlib import import_module
+from io import BytesIO
+
+from lightrag_dagster.errors import one_line
+
+IDLE_SECONDS = 60.0
+"""How long a process waits for a question before it ends."""
+
+START_SECONDS = 120.0
+"""How long a process may take to get ready, or to take a message."""
+
+_LENGTH_BYTES = 8
+_PIECE_BYTES = 1 << 18
+
+
+class Channel:
+    """An end of a connection by which two processes exchange messages of bytes."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._socket = end
+        self.is_ready = False
+
+    def say_ready(self, problem: str = "") -> None:
+        """Send the first message: a process can answer, or why it cannot."""
+        self.is_ready = True
+        self.send(problem.encode("utf-8", "replace"))
+
+    def send(self, message: bytes, seconds: float = START_SECONDS) -> None:
+        """Send a message; raises OSError when the other end is closed, or takes nothing for so long (TimeoutError)."""
+        self._socket.settimeout(seconds)
+        self._socket.sendall(len(message).to_bytes(_LENGTH_BYTES))
+        self._socket.sendall(message)
+
+    def receive(self, seconds: float, most: int = sys.maxsize) -> bytes:
+        """Return the next message.
+
+        Raises:
+            TimeoutError: it has not arrived whole within `seconds`.
+            EOFError: the other end is closed; OSError: likewise.
+            OverflowError: it has more than `most` bytes.
+        """
+        deadline = time.monotonic() + seconds
+        length = int.from_bytes(self._read(_LENGTH_BYTES, deadline))
+        if length > most:
+            raise OverflowError(f"a message of {length} bytes")
+        return self._read(length, deadline)
+
+    def close(self) -> None:
+        """Close this end."""
+        self._socket.close()
+
+    def _read(self, length: int, deadline: float) -> bytes:
+        data = BytesIO()
+        while left := length - data.tell():
+            self._socket.settimeout(max(deadline - time.monotonic(), 1e-3))
+            piece = self._socket.recv(min(left, _PIECE_BYTES))
+            if not piece:
+                raise EOFError
+            data.write(piece)
+        return data.getvalue()
+
+
+def main() -> None:
+    """Be a process that runs `serve` of the module that the command line names, until the other end is closed."""
+    module, descriptor, *arguments = sys.argv[1:]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the process that asks decides
+    limit(resource.RLIMIT_CORE, 0)
+    channel = Channel(socket.socket(fileno=int(descriptor)))
+    try:
+        import_module(module).serve(channel, arguments)
+    except Exception as error:
+        if not channel.is_ready:
+            channel.say_ready(one_line(error))
+        elif not isinstance(error, EOFError | OSError):
+            raise
+
+
+def limit(kind: int, value: int) -> None:
+    """Limit what this process may use of a resource, where the system can."""
+    with suppress(ValueError, OSError):  # macOS has no limit of memory
+        resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))
+
+
+def limit_time(seconds: float) -> None:
+    """Limit the time of an answer, in a process that nobody ends because the one that started it was killed."""
+    limit(resource.RLIMIT_CPU, int(time.process_time() + 4 * seconds) + 2)

@@ -1,0 +1,104 @@
+"""The process that answers Cypher: it opens a graph, gives up its rights, and then runs what it is asked.
+
+What it can still do is read that graph and answer: no file and no socket can be opened, and memory has a bound.
+"""
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from uuid import UUID
+
+import kuzu
+
+from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit, limit_time
+from lightrag_dagster.errors import one_line
+from lightrag_dagster.indexes.cypher import wire
+from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS, WRONG
+
+_THREADS = os.cpu_count() or 1
+_HALF = MEMORY_GB << 29
+_MAX_DATABASE = 1 << 35
+_BATCH_BYTES = 1 << 18
+_FULL = ("bad_alloc", "Unable to allocate memory")
+
+# A value of each type that Kùzu finds only once the modules of Python are imported, which is too late without rights.
+_TYPES = [date(1, 1, 1), datetime(1, 1, 1, tzinfo=UTC), timedelta(1), Decimal(1), UUID(int=1), [1], {"a": 1}]
+
+
+def serve(channel: Channel, arguments: list[str]) -> None:
+    """Answer queries on a graph, until none comes.
+
+    Args:
+        channel: brings a query, its parameters, its number of rows and its seconds, as a list of values.
+        arguments: the path of the graph.
+    """
+    with closing(_open(arguments[0])) as database, closing(kuzu.Connection(database)) as connection:
+        _warm_up(connection)
+        _give_up_rights()
+        channel.say_ready()
+        while _answer(channel, connection):
+            pass
+
+
+def _open(path: str) -> kuzu.Database:
+    return kuzu.Database(
+        path, buffer_pool_size=_HALF, max_db_size=_MAX_DATABASE, max_num_threads=_THREADS, read_only=True
+    )
+
+
+def _warm_up(connection: kuzu.Connection) -> None:
+    for value in _TYPES:
+        with closing(connection.execute("RETURN $value, gen_random_uuid()", {"value": value})) as result:
+            result.get_next()
+
+
+def _give_up_rights() -> None:
+    status = Path("/proc/self/statm")
+    if status.exists():
+        reserved = int(status.read_text().split()[0]) * resource.getpagesize()
+        limit(resource.RLIMIT_AS, reserved + _HALF)
+    # Standard input is the one file below; to wait for a message needs a limit of one.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1, 1))
+
+
+def _answer(channel: Channel, connection: kuzu.Connection) -> bool:
+    """Answer one query, and return whether the process is good for another one."""
+    query, parameters, rows, seconds = wire.loads(channel.receive(IDLE_SECONDS))
+    limit_time(seconds * _THREADS)
+    connection.set_query_timeout(round(seconds * 1000))
+    messages = _messages(connection, query, parameters, rows)
+    while True:
+        try:
+            message = next(messages, None)
+        except Exception as error:
+            if isinstance(error, MemoryError) or any(sign in str(error) for sign in _FULL):
+                channel.send(FULL)
+                return False
+            message = WRONG + one_line(error).encode("utf-8", "replace")
+        if message is None:
+            return True
+        channel.send(message)
+
+
+def _messages(connection: kuzu.Connection, query: str, parameters: dict[str, object], rows: int) -> Iterator[bytes]:
+    result = connection.execute(query, parameters)
+    if isinstance(result, list):
+        for one in result:
+            one.close()
+        raise ValueError("it holds several statements")
+    # A result that outlives its database crashes the process.
+    with closing(result):
+        yield COLUMNS + wire.dumps(result.get_column_names())
+        batch, size = [], 0
+        while rows and result.has_next():
+            batch.append(wire.dumps(result.get_next()))
+            rows, size = rows - 1, size + len(batch[-1])
+            if size >= _BATCH_BYTES:
+                yield ROWS + b"[" + b",".join(batch) + b"]"
+                batch, size = [], 0
+        yield ROWS + b"[" + b",".join(batch) + b"]"
+        yield END + wire.dumps(result.has_next())

@@ -1,0 +1,141 @@
+"""Cypher over a finished graph, asked of a process of its own."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lightrag_dagster.core.child import Child, ChildEndedError, ChildStartError, Pool, PoolClosedError
+from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.indexes.cypher import wire
+from lightrag_dagster.indexes.cypher.guard import require_parameters, require_reading
+from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS
+from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.generations import GRAPH, GRAPH_RECORD, Generation
+
+LIMIT = 1000
+"""Most rows of an answer, unless another number is asked for."""
+
+_PROCESS = "lightrag_dagster.indexes.cypher.process"
+_ANSWER_MB = 128
+_GRACE_SECONDS = 2.0  # Kùzu itself ends a query that takes too long, and its process can go on
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The first rows of an answer by column, its columns, and whether there are more rows."""
+
+    columns: list[str]
+    rows: list[dict[str, Any]]
+    more: bool
+
+
+class CypherReader:
+    """A graph, for read-only Cypher; threads take turns. Its process starts with the first query."""
+
+    def __init__(self, graph: Path) -> None:
+        self._graph = graph
+        self._processes = Pool(_PROCESS, [str(graph)], most=1)
+
+    def query(
+        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = LIMIT, seconds: float = 60.0
+    ) -> Rows:
+        """Run one query and return its first rows.
+
+        Nodes and relationships are dictionaries of their properties, with `_label` and `_id`.
+
+        Args:
+            query: Cypher that only reads the graph.
+            parameters: values of its `$name` parameters.
+            limit: maximum number of rows.
+            seconds: maximum time.
+
+        Raises:
+            QueryError: the query is wrong or refused, exceeds a bound, or ended the process; or the reader is closed.
+            StoreError: the graph is missing or damaged.
+        """
+        question = _question(query, parameters or {}, limit, seconds)
+        try:
+            answer = self._processes.ask(lambda child: _exchange(child, question, seconds))
+        except TimeoutError as error:
+            raise _too_slow(seconds) from error
+        except OverflowError as error:
+            raise QueryError(f"the answer is larger than {_ANSWER_MB} MB; return fewer columns or rows") from error
+        except (TypeError, ValueError) as error:
+            raise QueryError(f"Kùzu's process gave no usable answer ({one_line(error)}); ask in another way") from error
+        except ChildStartError as error:
+            raise StoreError(f"the graph {self._graph} cannot be opened{error}; run `lightrag-dagster run`") from error
+        except ChildEndedError as error:
+            raise QueryError(
+                f"the Cypher ended Kùzu's process{error}, a fault of Kùzu; ask in another way. Other queries go on"
+            ) from error
+        except PoolClosedError as error:
+            raise QueryError("the knowledge base is closed; open it again") from error
+        if isinstance(answer, Rows):
+            return answer
+        raise _failure(answer, seconds)
+
+    def close(self) -> None:
+        """End the process; a query under way, and later ones, raise QueryError."""
+        self._processes.close()
+
+
+def require_graph(generation: Generation) -> Path:
+    """Return the graph of a snapshot, fetched from a bucket; raises StoreError when it is not built."""
+    if not generation.has(GRAPH_RECORD):
+        bucket.refresh_records(generation.home, [generation.path(GRAPH_RECORD)])
+    if not generation.has(GRAPH_RECORD):
+        raise StoreError(
+            f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of what is published"
+        )
+    bucket.fetch(generation.home, [generation.path(GRAPH)])
+    return generation.path(GRAPH)
+
+
+def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: float) -> bytes:
+    """Return what the process is asked; raises QueryError when it may not be, or has no form."""
+    if limit < 1:
+        raise QueryError(f"limit is {limit}; it must be at least 1")
+    require_reading(query)
+    require_parameters(query, parameters)
+    for name, value in parameters.items():
+        try:
+            wire.dumps(value)
+        except (RecursionError, TypeError, ValueError) as error:
+            raise QueryError(f"the parameter ${name} cannot be given to Cypher: {one_line(error)}") from error
+    try:
+        return wire.dumps([query, dict(parameters), limit, seconds])
+    except ValueError as error:
+        raise QueryError(f"the Cypher is no text that can be stored: {one_line(error)}") from error
+
+
+def _exchange(child: Child, question: bytes, seconds: float) -> Rows | bytes:
+    """Return the answer of the process, or the message that it sends in place of one."""
+    child.send(question)
+    deadline, left = time.monotonic() + seconds + _GRACE_SECONDS, _ANSWER_MB << 20
+    columns: list[str] = []
+    rows: list[dict[str, Any]] = []
+    while True:
+        message = child.receive(deadline - time.monotonic(), left)
+        left -= len(message)
+        kind, content = message[:1], message[1:]
+        if kind == COLUMNS:
+            columns = wire.loads(content)
+        elif kind == ROWS:
+            rows += [dict(zip(columns, row, strict=True)) for row in wire.loads(content)]
+        elif kind == END:
+            return Rows(columns, rows, wire.loads(content))
+        else:
+            return message
+
+
+def _failure(message: bytes, seconds: float) -> QueryError:
+    if message[:1] == FULL:
+        return QueryError(f"the Cypher needs more than {MEMORY_GB} GB of memory; narrow it and ask again")
+    reason = message[1:].decode("utf-8", "replace")
+    return _too_slow(seconds) if "Interrupted" in reason else QueryError(f"the Cypher cannot be run: {reason}")
+
+
+def _too_slow(seconds: float) -> QueryError:
+    return QueryError(f"the Cypher took longer than {seconds:g} s; narrow it and ask again")
