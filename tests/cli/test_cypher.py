@@ -34,12 +34,24 @@ def test_a_limit_is_said_beside_the_rows(
     assert errors == "There are more than 1 rows; --limit says how many are printed.\n"
 
 
+@pytest.mark.parametrize(("output", "expected"), [("csv", "name,type\n"), ("json", "[]\n")])
+def test_no_rows_have_columns(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, output: str, expected: str
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    query = "MATCH (e:Entity {name: 'nobody'}) RETURN e.name AS name, e.type AS type"
+    assert command(capfd, monkeypatch, "cypher", query, "--format", output) == (0, expected, "")
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
         ("MATCH (e:Nowhere) RETURN e", "the Cypher cannot be run"),
         ("LOAD FROM '/etc/passwd' (file_format='csv') RETURN *", "LOAD is not allowed here"),
         ("MATCH (e:Entity) SET e.name = 'x'", "SET is not allowed here"),
+        ("MATCH (e:Entity) WITH e LIMIT 1LOAD FROM '/etc/passwd' RETURN *", "LOAD is not allowed here"),
+        ("MATCH (e:Entity {name: $name}) RETURN e", "the parameter $name of the Cypher is not given"),
+        ("WITH 1 AS x WHERE x=1 RETURN x", "the Cypher ended Kùzu's process (SIGSEGV)"),
     ],
 )
 def test_an_error_is_one_line_and_exit_code_2(

@@ -29,8 +29,9 @@ print(*sys.modules, file=sys.stderr)
         (["query", "--help"], set()),
         (["status"], {"numpy", "pyarrow", "sqlalchemy"}),
         (["sql", "select 1"], {"duckdb", "numpy", "pyarrow"}),
+        (["cypher", "return 1"], {"numpy", "pyarrow"}),
     ],
-    ids=["help", "run help", "query help", "status", "sql"],
+    ids=["help", "run help", "query help", "status", "sql", "cypher"],
 )
 def test_heavy_modules_are_imported_where_they_are_needed(
     published_home: Path, arguments: list[str], needed: set[str]

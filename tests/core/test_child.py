@@ -220,6 +220,7 @@ os.kill(os.getpid(), 9)
     assert is_gone(int(ended.stdout))
 
 
+@pytest.mark.filterwarnings("ignore:.*fork")  # of a process with threads, from Python 3.12
 @pytest.mark.parametrize("is_locked", [False, True], ids=["", "while another thread has a lock"])
 def test_a_fork_has_processes_of_its_own(pool: Pool, is_locked: bool) -> None:
     before = pool.ask(saying("pid"))

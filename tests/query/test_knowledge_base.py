@@ -283,6 +283,38 @@ def test_cypher_reads_the_graph_of_the_snapshot(knowledge: KnowledgeBase) -> Non
     )
 
 
+def test_cypher_says_when_rows_are_cut_that_nobody_limited(knowledge: KnowledgeBase) -> None:
+    numbers = "UNWIND range(1, 1001) AS x RETURN x"
+    with pytest.warns(
+        UserWarning, match="^there are more than 1000 rows; give `limit`, or narrow the query$"
+    ) as warned:
+        assert len(knowledge.cypher(numbers)) == 1000
+    assert warned[0].filename == __file__
+    assert len(knowledge.cypher(numbers, limit=5)) == 5
+    assert len(knowledge.cypher(numbers, limit=2000)) == 1001
+    assert len(knowledge.cypher("UNWIND range(1, 1000) AS x RETURN x")) == 1000
+
+
+def test_cypher_that_ends_kuzu_is_an_error_and_the_knowledge_base_goes_on(knowledge: KnowledgeBase) -> None:
+    with pytest.raises(QueryError, match="the Cypher ended Kùzu's process"):
+        knowledge.cypher("WITH 1 AS x WHERE x=1 RETURN x")
+    assert knowledge.retrieve(STATION, mode="naive").chunks
+    assert knowledge.cypher("RETURN 1 AS one") == [{"one": 1}]
+
+
+def test_cypher_names_a_parameter_that_is_missing(knowledge: KnowledgeBase) -> None:
+    with pytest.raises(QueryError, match=r"the parameter \$n of the Cypher is not given; the nearest is \$name$"):
+        knowledge.cypher("MATCH (e:Entity {name: $n}) RETURN e", {"name": "Halden Weir"})
+
+
+def test_cypher_after_close_is_an_error(published_home: Path) -> None:
+    opened = KnowledgeBase.open(published_home)
+    opened.cypher("RETURN 1")
+    opened.close()
+    with pytest.raises(QueryError, match="closed; open it again"):
+        opened.cypher("RETURN 1")
+
+
 def test_the_home_comes_from_the_settings(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
     with KnowledgeBase.open() as opened:

@@ -106,7 +106,7 @@ def _is_name(found: Sequence[_Token], place: int) -> bool:
 def _require_function(called: Sequence[_Token]) -> None:
     name = called[0].text if called else ""
     if name.lower() not in FUNCTIONS or [token.text for token in called[1:]] != ["("]:
-        raise QueryError(f"CALL {name} is not allowed here; a query may call {', '.join(FUNCTIONS)}")
+        raise QueryError(f"{f'CALL {name}'.rstrip()} is not allowed here; a query may call {', '.join(FUNCTIONS)}")
 
 
 def _nearest(name: str, others: Collection[str]) -> str:

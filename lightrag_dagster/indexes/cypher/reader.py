@@ -95,8 +95,15 @@ def require_graph(generation: Generation) -> Path:
 
 def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: float) -> bytes:
     """Return what the process is asked; raises QueryError when it may not be, or has no form."""
-    if limit < 1:
-        raise QueryError(f"limit is {limit}; it must be at least 1")
+    if not isinstance(limit, int) or limit < 1:
+        raise QueryError(f"limit is {limit!r}; it must be a whole number from 1")
+    if not isinstance(query, str):
+        raise QueryError(f"the Cypher is a text, not a {type(query).__name__}")
+    if not isinstance(parameters, Mapping):
+        raise QueryError(f"parameters are values by name, not a {type(parameters).__name__}")
+    for name in parameters:
+        if not isinstance(name, str):
+            raise QueryError(f"the names of parameters are texts, not {name!r}")
     require_reading(query)
     require_parameters(query, parameters)
     for name, value in parameters.items():
