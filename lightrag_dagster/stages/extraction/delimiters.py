@@ -14,6 +14,9 @@ FIELD = "\x1f"
 END = "\x1e"
 """A completion marker in marked text."""
 
+TAG = r"(?:entit(?:y|ies)|relation(?:ship)?s?)"
+"""Pattern of the first word of a row; in any case."""
+
 _FIELD = re.compile(
     r"""
     (?: \x1f                        # whole, put in place already
@@ -30,7 +33,7 @@ _FIELD = re.compile(
       # core and end missing, glued: name<||type
       | <(?<=[\S\x1f]<)\|\|(?!>)
     ) (?: \|(?!\#)                  # and a pipe or bracket too many: <|#|>| <|#|>>name <|#|>}, but not >90%
-        | \ ?[>}\])＞〉]+(?=\ ?[^\W\d])
+        | \ ?[>}\])＞〉]+(?=\ ?[^\W\d]|\ ?["'&\[“‘《「])
     )?
   | <\x1f                           # or before it: <<|#|>
   | \|\|\#\|\|                      # pipes for brackets: ||#||
@@ -52,8 +55,8 @@ _CUT_DELIMITER = re.compile(r"<\|?#?\s*\Z")
 _CLOSER_AFTER_FIELD = re.compile(r"\x1f ?[>}\])＞〉]")
 # Characters at which some models begin a new line. In an answer that begins no row at them they are in a field.
 _OTHER_BREAKS = "\r\x85\u2028\u2029"
-_WORDS = r"(?:[^\w\n]{0,8}+[^\W_]{1,12}+){0,3}?[\W_]{0,8}?"
-_ROW = rf"{_WORDS}(?<![^\W\d_])(?:entit(?:y|ies)|relation(?:ship)?s?)[^\w\n]{{0,8}}?[<＜|｜&:：]"
+_LEAD = r"[^\w\n]{0,8}+(?:[^\W_]{1,12}+(?:_|[^\w\n\v\f\x1c\x1d<|]){1,8}+){0,3}?"
+_ROW = rf"{_LEAD}{TAG}[^\w\n]{{0,8}}?[<＜|｜&:：]"
 _ROW_AFTER = {one: re.compile(one + _ROW, re.IGNORECASE) for one in _OTHER_BREAKS}
 _CONTROL_BREAK = re.compile(rf"[\v\f\x1c\x1d](?={_ROW})", re.IGNORECASE)
 _ROW_AFTER_ESCAPE = re.compile(rf"\\n{_ROW}", re.IGNORECASE)

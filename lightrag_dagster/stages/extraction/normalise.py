@@ -23,10 +23,12 @@ _TO_ASCII = {
 _WIDE = re.compile(f"[{''.join(_TO_ASCII)}]")
 _OUTER_QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("《", "》"))
 
-# With their punctuation, beside which a space means no more than between two characters.
-_HAN_AND_KANA = "\u2e80-\u2fdf\u3001-\u312f\u3190-\u9fff\uf900-\ufaff\uff01-\uff9f\U00020000-\U0003ffff"
+_HAN_AND_KANA = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u312f\u3190-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
 _SIDE = r"a-zA-Z0-9()\[\]@#$%!&*\-=+_\u00b7"
+_MARKS = "\u3001-\u3004\u3008-\u3020\uff01-\uff65"
 
 # Control characters, halves of pairs, and what shows nothing: soft hyphens, marks of direction, zero-width spaces.
 _NOTHING = (
@@ -40,7 +42,9 @@ _INVISIBLE = re.compile(f"[{_NOTHING}]|[\u200c\u200d](?:(?!{_JOINED})|(?<!{_JOIN
 
 def _spaces_in(script: str) -> re.Pattern[str]:
     # Each branch begins with the space, which is quicker to find than the character before it.
-    return re.compile(rf"\s(?<=[{script}]\s)\s*+(?=[{script}{_SIDE}])|\s(?<=[{_SIDE}]\s)\s*+(?=[{script}])")
+    inside, letter, side = f"[{script}{_MARKS}]", f"[{script}]", f"[{_SIDE}]"
+    pairs = [(inside, inside), (letter, side), (side, letter)]
+    return re.compile("|".join(rf"\s(?<={before}\s)\s*+(?={after})" for before, after in pairs))
 
 
 # Korean prose is written with spaces between words; only in names do they come and go.
@@ -66,7 +70,7 @@ def _label(words: str) -> re.Pattern[str]:
 
 # What a model may write before a value: `Name: Alice`, `entity_type=person`, `**Target entity:** Acme`.
 _END = r"(?:source|target|src|tgt|head|tail|subject|object)[ _-]?"
-_NAME_LABEL = _label(rf"(?:{_END})?(?:(?:entity|node)(?:[ _-]?name)?(?:[ _#-]?\d+)?|name)|source|target|src|tgt")
+_NAME_LABEL = _label(rf"(?:{_END})?(?:(?:entity|node)(?:[ _-]?name)?(?:[ _#-]{{0,2}}\d+)?|name)|source|target|src|tgt")
 _TYPE_LABEL = _label(r"(?:(?:entity|node)[ _-]?)?(?:types?|category|class|kind)")
 _KEYWORDS_LABEL = _label(r"(?:relation(?:ship)?[ _-]?)?(?:keywords?|types?)")
 _DESCRIPTION_LABEL = _label(r"(?:(?:entity|node|relation(?:ship)?)[ _-]?)?desc(?:ription)?")

@@ -6,11 +6,12 @@ the same word: it begins a row where the row before it has all its fields.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from lightrag_dagster.stages.extraction.delimiters import FIELD
+from lightrag_dagster.stages.extraction.delimiters import FIELD, TAG
 from lightrag_dagster.stages.extraction.normalise import unescaped
 
 Kind = Literal["entity", "relation"]
@@ -22,9 +23,9 @@ _LENGTHS: dict[Kind, int] = {"entity": 4, "relation": 5}
 _GAP = r"(?:[^\w\x1f\n]|[\d_\u2460-\u24ff])*+"
 _LABEL = r"(?:the|an?|new|next|named|extracted|record|row|line|item|entry|output|tuple)(?![^\W\d_])"
 _LEAD = rf"{_GAP}(?:(?:[a-z]|[ivx]{{1,4}})[.):]{_GAP})?(?:{_LABEL}{_GAP}){{0,3}}"
-_TAG = r"(?P<tag>entit(?:y|ies)|relation(?:ship)?s?)"
+_TAG = rf"(?P<tag>{TAG})"
 
-ROW_START = rf"{_LEAD}(?:entit(?:y|ies)|relation(?:ship)?s?){_GAP}\x1f"
+ROW_START = rf"{_LEAD}{TAG}{_GAP}\x1f"
 """Pattern of a row's start, up to its first delimiter; ignores case."""
 
 _ONLY_LEAD = re.compile(_LEAD, re.IGNORECASE)
@@ -42,7 +43,7 @@ _NAMED_TAG = rf"{_TAG}(?:[ _-](?:is|name|found|record|row|line|item|entry|tuple)
 _FIRST_FIELD = re.compile(rf"{_GAP}(?P<before>.{{0,64}}?){_WORD_BEGINS}{_NAMED_TAG}{_GAP}", re.IGNORECASE | re.DOTALL)
 # `entity: Alice`, `Entity name = Alice`, where a colon took the place of the first delimiter.
 _TAG_AND_NAME = re.compile(
-    rf"{_LEAD}{_NAMED_TAG}(?:[^\w:：=]|[\d_])*+[:：=]\s*(?!{_TAG.replace('?P<tag>', '?:')}\Z)(?P<name>[^\W_].*)",
+    rf"{_LEAD}{_NAMED_TAG}(?:[^\w:：=]|[\d_])*+[:：=][*\s]*+(?!{TAG}\Z)(?P<name>(?=.*[^\W_]).+)",
     re.IGNORECASE | re.DOTALL,
 )
 _BULLET_AT_END = re.compile(
@@ -62,11 +63,11 @@ _STRENGTH_WORD = re.compile(
 )
 _SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
-_BRACKETS = {")": "(", "]": "[", "}": "{"}
+_BRACKETS = {")": "(", "]": "[", "}": "{", "）": "（", "】": "【"}
 _OPENING = {opening: closing for closing, opening in _BRACKETS.items()}
 _RUN = re.compile(r'\*+|`+|"+')
 _CHARACTER_REFERENCE = re.compile(r"&(?:amp;)*#?\w{1,32};\Z")
-_TAIL_MARKS = frozenset('()[]{}*`"#|,;-•nr')
+_TAIL_MARKS = frozenset('()[]{}（）【】*`"#|,;-•nr')
 
 
 class Row(NamedTuple):
@@ -168,7 +169,7 @@ def _stop(fields: Sequence[str], starts: Mapping[int, _Start], at: int) -> int:
 
 def strength(field: str) -> float | None:
     """Return the strength that is all of a field: its number, 1.0 for words such as `high`; None for any other text."""
-    text = undecorated(field).strip("\"'*`()[]{}<>").lower()
+    text = unicodedata.normalize("NFKC", undecorated(field)).strip("\"'*`()[]{}<>").lower()
     if _NUMBER.fullmatch(text):
         return float(text)
     words = _WORD.findall(text) if len(text) <= _LONGEST_STRENGTH and text[-1:] != "." else []
