@@ -32,7 +32,7 @@ _REVISIONS = {
     "boundaries": 2,
     "extractions": 2,
     "layout": 3,
-    "mentions": 2,
+    "mentions": 3,
     "merge": 5,
     "stores": 6,
     "report": 2,

@@ -13,7 +13,6 @@ _MAX_NAME_BYTES = 512
 # Each pass removes one layer (`&amp;lt;`, quotes within quotes). Text that needs more is garbage.
 _MAX_PASSES = 8
 
-_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _LINE_TAGS = re.compile(r"</?(?:p|br)\s*/?>", re.IGNORECASE)
 _TO_ASCII = {
     **{wide: chr(ord(wide) - 0xFEE0) for wide in "０１２３４５６７８９－＋／＊（）"},
@@ -25,16 +24,27 @@ _WIDE = re.compile(f"[{''.join(_TO_ASCII)}]")
 _OUTER_QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("《", "》"))
 
 _HAN_AND_KANA = (
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\uff66-\uff9f\U00020000-\U0003ffff"
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u312f\u3190-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
-_SIDE = r"a-zA-Z0-9()\[\]@#$%!&*\-=+_"
+_SIDE = r"a-zA-Z0-9()\[\]@#$%!&*\-=+_\u00b7"
+_MARKS = "\u3001-\u3004\u3008-\u3020\uff01-\uff65"
+
+# Control characters, halves of pairs, and what shows nothing: soft hyphens, marks of direction, zero-width spaces.
+_NOTHING = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"
+)
+# Joiners have a meaning in emoji and in Arabic, Persian and Indic script.
+_JOINED = f"[^\x00-\u05ff\u2000-\u206f{_HAN_AND_KANA}{_HANGUL}]"
+_INVISIBLE = re.compile(f"[{_NOTHING}]|[\u200c\u200d](?:(?!{_JOINED})|(?<!{_JOINED}.))")
 
 
 def _spaces_in(script: str) -> re.Pattern[str]:
     # Each branch begins with the space, which is quicker to find than the character before it.
-    return re.compile(rf"\s(?<=[{script}]\s)\s*+(?=[{script}{_SIDE}])|\s(?<=[{_SIDE}]\s)\s*+(?=[{script}])")
+    inside, letter, side = f"[{script}{_MARKS}]", f"[{script}]", f"[{_SIDE}]"
+    pairs = [(inside, inside), (letter, side), (side, letter)]
+    return re.compile("|".join(rf"\s(?<={before}\s)\s*+(?={after})" for before, after in pairs))
 
 
 # Korean prose is written with spaces between words; only in names do they come and go.
@@ -47,30 +57,61 @@ _QUOTES_AT_CJK = re.compile(
 _OPENING_SINGLE_QUOTE = re.compile(r"(?<!\w)‘")
 _STRAY_QUOTES = re.compile(r"(?<!\w)[‘’](?!\w)")
 _SINGLE_QUOTES = re.compile(r"(?<!\w)[‘’]|[‘’](?!\w)")
-# Nothing that any rule below could change: ASCII from a letter to the end of a word or sentence, without & and <.
-_PLAIN = re.compile(r"[A-Za-z](?:[ !-%'-;=-~]*[!-%'-;=-~])?")
+# Nothing that any rule below could change: ASCII from a letter to the end of a word or sentence, without & < : and =.
+_PLAIN = re.compile(r"[A-Za-z](?:[ !-%'-9;>-~]*[!-%'-9;>-~])?")
 _SHORT_NUMBER = re.compile(r"[0-9]{1,2}|[0-9.]*\.[0-9.]*")
 
+
+def _label(words: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<mark>[\"'*`]{{0,3}})(?:{words})(?:(?P=mark)\s*[:：=]|\s*[:：=](?P=mark))(?![:=])\s*(?=\S)", re.IGNORECASE
+    )
+
+
+# What a model may write before a value: `Name: Alice`, `entity_type=person`, `**Target entity:** Acme`.
+_END = r"(?:source|target|src|tgt|head|tail|subject|object)[ _-]?"
+_NAME_LABEL = _label(rf"(?:{_END})?(?:(?:entity|node)(?:[ _-]?name)?(?:[ _#-]{{0,2}}\d+)?|name)|source|target|src|tgt")
+_TYPE_LABEL = _label(r"(?:(?:entity|node)[ _-]?)?(?:types?|category|class|kind)")
+_KEYWORDS_LABEL = _label(r"(?:relation(?:ship)?[ _-]?)?(?:keywords?|types?)")
+_DESCRIPTION_LABEL = _label(r"(?:(?:entity|node|relation(?:ship)?)[ _-]?)?desc(?:ription)?")
+
+_TYPE_ENDS = re.compile(r"[,;，；、]")
 _NO_TYPE = re.compile(r".*['()<>|/\\].*|__proto__|constructor|prototype")
 
 
+def visible(text: str) -> str:
+    """Remove control characters and characters that show nothing, except spaces and joiners inside words and emoji."""
+    return _INVISIBLE.sub("", text)
+
+
+def unescaped(text: str) -> str:
+    """Replace HTML's character references, nested ones too; those of no character (`&#0;`) vanish."""
+    for _ in range(_MAX_PASSES):
+        characters = html.unescape(text)
+        if "\ufffd" not in text:
+            characters = characters.replace("\ufffd", "")
+        if characters == text:
+            break
+        text = characters
+    return text
+
+
 def normalise_name(text: str) -> str:
-    """Return an entity's name on one line: without markup, control characters and quotes, cut to its limits."""
-    return _cut(_settled(text, _name_pass))
+    """Return an entity's name on one line and within its limits: no label, markup, invisible character or quotes."""
+    name = _settled(text, _name_pass)
+    return name if len(name) * 4 <= _MAX_NAME_BYTES else _settled(_cut(name), _name_pass)
 
 
 @lru_cache(maxsize=1024)
 def normalise_type(text: str) -> str:
-    """Return the first of the comma-separated types, lower case and without spaces."""
-    parts = normalise_keywords(text).split(",")
-    first = next(filter(None, map(str.strip, parts)), "")
-    kind = normalise_name("".join(first.split()).lower())
+    """Return the first type of a list, lower case and without spaces; the list may be in brackets."""
+    kind = _repeated(text, _type_pass)
     return "" if _NO_TYPE.fullmatch(kind) else kind
 
 
 def normalise_keywords(text: str) -> str:
     """Return keywords separated by ASCII commas, cleaned as a name is."""
-    return _settled(text, _name_pass).replace("，", ",")
+    return _settled(text, _keywords_pass)
 
 
 def normalise_description(text: str) -> str:
@@ -79,8 +120,10 @@ def normalise_description(text: str) -> str:
 
 
 def _settled(text: str, clean: Callable[[str], str]) -> str:
-    if _PLAIN.fullmatch(text) and "  " not in text:
-        return text
+    return text if _PLAIN.fullmatch(text) and "  " not in text else _repeated(text, clean)
+
+
+def _repeated(text: str, clean: Callable[[str], str]) -> str:
     for _ in range(_MAX_PASSES):
         before, text = text, clean(text)
         if text == before:
@@ -89,6 +132,29 @@ def _settled(text: str, clean: Callable[[str], str]) -> str:
 
 
 def _name_pass(text: str) -> str:
+    return _one_line(_without(_NAME_LABEL, text))
+
+
+def _type_pass(text: str) -> str:
+    types = _TYPE_ENDS.split(_one_line(_without(_TYPE_LABEL, text)))
+    first = next(filter(None, (one.strip(" []{}") for one in types)), "")
+    return "".join(first.lower().split())
+
+
+def _keywords_pass(text: str) -> str:
+    return _one_line(_without(_KEYWORDS_LABEL, text)).replace("，", ",")
+
+
+def _description_pass(text: str) -> str:
+    return _cleaned(_without(_DESCRIPTION_LABEL, text), _PROSE_SPACES)
+
+
+def _without(label: re.Pattern[str], text: str) -> str:
+    found = label.match(text)
+    return text[found.end() :] if found else text
+
+
+def _one_line(text: str) -> str:
     text = " ".join(_cleaned(text, _NAME_SPACES).split())
     if text.isascii():
         return text
@@ -98,15 +164,11 @@ def _name_pass(text: str) -> str:
     return quotes.sub("", text)
 
 
-def _description_pass(text: str) -> str:
-    return _cleaned(text, _PROSE_SPACES)
-
-
 def _cleaned(text: str, spaces: re.Pattern[str]) -> str:
     if "&" in text:
-        text = html.unescape(text)
+        text = unescaped(text)
     if not text.isprintable():
-        text = _UNSAFE.sub("", text)
+        text = visible(text)
     if "<" in text:
         text = _LINE_TAGS.sub("", text)
     if not text.isascii():
@@ -121,7 +183,5 @@ def _cleaned(text: str, spaces: re.Pattern[str]) -> str:
 
 
 def _cut(name: str) -> str:
-    if len(name) * 4 <= _MAX_NAME_BYTES:
-        return name
     short = name[:_MAX_NAME_CHARACTERS]
     return short.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").rstrip()

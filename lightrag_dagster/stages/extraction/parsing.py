@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from lightrag_dagster.stages.extraction.delimiters import END, mark
 from lightrag_dagster.stages.extraction.json_answers import read_json
+from lightrag_dagster.stages.extraction.normalise import unescaped
 from lightrag_dagster.stages.extraction.records import Entity, Records, Relation, interpret
 from lightrag_dagster.stages.extraction.rows import Row, read_rows
 from lightrag_dagster.stages.extraction.thinking import without_thinking
@@ -30,7 +31,7 @@ def parse_response(text: str, *, truncated: bool = False) -> Records:
     entities, relations = interpret(_rows(sections, cut_off=truncated and not complete))
     if not entities and not relations:
         # A tag that JSON quotes may look like the end of reasoning, so the answer is tried unchanged as well.
-        for answer in dict.fromkeys((without_thinking(text), text)):
+        for answer in dict.fromkeys((without_thinking(text), text, unescaped(text))):
             if found := read_json(answer, truncated=truncated):
                 return Records(tuple(found.entities), tuple(found.relations), complete or found.whole)
     return Records(tuple(entities), tuple(relations), complete)

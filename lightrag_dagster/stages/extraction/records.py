@@ -68,10 +68,10 @@ class Records:
 
 def make_entity(name: str, kind: str, description: str) -> Entity | None:
     """Return the normalised entity, or None where name, type or description is unusable or a placeholder."""
-    if _PLACEHOLDER_NAME.fullmatch(name) or all(map(_PLACEHOLDER.fullmatch, (description, name, kind))):
-        return None
     entity = Entity(normalise_name(name), normalise_type(kind), normalise_description(description))
-    return entity if entity.name and entity.type and entity.description else None
+    if not (entity.name and entity.type and entity.description) or _PLACEHOLDER_NAME.fullmatch(entity.name):
+        return None
+    return None if all(map(_PLACEHOLDER.fullmatch, (entity.description, entity.name, entity.type))) else entity
 
 
 def make_relation(src: str, tgt: str, keywords: str, description: str, weight: float = 1.0) -> Relation | None:
@@ -79,10 +79,6 @@ def make_relation(src: str, tgt: str, keywords: str, description: str, weight: f
 
     Keywords may be blank.
     """
-    if _PLACEHOLDER_NAME.fullmatch(src) or _PLACEHOLDER_NAME.fullmatch(tgt):
-        return None
-    if all(map(_PLACEHOLDER.fullmatch, (description, src, tgt, keywords))):
-        return None
     relation = Relation(
         normalise_name(src),
         normalise_name(tgt),
@@ -90,18 +86,24 @@ def make_relation(src: str, tgt: str, keywords: str, description: str, weight: f
         normalise_description(description),
         weight,
     )
-    usable = relation.src and relation.tgt and relation.description and relation.src != relation.tgt
-    return relation if usable else None
+    ends = relation.src, relation.tgt
+    if not (all(ends) and relation.description) or relation.src == relation.tgt:
+        return None
+    if any(map(_PLACEHOLDER_NAME.fullmatch, ends)):
+        return None
+    fields = (relation.description, *ends, relation.keywords)
+    return None if all(map(_PLACEHOLDER.fullmatch, fields)) else relation
 
 
 def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation]]:
     """Return the entities and the relations that rows hold, in their order.
 
-    A relation has source, target, keywords and description. Where a number ends it (a strength, as in older prompts),
-    the description is the field that reads more like one. An entity has name, type and description; a number after them
-    is left out. A fourth text is ambiguous. The row is a relation under the wrong tag where the second field is an
-    entity of the answer, or is no known type and the third does not read more like a description than the fourth. In
-    other rows a long fourth text continues the description, and a short one is left out.
+    A relation has source, target, keywords and description. Where a strength ends it (as in older prompts: a number,
+    or words such as `high`), the description is the field that reads more like one. An entity has name, type and
+    description; a strength after them is left out. A fourth text is ambiguous. The row is a relation under the wrong
+    tag where the second field is an entity of the answer, or is no known type and the third does not read more like a
+    description than the fourth. In other rows a long fourth text continues the description, and a short one is left
+    out.
     """
     records = [_record(row) for row in rows]
     if any(isinstance(record, _WideEntity) for record in records):
@@ -151,7 +153,7 @@ def _relation(fields: list[str], weight: float | None) -> Relation | None:
     src, tgt, third, fourth = fields
     if weight is None:
         return make_relation(src, tgt, third, fourth)
-    keywords, description = sorted((fourth, third), key=_prose)  # of equals, the third is the description
+    keywords, description = sorted((third, fourth), key=_prose)  # of equals, as in rows without a strength
     return make_relation(src, tgt, keywords, description, weight)
 
 
@@ -165,6 +167,6 @@ def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) ->
     return make_entity(name, second, f"{third} {fourth}" if continues else third)
 
 
-def _prose(field: str) -> tuple[bool, int]:
+def _prose(field: str) -> tuple[bool, int, int]:
     """Return how much a field reads like a description: a sentence more than a phrase, then a longer one more."""
-    return _SENTENCE_END.search(field) is not None, len(field)
+    return _SENTENCE_END.search(field) is not None, len(field.split()), len(field)

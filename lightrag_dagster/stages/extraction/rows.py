@@ -6,11 +6,13 @@ the same word: it begins a row where the row before it has all its fields.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from lightrag_dagster.stages.extraction.delimiters import FIELD
+from lightrag_dagster.stages.extraction.delimiters import FIELD, TAG
+from lightrag_dagster.stages.extraction.normalise import unescaped
 
 Kind = Literal["entity", "relation"]
 
@@ -21,27 +23,51 @@ _LENGTHS: dict[Kind, int] = {"entity": 4, "relation": 5}
 _GAP = r"(?:[^\w\x1f\n]|[\d_\u2460-\u24ff])*+"
 _LABEL = r"(?:the|an?|new|next|named|extracted|record|row|line|item|entry|output|tuple)(?![^\W\d_])"
 _LEAD = rf"{_GAP}(?:(?:[a-z]|[ivx]{{1,4}})[.):]{_GAP})?(?:{_LABEL}{_GAP}){{0,3}}"
-_TAG = r"(?P<tag>entit(?:y|ies)|relation(?:ship)?s?)"
+_TAG = rf"(?P<tag>{TAG})"
 
-ROW_START = rf"{_LEAD}(?:entit(?:y|ies)|relation(?:ship)?s?){_GAP}\x1f"
+ROW_START = rf"{_LEAD}{TAG}{_GAP}\x1f"
 """Pattern of a row's start, up to its first delimiter; ignores case."""
 
 _ONLY_LEAD = re.compile(_LEAD, re.IGNORECASE)
-_ENDS_IN_TAG = re.compile(rf"(?:(?<=\\[nr])|(?<=[\u2460-\u24ff])|(?<![^\W\d_])){_TAG}\Z", re.IGNORECASE)
+# `Answer: `, `[Entity 1] `, `<li>`, the end of a sentence; not where a line tells how rows are written.
+_OTHER_LEAD = re.compile(
+    r"(?!.*\b(?:(?:in)?(?:correct|valid)|right|wrong|good|bad|not|never|examples?|e\.g|formats?|templates?|notes?)\b)"
+    r".*[^\w\s]\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_WORD_BEGINS = r"(?:(?<=\\[nr])|(?<=[\u2460-\u24ff])|(?<![^\W\d_]))"
+_ENDS_IN_TAG = re.compile(rf"{_WORD_BEGINS}{_TAG}\Z", re.IGNORECASE)
 _LONGEST_TAG = len("relationships")
-# `entity: Alice`, where a colon took the place of the first delimiter.
-_TAG_AND_NAME = re.compile(rf"{_LEAD}{_TAG}(?:[^\w:：]|[\d_])*+[:：]\s*(?P<name>[^\W_].*)", re.IGNORECASE | re.DOTALL)
+# `entity`, `Entity record`, `the entity is`
+_NAMED_TAG = rf"{_TAG}(?:[ _-](?:is|name|found|record|row|line|item|entry|tuple)(?![^\W\d_]))?"
+_FIRST_FIELD = re.compile(rf"{_GAP}(?P<before>.{{0,64}}?){_WORD_BEGINS}{_NAMED_TAG}{_GAP}", re.IGNORECASE | re.DOTALL)
+# `entity: Alice`, `Entity name = Alice`, where a colon took the place of the first delimiter.
+_TAG_AND_NAME = re.compile(
+    rf"{_LEAD}{_NAMED_TAG}(?:[^\w:：=]|[\d_])*+[:：=][*\s]*+(?!{TAG}\Z)(?P<name>(?=.*[^\W_]).+)",
+    re.IGNORECASE | re.DOTALL,
+)
 _BULLET_AT_END = re.compile(
     r"(?<=\s)(?:[→➤►▪●■◦‣・–—*+•-]|(?:\d{1,3}|[a-z])[.)]|(?:record|row)\s?\d*:)\Z", re.IGNORECASE
 )
 _JOINT = re.compile(r"(?:##|\\[nr])[\W\d_]*\Z")
-_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
-_BRACKETS = {")": "(", "]": "[", "}": "{"}
+_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+_SHARE = re.compile(rf"{_NUMBER.pattern} ?(?:%|/ ?{_NUMBER.pattern})")
+_WORD = re.compile(r"[^\W\d_]+")
+_LONGEST_STRENGTH = 40
+_STRENGTH_WORD = re.compile(
+    r"strength|weight|score|confidence|importance|relation(?:ship)?|level|out|of|none|n|a|unknown|unspecified"
+    r"|very|extremely|fairly|quite|rather|relatively|somewhat|(?:high|low|strong|weak|close|direct)(?:er|est|ly)?"
+    r"|medium|mid|moderate(?:ly)?|average|normal|neutral|significant|substantial|considerable|major|minor|slight"
+    r"|important|essential|critical|certain|likely|possible|高|中|中等|低|强|強|弱"
+)
+_SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+_BRACKETS = {")": "(", "]": "[", "}": "{", "）": "（", "】": "【"}
 _OPENING = {opening: closing for closing, opening in _BRACKETS.items()}
 _RUN = re.compile(r'\*+|`+|"+')
 _CHARACTER_REFERENCE = re.compile(r"&(?:amp;)*#?\w{1,32};\Z")
-_TAIL_MARKS = frozenset('()[]{}*`"#|,;-•nr')
+_TAIL_MARKS = frozenset('()[]{}（）【】*`"#|,;-•nr')
 
 
 class Row(NamedTuple):
@@ -71,14 +97,18 @@ def read_rows(line: str) -> list[Row]:
     for kind, length in _LENGTHS.items():
         if fields[0] == kind and len(fields) == length:  # as it should be, and nearly always is
             return [Row(kind, [*fields[1:-1], undecorated(fields[-1])])]
+    if "&" in line:
+        fields = [unescaped(field).strip() for field in fields]
     if found := _TAG_AND_NAME.match(fields[0]):
         kind = _kind(found["tag"])
         if len(fields) == _LENGTHS[kind] - 1:
             return [Row(kind, [found["name"], *fields[1:-1], undecorated(fields[-1])])]
     first = next((index for index, field in enumerate(fields) if any(map(str.isalnum, field))), 0)
-    starts = {index: start for index in range(first, len(fields) - 1) if (start := _start(fields[index]))}
-    if first not in starts or not _ONLY_LEAD.fullmatch(starts[first].before):
+    first_kind = _first_kind(fields[first])
+    if first_kind is None or first == len(fields) - 1:
         return []
+    starts = {index: start for index in range(first + 1, len(fields) - 1) if (start := _start(fields[index]))}
+    starts[first] = _Start(first_kind, "")
     rows = []
     at = first
     while at < len(fields):
@@ -92,6 +122,13 @@ def read_rows(line: str) -> list[Row]:
         rows.append(Row(kind, row))
         at = stop
     return rows
+
+
+def _first_kind(field: str) -> Kind | None:
+    """Return the kind of row that a line's first field begins, if it begins one."""
+    found = _FIRST_FIELD.fullmatch(field)
+    begins = found and (_ONLY_LEAD.fullmatch(found["before"]) or _OTHER_LEAD.fullmatch(found["before"]))
+    return _kind(found["tag"]) if found and begins else None
 
 
 def _start(field: str) -> _Start | None:
@@ -131,9 +168,18 @@ def _stop(fields: Sequence[str], starts: Mapping[int, _Start], at: int) -> int:
 
 
 def strength(field: str) -> float | None:
-    """Return the number that is all of a field, if it is one."""
-    number = undecorated(field).strip("\"'*`")
-    return float(number) if _NUMBER.fullmatch(number) else None
+    """Return the strength that is all of a field: its number, 1.0 for words such as `high`; None for any other text."""
+    text = unicodedata.normalize("NFKC", undecorated(field)).strip("\"'*`()[]{}<>").lower()
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    words = _WORD.findall(text) if len(text) <= _LONGEST_STRENGTH and text[-1:] != "." else []
+    if not words and not _SHARE.fullmatch(text):
+        return None
+    if not all(word in _SPELLED or _STRENGTH_WORD.fullmatch(word) for word in words):
+        return None
+    if number := _NUMBER.search(text):
+        return float(number[0]) / (100 if text.endswith("%") else 1)
+    return float(next((_SPELLED.index(word) for word in words if word in _SPELLED), 1))
 
 
 def undecorated(field: str) -> str:

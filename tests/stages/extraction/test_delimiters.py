@@ -101,15 +101,64 @@ def test_a_marker_in_a_sentence_is_quoted(text: str, expected: str | None) -> No
     assert marked(text) == (text if expected is None else expected)
 
 
-def test_line_breaks_become_line_feeds() -> None:
-    assert marked("a\r\nb\rc\nd") == "a\nb\nc\nd"
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\r\nb\nc", "a\nb\nc"),
+        ("a\rb", "a\rb"),
+        ("a\rentity<|#|>b\rc", "a\nentity¦b\nc"),
+        ("a\u2028- the relation: <|#|>b", "a\n- the relation: ¦b"),
+        ("a\x85entity of b", "a\x85entity of b"),
+        ("a\vb\fentity<|#|>c", "ab\nentity¦c"),
+        ("a\r", "a\n"),
+        (r"a\nb", r"a\nb"),
+        (r"a\nb\nentity<|#|>\nu\r\nC", "a\\nb\nentity¦\\nu\nC"),
+    ],
+)
+def test_line_breaks_before_rows_become_line_feeds(text: str, expected: str) -> None:
+    assert marked(text) == expected
 
 
 def test_control_characters_of_the_answer_mark_nothing() -> None:
-    assert marked(f"a{FIELD}b{END}c") == "abc"
+    assert marked(f"a{FIELD}b{END}c\x00\u200b") == "abc"
 
 
-@pytest.mark.parametrize("piece", ["<|", "|", "<", "<|#", "#", "<|COMPLETE", " <|COMPLETE|> x", "||#"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "<|",
+            "|",
+            "<",
+            "<|#",
+            "#",
+            "<|COMPLETE",
+            " <|COMPLETE|> x",
+            "||#",
+            "<|#|>",
+            "＜",
+            "＜｜",
+            "｜＃",
+            "complete",
+            "&",
+        ),
+        *(
+            "&lt;",
+            "&amp;",
+            "&lt;|",
+            "&#124;",
+            "\r",
+            "\r- ",
+            "\ra b c d",
+            "\rentity",
+            "\u2028 ",
+            "\v",
+            "\\n",
+            "\\nentity",
+        ),
+        *("\\r\\n", "\x00", "\u200d", "\u200b", "👩\u200d"),
+    ],
+)
 def test_long_repetitions_are_marked(piece: str) -> None:
     repeated = piece * (100_000 // len(piece))
     assert mark(f"entity<|#|>{repeated}\nentity<|#|>B").endswith(f"entity{FIELD}B")

@@ -211,7 +211,48 @@ def test_names_are_clean_and_bounded(text: str) -> None:
     assert len(name.encode()) <= 512
 
 
-@pytest.mark.parametrize("piece", ["<", "<p>", "<<p>p>", "&amp;", "&", "“", "’", "'\"", "東 ", "한 ", " ", "\n", "."])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "<",
+            "<p>",
+            "<<p>p>",
+            "&amp;",
+            "&",
+            "“",
+            "’",
+            "'\"",
+            "東 ",
+            "한 ",
+            " ",
+            "\n",
+            ".",
+            "，",
+            " ，",
+            "· ",
+            "東 · ",
+            "：",
+            "=",
+        ),
+        *(
+            "name: ",
+            "name",
+            "**name:** ",
+            "type=",
+            "[",
+            "]",
+            "[,",
+            "; ",
+            "\u200d",
+            "👩\u200d",
+            "\u200b",
+            "\x00",
+            "&#0;",
+            "&#",
+        ),
+    ],
+)
 def test_long_repetitions_are_normalised(piece: str) -> None:
     for normalise in (normalise_name, normalise_type, normalise_keywords, normalise_description):
         once = normalise("x" + piece * (100_000 // len(piece)) + "x")

@@ -21,14 +21,16 @@ BOB = Entity("Bob", "person", "d")
         ("entity", ["A", "person"], None),
         ("entity", [], None),
         ("entity", ["A", "B", "k", "d"], Relation("A", "B", "k", "d")),
-        ("entity", ["A", "B", "d", "k", "8"], Relation("A", "B", "k", "d", 8.0)),
+        ("entity", ["A", "B", "k", "d", "8"], Relation("A", "B", "k", "d", 8.0)),
+        ("entity", ["A", "person", "d", "high"], Entity("A", "person", "d")),
         ("relation", ["A", "B", "k", "d"], Relation("A", "B", "k", "d")),
         ("relation", ["A", "B", "", "d"], Relation("A", "B", "", "d")),
         ("relation", ["A", "", "B", "k", "d", ""], Relation("A", "B", "k", "d")),
-        ("relation", ["A", "B", "d", "k", "0.5"], Relation("A", "B", "k", "d", 0.5)),
-        ("relation", ["A", "B", "d", "k", '"7"'], Relation("A", "B", "k", "d", 7.0)),
+        ("relation", ["A", "B", "k", "d", "0.5"], Relation("A", "B", "k", "d", 0.5)),
+        ("relation", ["A", "B", "They met.", "k", '"7"'], Relation("A", "B", "k", "They met.", 7.0)),
         ("relation", ["A", "B", "d", "", "8", ""], Relation("A", "B", "", "d", 8.0)),
-        ("relation", ["A", "B", "k", "d", "high"], None),
+        ("relation", ["A", "B", "k", "d", "high"], Relation("A", "B", "k", "d")),
+        ("relation", ["A", "B", "k", "d", "more"], None),
         ("relation", ["A", "B", "d", "8"], None),
         ("relation", ["A", "B", "d"], None),
     ],
@@ -50,9 +52,9 @@ def test_field_counts(kind: Kind, fields: list[str], expected: Entity | Relation
     ],
 )
 def test_an_entity_with_a_fourth_text(second: str, others: list[Row], is_relation: bool) -> None:
-    entities, relations = interpret([Row("entity", ["A", second, "one", "two"]), *others])
+    entities, relations = interpret([Row("entity", ["A", second, "a text", "another"]), *others])
     assert (len(relations) == 1) is is_relation
-    assert ([entity.description for entity in entities if entity.name == "A"] == ["one"]) is not is_relation
+    assert ([entity.description for entity in entities if entity.name == "A"] == ["a text"]) is not is_relation
 
 
 def test_records_keep_their_order() -> None:

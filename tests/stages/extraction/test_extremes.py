@@ -1,0 +1,206 @@
+"""Very short and very long fields, at every limit."""
+
+import pytest
+
+from lightrag_dagster.stages.extraction.parsing import parse_response
+from tests.stages.extraction.reading import differences, read, read_json
+
+# A value as it is written, and as it is read; "" where it is unusable.
+SHORT = {
+    "A": "A",
+    "x": "x",
+    "I": "I",
+    "n": "n",
+    "r": "r",
+    "é": "é",
+    "ß": "ß",
+    "π": "π",
+    "Ω": "Ω",
+    "中": "中",
+    "カ": "カ",
+    "ｶ": "ｶ",
+    "가": "가",
+    "𠮷": "𠮷",
+    "😀": "😀",
+    "👩\u200d💻": "👩\u200d💻",
+    "e\u0301": "e\u0301",
+    "½": "½",
+    "²": "²",
+    "Ⅳ": "Ⅳ",
+    "?": "?",
+    "-": "-",
+    "@": "@",
+    "&": "&",
+    "C#": "C#",
+    "#1": "#1",
+    "3D": "3D",
+    "R2": "R2",
+    "1st": "1st",
+    "+1": "+1",
+    "1-2": "1-2",
+    "…": "…",
+    '"A"': "A",
+    "Ａ": "A",
+    "&#65;": "A",
+    "A\u200b": "A",
+    "\tA\t": "A",
+    # numbers: from three digits on, or with dots from six characters on
+    "7": "",
+    "42": "",
+    "007": "007",
+    "100": "100",
+    "1984": "1984",
+    "1.": "",
+    ".5": "",
+    "1.5": "",
+    "3.14": "",
+    "1.2.3": "",
+    "12.34": "",
+    "3.1415": "3.1415",
+    "1.2.3.4": "1.2.3.4",
+    "192.168.0.1": "192.168.0.1",
+    "７": "",
+    "１００": "100",
+    "&#55;": "",
+    '"7"': "",
+    "4\x002": "",
+    ".": "",
+    "...": "",
+    "......": "......",
+    # nothing
+    '""': "",
+    "“”": "",
+    "<br>": "",
+    "&nbsp;": "",
+    "\u200b": "",
+    "\u3000": "",
+    "\x00": "",
+}
+
+
+def test_short_names() -> None:
+    names = {name: [f"{expected} ¦ person ¦ d"] if expected else [] for name, expected in SHORT.items()}
+    assert differences(names, lambda name: read(f"entity¦{name}¦Person¦d")) == {}
+    assert differences(names, lambda name: read_json(name, "Person", "d")) == {}
+    ends = {name: [f"{expected} ¦ Z ¦ k ¦ d"] if expected else [] for name, expected in SHORT.items()}
+    assert differences(ends, lambda name: read(f"relation¦{name}¦Z¦k¦d")) == {}
+    assert differences(ends, lambda name: read(f"- Relation <|#|{name}<|#|Z<|#|k<|#|d\r\n")) == {}
+
+
+def test_short_descriptions_and_keywords() -> None:
+    descriptions = {text: [f"A ¦ B ¦ k ¦ {expected}"] if expected else [] for text, expected in SHORT.items()}
+    assert differences(descriptions, lambda text: read(f"relation¦A¦B¦k¦{text}")) == {}
+    assert differences(descriptions, lambda text: read_json("A", "B", "k", text)) == {}
+    entities = {text: [f"A ¦ person ¦ {expected}"] if expected else [] for text, expected in SHORT.items()}
+    assert differences(entities, lambda text: read(f"(entity¦A¦Person¦{text})")) == {}
+    keywords = {text: [f"A ¦ B ¦ {expected} ¦ d"] for text, expected in SHORT.items()}
+    assert differences(keywords, lambda text: read(f"relation¦A¦B¦{text}¦d")) == {}
+
+
+def test_short_types() -> None:
+    expected = {kind: [f"A ¦ {read_as.lower()} ¦ d"] if read_as else [] for kind, read_as in SHORT.items()}
+    assert differences(expected, lambda kind: read(f"entity¦A¦{kind}¦d")) == {}
+
+
+def test_short_rows() -> None:
+    rows = {
+        "entity¦A¦B¦C": ["A ¦ b ¦ C"],
+        "entity:A¦B¦C": ["A ¦ b ¦ C"],
+        "relation¦A¦B¦C¦D": ["A ¦ B ¦ C ¦ D"],
+        "relation¦A¦B¦¦D": ["A ¦ B ¦  ¦ D"],
+        "relation¦A¦a¦k¦d": ["A ¦ a ¦ k ¦ d"],
+        "relation¦A¦A¦k¦d": [],
+        "entity¦A¦B¦": [],
+        "entity¦A¦B": [],
+        "entity¦A": [],
+        "entity¦": [],
+        "¦entity": [],
+        "entity¦¦¦": [],
+        "entity¦¦B¦C": [],
+        "entity¦A¦¦C": [],
+        "relation¦A¦¦k¦d": [],
+        "relation¦¦B¦k¦d": [],
+        "entity¦A¦B¦C entity¦D¦E¦F": ["A ¦ b ¦ C", "D ¦ e ¦ F"],
+        "entity¦A¦B¦C##relation¦A¦D¦k¦E": ["A ¦ b ¦ C", "A ¦ D ¦ k ¦ E"],
+        "entity<|>A<|>B<|>C": ["A ¦ b ¦ C"],
+        "entity<#>A<#>B<#>C": ["A ¦ b ¦ C"],
+        "entity¦京¦地¦城": ["京 ¦ 地 ¦ 城"],
+    }
+    assert differences(rows, read) == {}
+
+
+# A name as it is written, and as it is cut: to 256 characters and 512 bytes, between characters.
+LONG = {
+    "x" * 255: "x" * 255,
+    "x" * 256: "x" * 256,
+    "x" * 257: "x" * 256,
+    "x" * 100_000: "x" * 256,
+    "é" * 255: "é" * 255,
+    "é" * 256: "é" * 256,
+    "é" * 257: "é" * 256,
+    "中" * 170: "中" * 170,
+    "中" * 171: "中" * 170,
+    "xx" + "中" * 170: "xx" + "中" * 170,
+    "xxx" + "中" * 170: "xxx" + "中" * 169,
+    "𠮷" * 128: "𠮷" * 128,
+    "𠮷" * 129: "𠮷" * 128,
+    "x" + "𠮷" * 128: "x" + "𠮷" * 127,
+    "xxxx" + "𠮷" * 127: "xxxx" + "𠮷" * 127,
+    "😀" * 200: "😀" * 128,
+    "x" * 255 + "é": "x" * 255 + "é",
+    "x" * 255 + "中": "x" * 255 + "中",
+    "x" * 256 + "中": "x" * 256,
+    "é" * 255 + "中": "é" * 255,
+    "é" * 254 + "中x": "é" * 254 + "中x",
+    "가" * 300: "가" * 170,
+    "가 " * 300: "가" * 170,
+    "中 " * 300: "中" * 170,
+    "Ａ" * 300: "A" * 256,
+    "&amp;" * 300: "&" * 256,
+    "e\u0301" * 150: "e\u0301" * 128,
+    "x" * 255 + " y": "x" * 255,
+    "word " * 60: ("word " * 60)[:256],
+    '"' + "x" * 256 + '"': "x" * 256,
+    '"' + "x" * 300 + '"': "x" * 256,
+    # what is cut must not become another name when it is read again
+    '"' + "x" * 254 + '" and more': "x" * 254,
+    "👩\u200d💻" * 60: ("👩\u200d💻" * 60)[:139],
+    "Name: " + "x" * 300: "x" * 256,
+    "x\u200b" * 300: "x" * 256,
+    "x\x00" * 300: "x" * 256,
+    "9" * 300: "9" * 256,
+}
+
+
+def test_long_names() -> None:
+    names = {name: [f"{expected} ¦ person ¦ d"] for name, expected in LONG.items()}
+    assert differences(names, lambda name: read(f"entity¦{name}¦Person¦d")) == {}
+    assert differences(names, lambda name: read_json(name, "Person", "d")) == {}
+    assert differences(names, lambda name: read(f"entity<|#|{LONG[name]}<|#|Person<|#|d\r\n")) == {}
+    ends = {name: [f"Z ¦ {expected} ¦ k ¦ d"] for name, expected in LONG.items()}
+    assert differences(ends, lambda name: read(f"relation¦Z¦{name}¦k¦d")) == {}
+    assert all(len(name) <= 256 and len(name.encode()) <= 512 for name in LONG.values())
+
+
+def test_a_relation_whose_ends_become_the_same_is_dropped() -> None:
+    assert read(f"relation¦{'x' * 256}y¦{'x' * 256}z¦k¦d") == []
+    assert read(f"relation¦{'中' * 171}¦{'中' * 172}¦k¦d") == []
+    assert read(f"relation¦{'x' * 255}y¦{'x' * 255}z¦k¦d") == [f"{'x' * 255}y ¦ {'x' * 255}z ¦ k ¦ d"]
+
+
+@pytest.mark.parametrize("text", ["word", "中", "é", "😀", "x.", "She works; she leads, "])
+@pytest.mark.parametrize("length", [257, 513, 4097, 100_000])
+def test_no_other_field_is_cut(text: str, length: int) -> None:
+    long = f"{(text * length)[:length].strip()}z."
+    assert read(f"entity¦Alice¦Person¦{long}") == read_json("Alice", "Person", long) == [f"Alice ¦ person ¦ {long}"]
+    assert read(f"relation¦A¦B¦{long}¦{long}") == read_json("A", "B", long, long) == [f"A ¦ B ¦ {long} ¦ {long}"]
+    assert read(f"relation¦A¦B¦{long}¦work¦8\r\n") == [f"A ¦ B ¦ work ¦ {long} ¦ 8"]
+    kind = "t" * length
+    assert read(f"entity¦Alice¦{kind}, person¦d") == read_json("Alice", kind, "d") == [f"Alice ¦ {kind} ¦ d"]
+
+
+def test_many_rows() -> None:
+    count = 1_000
+    rows = [f"entity<|#|>E{number}<|#|>Person<|#|>d" for number in range(count)]
+    for line_break in ("\n", "\r\n", "\r", " ", "##", r"\n"):
+        assert [one.name for one in parse_response(line_break.join(rows)).entities] == [f"E{n}" for n in range(count)]
