@@ -8,6 +8,7 @@ from assets.metadata import LLM_POOL, BuildConfig, account_of, made_by, stopwatc
 from assets.namespace import Namespace
 from lightrag_dagster.build.generation import merge_sources
 from lightrag_dagster.build.ingest import FIRST_ROWS
+from lightrag_dagster.build.pending import accept_pending
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.files import count_rows, read_first
 from resources import LightRAG
@@ -73,6 +74,7 @@ def merged(
     """Merge the accepted version of every configured source into a new generation."""
     account = account_of(context, lightrag.settings)
     with stopwatch() as watch:
+        accept_pending(lightrag.settings)
         report = merge_sources(
             lightrag.recipes, lambda: lightrag.chat_model("summarise", account), backfill=config.backfill
         )

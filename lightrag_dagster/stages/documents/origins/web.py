@@ -3,7 +3,6 @@
 import errno
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 from urllib.parse import quote
 
+from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.stages.documents.origins.hosts import Hosts
 from lightrag_dagster.stages.documents.origins.origin import EPOCH, SETTLED, ListedFile, shown, unusable
@@ -52,8 +52,7 @@ class Web:
         """See `Origin.files`."""
         hidden = (any(part.startswith(".") for part in name.split("/")) for name in self.names)
         wanted = [name for name, one in zip(self.names, hidden, strict=True) if not one and self.patterns.match(name)]
-        with ThreadPoolExecutor(self.at_once, thread_name_prefix="lightrag-listing") as threads:
-            yield from filter(None, threads.map(self._listed, wanted))
+        yield from (listed for _, listed in map_in_time(self._listed, wanted, self.at_once) if listed)
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
