@@ -11,6 +11,7 @@ from assets.metadata import LLM_POOL, BuildConfig, Metadata, account_of, made_by
 from assets.namespace import Namespace
 from lightrag_dagster.build.generation import merge_sources
 from lightrag_dagster.build.ingest import FIRST_ROWS
+from lightrag_dagster.build.pending import accept_pending
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.files import count_rows, read_first, read_parquet
 from resources import LightRAG
@@ -79,6 +80,7 @@ def merged(
     """Merge the accepted version of every configured source into a new generation."""
     account = account_of(context, lightrag.settings)
     with stopwatch() as watch:
+        accept_pending(lightrag.settings)
         report = merge_sources(
             lightrag.recipes, lambda: lightrag.chat_model("summarise", account), backfill=config.backfill
         )

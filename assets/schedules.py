@@ -1,21 +1,33 @@
 """What Dagster does at fixed times."""
 
+import os
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import dagster as dg
 
 from assets.metadata import MAX_RUNTIME
 from assets.namespace import Namespace
-from lightrag_dagster.build.pending import pending
+from lightrag_dagster.build.pending import look_at_sources
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.home import Home
 from resources import LightRAG
 
 if TYPE_CHECKING:
     from assets.jobs import Job
+
+TICK_VARIABLES = ("DAGSTER_SCHEDULE_GRPC_TIMEOUT_SECONDS", "DAGSTER_GRPC_TIMEOUT_SECONDS")
+"""What says how many seconds Dagster waits for a tick of a schedule; the first that is set counts."""
+
+DEFAULT_TICK_SECONDS = 60
+
+SLOW_TAG = "lightrag/slow"
+"""Run tag: why a source is ingested of which it is not known that anything changed."""
 
 MORNING = "0 6 * * *"
 """The report is made when the night's runs have ended and before the first person asks how they went."""
@@ -61,19 +73,47 @@ def nightly(
     """Request a run for each source of which something is pending."""
     night = context.scheduled_execution_time.isoformat()
     known = set(context.instance.get_dynamic_partitions(Namespace(lightrag.settings.namespace).partitions))
-    names = sources_to_ingest(lightrag.settings, known)
-    requests = [dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=MAX_RUNTIME) for name in names]
-    return requests or dg.SkipReason("nothing changed in any source")
+    seconds = look_seconds()
+    due = sources_to_ingest(lightrag.settings, known, seconds)
+    if due.slow:
+        names = ", ".join(due.slow)
+        context.log.warning(f"not listed within {seconds:g} s, so that their runs find out what changed: {names}")
+    return requests_of(due, night, seconds) or dg.SkipReason("nothing changed in any source")
 
 
-def sources_to_ingest(settings: Settings, partitions: AbstractSet[str]) -> list[str]:
+def look_seconds() -> float:
+    """Return how long a tick may look at the sources: two thirds of what Dagster waits for it, a minute by default."""
+    given = (os.environ.get(name) for name in TICK_VARIABLES)
+    return float(next(filter(None, given), DEFAULT_TICK_SECONDS)) * 2 / 3
+
+
+class Due(NamedTuple):
+    """The sources that the nightly run ingests: those that `changed`, and those too `slow` to say."""
+
+    changed: list[str]
+    slow: list[str]
+
+
+def requests_of(due: Due, night: str, seconds: float) -> list[dg.RunRequest]:
+    """Return a run for each source that is due, once a night; a tag says of which it is not known that it changed."""
+    slow = MAX_RUNTIME | {SLOW_TAG: f"not listed within {seconds:g} s"}
+    tags = dict.fromkeys(due.changed, MAX_RUNTIME) | dict.fromkeys(due.slow, slow)
+    return [dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=own) for name, own in tags.items()]
+
+
+def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds: float | None = None) -> Due:
     """Return the sources, of those that are partitions already, that the nightly run ingests.
 
-    A source that cannot be listed is one of them: its run fails and says why. One that waits for batches is left to the
-    sensor `batches`.
+    A source that cannot be listed is one of them: its run fails and says why. So is one that was not listed in so many
+    seconds: its run lists it, and ends soon if nothing changed. One that waits for batches is left to the sensor
+    `batches`.
     """
-    return [
+    bucket.refresh(Home.of(settings))
+    states = look_at_sources(settings, seconds)
+    changed = [
         name
-        for name, state in pending(settings).sources.items()
+        for name, state in states.items()
         if name in partitions and (state.ingest or state.problem) and False not in state.waiting
     ]
+    slow = (name for name in find_sources(settings) if name in partitions and name not in states)
+    return Due(changed, list(slow))

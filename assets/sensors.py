@@ -18,11 +18,12 @@ from assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from assets.namespace import Namespace
 from assets.runs import building_under_way, end_orphans
 from lightrag_dagster.build.generation import next_publication
-from lightrag_dagster.build.pending import accept_pending
+from lightrag_dagster.build.pending import to_accept
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import without_graph
 from resources import LightRAG
@@ -159,12 +160,12 @@ def batches(
     namespace = Namespace(settings.namespace)
     partitions = set(context.instance.get_dynamic_partitions(namespace.partitions))
     # One run for the same batches in the same states; another after a while, since a run may have failed.
-    bucket = int(time.time() // RETRY_SECONDS)
+    attempt = int(time.time() // RETRY_SECONDS)
     requests = [
         dg.RunRequest(
             job_name=namespace.named("backfill" if waiting.backfill else "ingest"),
             partition_key=waiting.source,
-            run_key=f"{waiting.source} {digest(waiting.backfill, states)} {bucket}",
+            run_key=f"{waiting.source} {digest(waiting.backfill, states)} {attempt}",
             tags={COMMAND_TAG: waiting.run},
         )
         for waiting, states in due.items()
@@ -181,10 +182,12 @@ def publish_accepted(
     end_orphans(context.instance, lightrag.home, namespace)
     if building_under_way(context.instance, namespace):
         return dg.SkipReason("waiting for the runs under way")
-    accept_pending(lightrag.settings)
-    wanted = next_publication(lightrag.recipes)
+    bucket.refresh(lightrag.home)
     # The same is tried again after a while: what failed may have been mended outside.
     attempt = int(time.time() // RETRY_SECONDS)
+    if acceptable := to_accept(lightrag.settings):
+        return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}")  # the merge accepts them
+    wanted = next_publication(lightrag.recipes)
     if wanted is not None and wanted.sources:
         return dg.RunRequest(run_key=f"{wanted.hash} {attempt}")
     if generation := without_graph(lightrag.home):

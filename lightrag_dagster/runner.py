@@ -123,7 +123,8 @@ def bring_up_to_date(
             _Run(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
         states = pending(settings)
     outcome.cost_usd = Ledger(Home.of(settings).ledger).spent(command)
-    return _complete(outcome, states, [source.name for source in sources], backfill=backfill)
+    looked_at = list(states.sources) if names is not None and not names else [source.name for source in sources]
+    return _complete(outcome, states, looked_at, backfill=backfill)
 
 
 def _repair(home: Home, *, verify: bool) -> list[str]:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.build.pending import pending
+from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.instance import open_instance
-from lightrag_dagster.settings import DocumentSettings, Settings, load_settings
+from lightrag_dagster.settings import DocumentSettings, ExtractionSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import ingesting
 from tests.loopback import Loopback, Reply
@@ -49,6 +51,41 @@ def test_a_source_that_is_withheld_is_named_every_time(settings: Settings) -> No
     mended = run(more)
     assert (mended.rejected, mended.ingested) == ({}, [])
     assert sorted(published(settings).inputs.sources) == ["bad", "good"]
+
+
+BROKEN = {
+    "without-extra": {"uri": "s3://bucket/docs"},
+    "no-protocol": {"uri": "nosuch://host/docs"},
+    "no-driver": {"rows": {"database_variable": "PAGES_URL", "query": "SELECT 1"}},
+    "not-there": {"uri": "/nowhere/docs"},
+    "without-names": {"uri": "https://host/docs"},
+    "twice": {"uri": "elsewhere"},
+    "no...name": {"uri": "elsewhere"},
+    "by-names": {"uri": "docs"},
+}
+
+
+def test_a_source_that_cannot_be_used_costs_itself_alone(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for source in ("good", "twice", "by-names"):
+        write_source(settings, source, {"flood.md": FLOOD})
+    (settings.sources / "by-names").rename(tmp_path / "docs")
+    monkeypatch.setitem(sys.modules, "obstore", None)  # as where the extra is not installed
+    monkeypatch.setenv("PAGES_URL", "nosuch://host/db")
+    named = {name: SourceSettings.model_validate(one) for name, one in BROKEN.items()}
+    extraction = ExtractionSettings(methods={"by-names": "mentions"}, names_model="no_such_pipeline")
+    broken = settings.model_copy(update={"named_sources": named, "extraction": extraction})
+    assert {name for name, state in pending(broken).sources.items() if state.problem} == set(BROKEN) - {"by-names"}
+    assert {one.source for one in make_plan(broken).sources if one.problem} == set(BROKEN)
+    outcome = run(broken)
+    assert outcome.published is not None
+    assert (list(outcome.published.inputs.sources), outcome.ingested) == (["good"], ["good"])
+    assert set(outcome.failed) == set(BROKEN)
+    assert "needs the extra `cloud`; pip install 'lightrag-dagster[cloud]'" in outcome.failed["without-extra"]
+    assert "no_such_pipeline" in outcome.failed["by-names"]
+    assert run(broken, "good").failed == {}
+    assert {name for name, state in pending(broken).sources.items() if state.problem} == set(BROKEN)
 
 
 def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, loopback: Loopback) -> None:

@@ -106,8 +106,8 @@ def judge_reading(
     types = connection.sql("SELECT media_type, count(*) FROM now GROUP BY ALL ORDER BY ALL").fetchall()
     largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {TOLD}"
     failed = f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {TOLD}"
-    tables = (connection.sql(statement).to_arrow_table() for statement in (largest, failed))
-    reading = Reading(dict(types), *tables, losses=losses)
+    most, failures = (connection.sql(statement).to_arrow_table() for statement in (largest, failed))
+    reading = Reading(dict(types), most, failures, losses=losses)
     if settings.similar is None:
         return reading
     view_files(connection, "stamps", files[2], STAMPS)

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from lightrag_dagster.build.generation import next_publication, outdated
 from lightrag_dagster.build.losses import Loss, added_up, lost_of_source, snapshot_warnings, source_warning
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.core.in_time import map_in_time
+from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
-from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.stages.documents.sources import Source, find_sources, misnamed_sources
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import accept, accepted, judge
 from lightrag_dagster.storage.home import Home
@@ -25,14 +26,16 @@ from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 PUBLISHED = "published"
 
+_LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket or a database
+
 
 @dataclass(frozen=True)
 class SourceState:
     """Pending work of one source.
 
-    `ingest` is why the next run ingests it; `problem` why it cannot be listed; `waiting` has the run that pays for the
-    batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its files
-    were not taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
+    `ingest` is why the next run ingests it; `problem` why it cannot; `waiting` has the run that pays for the batches
+    that it waits for: under True those of a backfill, under False the others. `rejected` is why its files were not
+    taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
     begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted. `losses` are the rows
     that failed, were skipped or cut; `warning` is why nothing of the source is in the graph although it was accepted.
@@ -60,7 +63,7 @@ class SourceState:
     def __str__(self) -> str:
         """Return the state in a few words."""
         if self.problem:
-            return f"cannot be listed: {self.problem}"
+            return f"cannot be ingested: {self.problem}"
         if self.rejected:
             return f"not accepted: {self.rejected}"
         if False in self.waiting:
@@ -114,11 +117,9 @@ def pending(settings: Settings) -> Pending:
     """
     home, recipes = Home.of(settings), Recipes.of(settings)
     bucket.refresh(home)
-    newest, waiting = latest_snapshot(home), _waiting(settings, home)
-    sources = {
-        name: source_state(source, recipes, newest, waiting.get(name, {}))
-        for name, source in find_sources(settings).items()
-    }
+    states = look_at_sources(settings)
+    misnamed = misnamed_sources(settings)
+    sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
     parts, manifest = outdated(recipes).parts, current_snapshot(home)
     warnings = snapshot_warnings(recipes, manifest)
     if manifest is None or manifest.rows["entities"]:  # else they all say the same
@@ -126,21 +127,39 @@ def pending(settings: Settings) -> Pending:
     return Pending(sources, next_publication(recipes), parts, manifest, without_graph(home) is not None, warnings)
 
 
+def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[str, SourceState]:
+    """Return what is pending of each source, some looked at at a time; without those that take longer.
+
+    Raises:
+        SettingsError: a prompt file cannot be used.
+        SourceError: the folder of sources cannot be listed.
+        StoreError: a record is damaged.
+    """
+    home, recipes, sources = Home.of(settings), Recipes.of(settings), find_sources(settings)
+    newest, waiting = latest_snapshot(home), _waiting(settings, home)
+
+    def look_at(name: str) -> SourceState:
+        return source_state(sources[name], recipes, newest, waiting.get(name, {}))
+
+    states = dict(map_in_time(look_at, list(sources), _LOOKED_AT_ONCE, seconds))
+    return {name: states[name] for name in sources if name in states}
+
+
 def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
     """Return what is pending of one source; `newest` is the newest snapshot. Raises StoreError for a damaged record."""
     name, home, share = source.name, Home.of(recipes.settings), recipes.settings.documents.max_failed_share
     recipes = recipes.of_source(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    ingest, problem, refused = None, None, None
+    current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, share)
+    is_accepted = record is not None and record.tables == judged.tables
+    ingest, problem, refused, rows = None, None, None, dict[str, int]()
     try:
         listing = listing_signature(list_files(source))
         ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
         refused = refused if refused and refused.files == listing else None
-    except SourceError as error:
+        rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_table(table))}
+    except (SettingsError, SourceError) as error:
         problem = str(error)
-    current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, share)
-    is_accepted = record is not None and record.tables == judged.tables
-    rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_table(table))}
     backfill = None
     if tables.has_candidate(name):
         tried = judge(candidate, name, share)
@@ -190,6 +209,17 @@ def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> s
     return None
 
 
+def to_accept(settings: Settings) -> dict[str, dict[str, str]]:
+    """Return the versions of the tables of each source that may be merged and are not accepted; raises as below."""
+    home, share = Home.of(settings), settings.documents.max_failed_share
+    found = {}
+    for name in find_sources(settings):
+        judged, record = judge(SourceTables(home), name, share), accepted(home, name)
+        if judged.accepted and (record is None or record.tables != judged.tables):
+            found[name] = judged.tables
+    return found
+
+
 def accept_pending(settings: Settings) -> None:
     """Accept every source whose current tables may be merged, as after documents.max_failed_share was raised.
 
@@ -199,7 +229,7 @@ def accept_pending(settings: Settings) -> None:
     """
     home, share = Home.of(settings), settings.documents.max_failed_share
     with bucket.writing(home):
-        for name in find_sources(settings):
+        for name in to_accept(settings):
             accept(home, name, share)
 
 

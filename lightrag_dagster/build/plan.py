@@ -20,7 +20,7 @@ from lightrag_dagster.build.overlay import overlay
 from lightrag_dagster.build.pending import accept_pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.tokens import load_tokenizer
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.indexes.embedding import texts_to_embed
 from lightrag_dagster.indexes.embedding_batches import batches
 from lightrag_dagster.models.providers import chat_identity
@@ -28,7 +28,7 @@ from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import BATCH_SHARE, Price, price_of
-from lightrag_dagster.stages.documents.sources import Source, chosen_sources
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources, misnamed_sources
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.responses import ResponseStore
@@ -140,6 +140,8 @@ def make_plan(
         extracting = DryRunModel(chat_identity(settings.llm.of("extract")), store, counts)
         describing = DryRunModel(chat_identity(settings.llm.of("describe")), store, counts, _UNDESCRIBED)
         plans = [_plan_source(source, recipes, (extracting, describing), backfill=backfill) for source in sources]
+        if names is not None and not names:
+            plans += [SourcePlan(name, problem=why) for name, why in misnamed_sources(settings).items()]
         accept_pending(recipes.settings)
         unknown = bool(extracting.first or extracting.later)
         ratios = _ratios(home, sources, recipes, extracting)
@@ -188,7 +190,7 @@ def _plan_source(
             chunk_source(name, tables, recipes)
             extract_source(name, tables, recipes, model.open)
             parse_and_accept(name, tables, recipes)
-    except SourceError as error:
+    except (SettingsError, SourceError) as error:
         plan.problem = str(error)
     if (version := tables.current("extractions", name)) and not plan.problem:
         rows = tables.read("extractions", name, version.version, ["status", "error"])

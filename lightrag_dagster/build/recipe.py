@@ -5,12 +5,14 @@ them again. What costs nothing (reading, parsing, layout) follows today's code a
 is raised by hand whenever a stage's code would make other rows of the same inputs.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
@@ -212,13 +214,10 @@ class Recipes:
 
     def by_asset(self) -> dict[str, str]:
         """Return the code version of every asset."""
-        methods = self.settings.extraction.methods
         return {
             **self.code,
             "chunks": self.chunks,
-            "extractions": digest(self.extractions, self._by_other_method.extractions, methods)
-            if methods
-            else self.extractions,
+            "extractions": self._extractions_of_all,
             "entities": self.generation,
             "relations": self.generation,
             "entity_evidence": self.generation,
@@ -233,6 +232,17 @@ class Recipes:
             "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,
         }
+
+    @property
+    def _extractions_of_all(self) -> str:
+        """What makes the extractions of all sources; those of some that lack their model of names say so themselves."""
+        methods, found = self.settings.extraction.methods, list[str]()
+        if not methods:
+            return self.extractions
+        for one in (self, self._by_other_method):
+            with suppress(SettingsError):
+                found.append(one.extractions)
+        return digest(*found, methods)
 
 
 def _installed(library: str) -> str | None:

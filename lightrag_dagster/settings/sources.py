@@ -2,10 +2,13 @@
 
 from string import Formatter
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
 from lightrag_dagster.settings.sections import Section
+
+_WEB = ("http://", "https://")
 
 
 class RowsSettings(Section):
@@ -38,13 +41,18 @@ class SourceSettings(Section):
 
     uri: str = Field(
         default="",
-        description="A folder, a file or a glob on this machine, or a URI: `s3://`, `gs://`, `az://` or `https://` "
-        "with the extra `cloud`, or another that fsspec knows, such as `zip::` or `sftp://`. No password is in it.",
+        description="A folder, a file or a glob on this machine, or a URI: `https://`; with the extra `cloud` `s3://`, "
+        "`gs://` or `az://`; or another that fsspec knows, such as `zip::` or `sftp://`. No password is in it.",
     )
     include: tuple[str, ...] = Field(
         default=("**/*",), description="Globs of the paths, below the folder, that belong to the source."
     )
     exclude: tuple[str, ...] = Field(default=(), description="Globs of paths that do not, although they are included.")
+    follow_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Hosts, as `docs.example` or `docs.example:8443`, that an `https://` source may be redirected to, "
+        "besides its own.",
+    )
     rows: RowsSettings | None = Field(
         default=None,
         description="Documents are the rows of CSV, JSON Lines or Parquet files, of a DuckDB file or of a database.",
@@ -68,6 +76,19 @@ class SourceSettings(Section):
             raise ValueError("give it either a uri or, for the rows of a database, rows.database_variable")
         return self
 
+    @model_validator(mode="after")
+    def _follows_on_the_web(self) -> "SourceSettings":
+        if self.follow_hosts and not any(part.lower().startswith(_WEB) for part in self.uri.split("::")):
+            raise ValueError("follow_hosts is for a uri on the web, such as https://docs.example/manuals")
+        return self
+
+    @field_validator("follow_hosts")
+    @classmethod
+    def _are_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for host in hosts:
+            split_host(host)  # raises ValueError
+        return hosts
+
     @field_validator("uri")
     @classmethod
     def _has_no_secret(cls, uri: str) -> str:
@@ -79,3 +100,11 @@ class SourceSettings(Section):
             if "?" in rest and scheme in ("http", "https"):
                 raise ValueError("there is a query in the URI, which may be a secret; leave it out")
         return uri
+
+
+def split_host(text: str) -> tuple[str, int | None]:
+    """Return the host and the port of `host`, `host:port` or `[::1]:port`; raises ValueError for anything else."""
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or parts.netloc != text or "@" in text or "*" in text or any(map(str.isspace, text)):
+        raise ValueError(f"{text!r} is no host; write docs.example or docs.example:8443")
+    return parts.hostname, parts.port

@@ -1,4 +1,4 @@
-"""Objects of a bucket: the one module that knows obstore, which speaks to S3, Google Cloud Storage, Azure and HTTP.
+"""Objects of a bucket: the one module that knows obstore, which speaks to S3, Google Cloud Storage and Azure.
 
 Credentials, region and endpoint come from the environment, under the names that the provider's own tools read
 (AWS_…, GOOGLE_…, AZURE_…); LanceDB reads the same.
@@ -45,7 +45,7 @@ class Objects:
 
     @classmethod
     def open(cls, uri: str) -> Self:
-        """Open s3://bucket/prefix, gs://…, az://… or a folder of a web server; nothing is asked yet.
+        """Open s3://bucket/prefix, gs://… or az://…; nothing is asked yet.
 
         Raises:
             SettingsError: the extra `cloud` is not installed, or the URI or the environment cannot be used.

@@ -1,5 +1,6 @@
 """Schedules, evaluated as the daemon does, over a real home."""
 
+import socket
 from pathlib import Path
 
 import dagster as dg
@@ -7,7 +8,15 @@ import pytest
 
 from assets.jobs import build_jobs
 from assets.namespace import Namespace
-from assets.schedules import MORNING_DEADLINE, MORNING_SLACK, build_schedules, sources_to_ingest
+from assets.schedules import (
+    MORNING_DEADLINE,
+    MORNING_SLACK,
+    Due,
+    build_schedules,
+    look_seconds,
+    requests_of,
+    sources_to_ingest,
+)
 from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import Settings, SourceSettings
@@ -17,25 +26,46 @@ from tests.support import FLOOD, RIVER, build, write_source
 def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "office", {"flood.md": FLOOD})
-    assert sources_to_ingest(settings, set()) == []
+    assert sources_to_ingest(settings, set()) == ([], [])
     known = {"notes", "office"}
-    assert sources_to_ingest(settings, known) == ["notes", "office"]
+    assert sources_to_ingest(settings, known) == (["notes", "office"], [])
 
     build(settings)
 
-    assert sources_to_ingest(settings, known) == []
+    assert sources_to_ingest(settings, known) == ([], [])
     write_source(settings, "office", {"flood.md": f"{FLOOD} It rained."})
-    assert sources_to_ingest(settings, known) == ["office"]
+    assert sources_to_ingest(settings, known) == (["office"], [])
     # Outdated rows wait for a backfill.
     german = settings.changed(language="German")
-    assert sources_to_ingest(german, known) == ["office"]
+    assert sources_to_ingest(german, known) == (["office"], [])
 
 
 def test_a_source_that_cannot_be_listed_fails_by_itself(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings)
     missing = settings.model_copy(update={"named_sources": {"absent": SourceSettings(uri=str(tmp_path / "absent"))}})
-    assert sources_to_ingest(missing, {"absent", "notes"}) == ["absent"]
+    assert sources_to_ingest(missing, {"absent", "notes"}) == (["absent"], [])
+
+
+def test_a_source_that_is_slow_to_list_is_ingested_to_find_out(settings: Settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes the request and never answers
+        slow = SourceSettings(uri=f"http://127.0.0.1:{silent.getsockname()[1]}/a.md")
+        settings = settings.model_copy(update={"named_sources": {"slow": slow}})
+        assert sources_to_ingest(settings, {"slow"}, seconds=0.05) == ([], ["slow"])
+        assert sources_to_ingest(settings, set(), seconds=0.05) == ([], [])
+    night = requests_of(Due(["changed"], ["slow"]), "tonight", 40)
+    assert {one.partition_key: one.tags.get("lightrag/slow") for one in night} == {
+        "changed": None,
+        "slow": "not listed within 40 s",
+    }
+
+
+def test_how_long_a_tick_may_take_is_what_dagster_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert look_seconds() == 40
+    monkeypatch.setenv("DAGSTER_GRPC_TIMEOUT_SECONDS", "90")
+    assert look_seconds() == 60
+    monkeypatch.setenv("DAGSTER_SCHEDULE_GRPC_TIMEOUT_SECONDS", "300")
+    assert look_seconds() == 200
 
 
 def test_the_night_begins_when_the_setting_says(settings: Settings) -> None:

@@ -18,6 +18,7 @@ from assets.sensors import (
     source_partitions,
 )
 from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import DocumentSettings, Settings
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.generations import discard_graph, newest
@@ -89,6 +90,10 @@ def test_a_raised_bound_is_accepted_by_the_daemon_too(instance: dg.DagsterInstan
     assert not publishes(instance, settings)
     more = settings.model_copy(update={"documents": DocumentSettings(max_failed_share=0.5)})
     assert publishes(instance, more)
+    assert accepted(Home(settings.home), "notes") is None  # a tick writes nothing
+    job = build_definitions(more).resolve_job_def("publish")
+    merge = [dg.AssetKey(table) for table in MERGED_TABLES]
+    assert job.execute_in_process(instance=instance, asset_selection=merge).success
     assert accepted(Home(settings.home), "notes") is not None
 
 

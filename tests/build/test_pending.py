@@ -78,7 +78,7 @@ def test_no_table_is_read(ingested: Settings) -> None:
 def test_a_source_that_cannot_be_listed_says_so(ingested: Settings, tmp_path: Path) -> None:
     named = {"absent": SourceSettings(uri=str(tmp_path / "absent"))}
     missing = ingested.model_copy(update={"named_sources": named})
-    assert state(missing, "absent").startswith("cannot be listed: source 'absent': ")
+    assert state(missing, "absent").startswith("cannot be ingested: source 'absent': ")
     assert state(missing) == "pending: merge"
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
 from lightrag_dagster.stages.documents.sources import Source
 
@@ -43,8 +43,10 @@ def list_files(source: Source) -> Iterator[ListedFile]:
     """
     try:
         yield from source.origin.files()
-    except OSError as error:
-        reason = error.strerror or str(error) or type(error).__name__
+    except SourceError:
+        raise
+    except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone
+        reason = getattr(error, "strerror", None) or one_line(error) or type(error).__name__
         raise SourceError(
             f"source {source.name!r}: {source.origin.name} cannot be listed: {reason}; nothing was changed. "
             "Correct that and run again"

@@ -1,5 +1,6 @@
 """Reading the documents of a source, but those that did not change since they were read before."""
 
+import errno
 import hashlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity, progress
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.describing import NOT_YET, Describing
@@ -150,6 +151,8 @@ def _read(origin: Origin, listed: ListedFile, most: int) -> bytes | OSError:
         return origin.read(listed, most) if listed.refused is None else b""
     except OSError as error:
         return error
+    except Exception as error:  # libraries raise many kinds, and a document that cannot be read costs itself alone
+        return OSError(errno.EIO, one_line(error) or type(error).__name__)
 
 
 def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -> pa.Table:

@@ -1,15 +1,16 @@
 """Sources: the sub-folders of one folder, and places named in `lightrag.yaml`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import quote
 
-from lightrag_dagster.errors import SourceError
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.origins.choice import choose_origin
 from lightrag_dagster.stages.documents.origins.folder import Folder, LinkOut
-from lightrag_dagster.stages.documents.origins.origin import UNFIT_CHARACTERS, Origin
+from lightrag_dagster.stages.documents.origins.origin import UNFIT_CHARACTERS, ListedFile, Origin, shown
 from lightrag_dagster.storage.home import Home
 
 # A source name is a Dagster partition key, where "..." is a range, and a percent-encoded file name.
@@ -25,21 +26,39 @@ class Source:
     origin: Origin
 
 
+@dataclass(frozen=True)
+class Unusable:
+    """A place that the settings name in a way that cannot be used; listing it says why."""
+
+    name: str
+    reason: str
+    at_once: ClassVar[int] = 1
+
+    def files(self) -> Iterator[ListedFile]:
+        """Raise SourceError."""
+        raise SourceError(self.reason)
+
+    def read(self, listed: ListedFile, most: int) -> bytes:
+        """Raise SourceError."""
+        raise SourceError(self.reason)
+
+
 def find_sources(settings: Settings) -> dict[str, Source]:
-    """Return every source by name, in order of name; listing shows whether a folder exists.
+    """Return every source by name, in order of name; listing one shows whether it exists and can be used.
 
     Raises:
-        SourceError: the folder of sources is missing or cannot be listed, a name is used twice or cannot be a
-            partition key, or a URI cannot be used.
+        SourceError: the folder of sources is missing or cannot be listed, so that it is not known which there are.
     """
-    found = {folder.name: Source(folder.name, _inside(folder, settings.sources)) for folder in _sub_folders(settings)}
-    for name, named in settings.named_sources.items():
-        if name in found and not isinstance(found[name].origin, LinkOut):
-            raise SourceError(f"source {name!r} is both a folder in {settings.sources} and a named source; rename one")
-        found[name] = Source(name, choose_origin(name, named))
-    for source in found.values():
-        _check_name(source)
-    return {name: found[name] for name in sorted(found)}
+    return {name: source for name, source in _all_sources(settings).items() if _why_misnamed(source) is None}
+
+
+def misnamed_sources(settings: Settings) -> dict[str, str]:
+    """Return name → reason of the folders and named sources whose name cannot be a partition key; raises SourceError.
+
+    They are no sources until they are renamed. Characters of the names that cannot be shown are escaped.
+    """
+    found = _all_sources(settings).items()
+    return {shown(name): reason for name, source in found if (reason := _why_misnamed(source))}
 
 
 def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
@@ -49,7 +68,9 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
         SourceError: as `find_sources`; none is configured, or a name is not one. In `extraction.methods`, a source that
             the home knows from earlier counts as well, since it may be gone or away for a while.
     """
-    found = find_sources(settings)
+    found, misnamed = find_sources(settings), misnamed_sources(settings)
+    if refused := [misnamed[name] for name in names or ([] if found else misnamed) if name in misnamed]:
+        raise SourceError("; ".join(refused))
     earlier = {Home.source_of(folder) for folder in Home.of(settings).root.glob("tables/raw_documents/*")}
     places = ("", names, set(found)), ("extraction.methods: ", settings.extraction.methods, earlier | set(found))
     for where, named, known in places:
@@ -65,12 +86,33 @@ def find_source(settings: Settings, name: str) -> Source:
     return chosen_sources(settings, [name])[0]
 
 
+def _all_sources(settings: Settings) -> dict[str, Source]:
+    found = {folder.name: Source(folder.name, _inside(folder, settings.sources)) for folder in _sub_folders(settings)}
+    for name, named in settings.named_sources.items():
+        origin = _named_origin(name, named)
+        if name in found and not isinstance(found[name].origin, LinkOut):
+            reason = f"source {name!r} is both a folder in {settings.sources} and a named source; rename one"
+            origin = Unusable(origin.name, reason)
+        found[name] = Source(name, origin)
+    return {name: found[name] for name in sorted(found)}
+
+
+def _named_origin(name: str, settings: SourceSettings) -> Origin:
+    """Return the place of a named source, or what refuses it; it costs no other source."""
+    try:
+        return choose_origin(name, settings)
+    except SourceError as error:
+        return Unusable(settings.uri, str(error))
+    except (OSError, ValueError) as error:  # a path on a disk that does not answer, a URI that cannot be taken apart
+        return Unusable(settings.uri, f"source {name!r}: {settings.uri} cannot be used: {one_line(error)}")
+
+
 def _sub_folders(settings: Settings) -> list[Path]:
     folder = settings.sources
     if settings.named_sources and "sources" not in settings.model_fields_set and not folder.exists():
         return []
     try:
-        return [entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+        return [entry for entry in folder.iterdir() if not entry.name.startswith(".") and _is_folder(entry)]
     except OSError as error:
         raise SourceError(
             f"the folder of sources {folder} cannot be listed: {error.strerror}; create it with one sub-folder a "
@@ -78,14 +120,25 @@ def _sub_folders(settings: Settings) -> list[Path]:
         ) from error
 
 
+def _is_folder(entry: Path) -> bool:
+    """Say whether an entry is a folder; one that cannot be looked at counts, so that listing it says why."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return True
+
+
 def _inside(folder: Path, sources: Path) -> Origin:
     """Return the folder, or what refuses it because it is a link that leads out of the folder of sources."""
-    if folder.is_symlink() and not folder.resolve().is_relative_to(sources.resolve()):
-        return LinkOut(folder)
-    return Folder(folder)
+    try:
+        leads_out = folder.is_symlink() and not folder.resolve().is_relative_to(sources.resolve())
+    except OSError as error:
+        return Unusable(str(folder), f"source {folder.name!r}: {folder} cannot be used: {one_line(error)}")
+    return LinkOut(folder) if leads_out else Folder(folder)
 
 
-def _check_name(source: Source) -> None:
+def _why_misnamed(source: Source) -> str | None:
+    """Return why the name of a source cannot be a partition key; None if it can."""
     name = source.name
     if not name or name.startswith(".") or "/" in name or name != name.strip():
         reason = "may not be empty, start with a dot, hold a slash or have spaces around it"
@@ -94,5 +147,5 @@ def _check_name(source: Source) -> None:
     elif len(quote(name, safe="")) > _MAX_ENCODED_NAME:
         reason = f"may not be longer than {_MAX_ENCODED_NAME} bytes when percent-encoded"
     else:
-        return
-    raise SourceError(f"source name {name!r} {reason}; rename the folder or source {source.origin.name!r}")
+        return None
+    return f"source name {name!r} {reason}; rename the folder or source {source.origin.name!r}"

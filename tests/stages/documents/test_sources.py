@@ -1,3 +1,5 @@
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.origins.patterns import Patterns
-from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources, misnamed_sources
 from lightrag_dagster.storage.home import Home
 
 
@@ -80,25 +82,63 @@ def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
         find_sources(settings(tmp_path / "file"))
 
 
-def test_a_name_used_twice_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "sources" / "a").mkdir(parents=True)
-    with pytest.raises(SourceError, match="'a' is both a folder"):
-        find_sources(settings(tmp_path / "sources", a=SourceSettings(uri="elsewhere")))
+def test_a_name_used_twice_costs_that_source_alone(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "sources" / name).mkdir(parents=True)
+    found = find_sources(settings(tmp_path / "sources", a=SourceSettings(uri="elsewhere")))
+    assert list(found) == ["a", "b"]
+    with pytest.raises(SourceError, match=r"^source 'a' is both a folder in .* and a named source; rename one$"):
+        list(list_files(found["a"]))
+    assert list(list_files(found["b"])) == []
+
+
+def test_a_uri_that_cannot_be_used_costs_that_source_alone(tmp_path: Path) -> None:
+    (tmp_path / "sources" / "b").mkdir(parents=True)
+    found = find_sources(settings(tmp_path / "sources", a=SourceSettings(uri="https://host/docs")))
+    with pytest.raises(SourceError, match=r"^source 'a': a web server cannot be listed"):
+        list(list_files(found["a"]))
+    assert list(list_files(found["b"])) == []
+
+
+def test_a_disk_that_does_not_answer_costs_its_sources_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("dead", "good"):
+        (tmp_path / "sources" / name).mkdir(parents=True)
+    (tmp_path / "share").mkdir()
+    stat = Path.stat
+
+    def dead(path: Path, **options: bool) -> os.stat_result:
+        if path.name in ("dead", "share"):
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", dead)
+    found = find_sources(settings(tmp_path / "sources", named=SourceSettings(uri=str(tmp_path / "share"))))
+    assert list(found) == ["dead", "good", "named"]
+    for name in ("dead", "named"):
+        with pytest.raises(SourceError, match=rf"^source '{name}': .* cannot be used: .*Stale file handle"):
+            list(list_files(found[name]))
 
 
 @pytest.mark.parametrize("name", ["a...b", "a\nb", "a\tb", "a\x00b", " a", "é" * 40, "a\udce9"])
 def test_a_folder_whose_name_cannot_be_a_partition_key_is_named(tmp_path: Path, name: str) -> None:
     named = {name: SourceSettings(uri="some/folder")}
-    (tmp_path / "sources").mkdir()
-    with pytest.raises(SourceError, match=r"source name .* rename the folder or source 'some/folder'"):
-        find_sources(settings(tmp_path / "sources", **named))
+    (tmp_path / "sources" / "good").mkdir(parents=True)
+    configured = settings(tmp_path / "sources", **named)
+    assert list(find_sources(configured)) == ["good"]
+    ((shown, reason),) = misnamed_sources(configured).items()
+    assert shown.isprintable()
+    assert reason.startswith(f"source name {name!r} may not")
+    assert reason.endswith("rename the folder or source 'some/folder'")
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".a", "a/b"])
 def test_a_name_that_would_be_another_path_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "sources").mkdir()
-    with pytest.raises(SourceError, match="source name"):
-        find_sources(settings(tmp_path / "sources", **{name: SourceSettings(uri="x")}))
+    configured = settings(tmp_path / "sources", **{name: SourceSettings(uri="x")})
+    assert find_sources(configured) == {}
+    for names in ([], [name]):
+        with pytest.raises(SourceError, match=r"^source name"):
+            chosen_sources(configured, names)
 
 
 @pytest.mark.parametrize("name", ["a b", "a,b", "a|b", "日本語", "a..b", "[a]"])

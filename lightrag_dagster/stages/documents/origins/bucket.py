@@ -1,4 +1,4 @@
-"""Documents in a bucket, or on a web server."""
+"""Documents in a bucket."""
 
 import errno
 import logging
@@ -9,13 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.stages.documents.origins.origin import EPOCH, SETTLED, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.origins.patterns import EVERY_FILE, Patterns
 from lightrag_dagster.storage.objects import Objects, Stored
 
 BUCKETS = ("s3", "gs", "az")
-WEB = ("http", "https")
 
 _UNKNOWN = Stored(0, EPOCH, "")
 _log = logging.getLogger(__name__)
@@ -25,8 +24,8 @@ _log = logging.getLogger(__name__)
 class Bucket:
     """The objects below a URI such as s3://bucket/prefix, or those of some `names` there.
 
-    Hidden ones, with a dot before a part of their name, are left out. A web server has no listing, so there the files
-    are named. Requests that fail for a passing reason are repeated for a minute.
+    Hidden ones, with a dot before a part of their name, are left out. Requests that fail for a passing reason are
+    repeated for a minute.
     """
 
     uri: str
@@ -47,14 +46,14 @@ class Bucket:
                 # Consoles show folders by means of empty objects.
                 if not hidden and (one.size or "." in key) and self.patterns.match(key):
                     yield self._listed(key, one)
-        except StoreError as error:
+        except (SettingsError, StoreError) as error:
             raise OSError(errno.EIO, str(error)) from error
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
         try:
             data = _objects(self.uri).first(listed.place, most)
-        except StoreError as error:
+        except (SettingsError, StoreError) as error:
             _log.warning("%s", error)
             raise OSError(errno.EIO, "the request failed") from error
         if data is None:
@@ -65,7 +64,7 @@ class Bucket:
         """Write a document to a file of this machine, however large it is; raises OSError."""
         try:
             found = _objects(self.uri).download(listed.place, path)
-        except StoreError as error:
+        except (SettingsError, StoreError) as error:
             raise OSError(errno.EIO, str(error)) from error
         if not found:
             raise FileNotFoundError(errno.ENOENT, f"{listed.path} is not there any more")
@@ -81,15 +80,14 @@ class Bucket:
 
     def _listed(self, key: str, one: Stored) -> ListedFile:
         changed = one.modified.timestamp()
-        # The tag of a bucket is of the content or its version, that of a web server often of its time.
-        tagged = bool(one.e_tag) and self.uri.startswith(BUCKETS)
         return ListedFile(
             path=shown(key),
             place=key,
             size=one.size,
             modified_at=one.modified,
             stamp=f"{one.size}-{one.e_tag or changed}",
-            settled=tagged or (one is not _UNKNOWN and changed < time.time() - SETTLED),
+            # The tag is of the content or its version.
+            settled=bool(one.e_tag) or (one is not _UNKNOWN and changed < time.time() - SETTLED),
             refused=unusable(key),
         )
 

@@ -9,9 +9,10 @@ from urllib.request import url2pathname
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import RowsSettings, SourceSettings
 from lightrag_dagster.stages.documents.formats import format_of
-from lightrag_dagster.stages.documents.origins.bucket import BUCKETS, WEB, Bucket
+from lightrag_dagster.stages.documents.origins.bucket import BUCKETS, Bucket
 from lightrag_dagster.stages.documents.origins.filesystem import FileSystem
 from lightrag_dagster.stages.documents.origins.folder import Folder
+from lightrag_dagster.stages.documents.origins.hosts import WEB
 from lightrag_dagster.stages.documents.origins.origin import Origin
 from lightrag_dagster.stages.documents.origins.patterns import Patterns, divide, has_wildcard
 from lightrag_dagster.stages.documents.origins.rows import Rows
@@ -23,6 +24,7 @@ from lightrag_dagster.stages.documents.origins.tables import (
     TableFiles,
     TableObjects,
 )
+from lightrag_dagster.stages.documents.origins.web import Web
 
 _DUCKDB = (".duckdb", ".db", ".ddb")
 
@@ -37,7 +39,7 @@ def choose_origin(name: str, settings: SourceSettings) -> Origin:
         return Rows(_table(name, settings, settings.rows), settings.rows)
     uri, patterns, scheme = settings.uri, Patterns(settings.include, settings.exclude), _scheme(settings.uri)
     if scheme in WEB:
-        return _on_the_web(name, uri, patterns)
+        return _on_the_web(name, uri, patterns, settings.follow_hosts)
     folder, glob = (uri, "") if scheme == "" and Path(uri).exists() else divide(uri)
     if glob and "include" in settings.model_fields_set:
         raise SourceError(f"source {name!r} has patterns in its uri and in include; give them in one of the two")
@@ -49,14 +51,14 @@ def choose_origin(name: str, settings: SourceSettings) -> Origin:
         above, _, last = uri.rpartition("/")
         is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
         return Bucket(above, names=(last,)) if is_file else Bucket(folder, patterns)
-    return FileSystem(folder, patterns)
+    return FileSystem(folder, patterns, settings.follow_hosts)
 
 
 def _table(name: str, settings: SourceSettings, rows: RowsSettings) -> Table:
     if rows.database_variable:
         return SQLQuery(rows.database_variable, _query(name, rows))
     place = choose_origin(name, settings.model_copy(update={"rows": None}))
-    if isinstance(place, Bucket) and _scheme(settings.uri) in BUCKETS:
+    if isinstance(place, Bucket):
         if rows.query:
             raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
         return TableObjects(place)
@@ -93,12 +95,12 @@ def _local(name: str, uri: str) -> Path:
     raise SourceError(f"source {name!r}: {uri} is not on this machine; give a path or a file:/// URI")
 
 
-def _on_the_web(name: str, uri: str, patterns: Patterns) -> Bucket:
+def _on_the_web(name: str, uri: str, patterns: Patterns, follow_hosts: tuple[str, ...]) -> Web:
     above, _, last = uri.rpartition("/")
     if format_of(last) and not has_wildcard(last):
-        return Bucket(above, names=(last,))
+        return Web(above, (last,), follow_hosts=follow_hosts)
     if has_wildcard(uri) or any(map(has_wildcard, patterns.include)):
         raise SourceError(
             f"source {name!r}: a web server cannot be listed; name the files below {uri} in include, without wildcards"
         )
-    return Bucket(uri.rstrip("/"), Patterns(patterns.include, patterns.exclude), names=patterns.include)
+    return Web(uri.rstrip("/"), patterns.include, patterns, follow_hosts)

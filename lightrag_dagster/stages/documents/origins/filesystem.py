@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import one_line
+from lightrag_dagster.stages.documents.origins.hosts import WEB, Hosts, RefusedHostError, guarded_client
 from lightrag_dagster.stages.documents.origins.origin import EPOCH, SETTLED, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.origins.patterns import EVERY_FILE, Patterns
 
@@ -28,11 +29,12 @@ class FileSystem:
     """The files below a URI of fsspec, such as zip::… or sftp://host/folder, or one file.
 
     Hidden files are left out. What the file system needs is in the environment, under fsspec's names:
-    FSSPEC_SFTP_PASSWORD, say.
+    FSSPEC_SFTP_PASSWORD, say. On the web, redirects are followed to its own host and to those that are named (`Hosts`).
     """
 
     uri: str
     patterns: Patterns = EVERY_FILE
+    follow_hosts: tuple[str, ...] = ()
     at_once: ClassVar[int] = 1
 
     @property
@@ -67,16 +69,27 @@ class FileSystem:
                 data: bytes = file.read(most)
                 return data
 
-    def __reduce__(self) -> tuple[type["FileSystem"], tuple[str, Patterns]]:
+    def __reduce__(self) -> tuple[type["FileSystem"], tuple[str, Patterns, tuple[str, ...]]]:
         """Leave the connection behind."""
-        return FileSystem, (self.uri, self.patterns)
+        return FileSystem, (self.uri, self.patterns, self.follow_hosts)
 
     @cached_property
     def _opened(self) -> tuple["AbstractFileSystem", str]:
         from fsspec.core import url_to_fs
 
-        system, root = url_to_fs(self.uri, skip_instance_cache=True)
+        system, root = url_to_fs(self.uri, skip_instance_cache=True, **self._guards())
         return system, root
+
+    def _guards(self) -> dict[str, Any]:
+        """Return the options of each file system on the way that could be led elsewhere; raises OSError."""
+        guards = {}
+        for part in self.uri.split("::"):
+            protocol = part.partition("://")[0].lower()
+            if protocol == "reference":
+                raise OSError(errno.EINVAL, "reference: reads what a file names, wherever that is; name the files")
+            if protocol in WEB:
+                guards[protocol] = {"get_client": guarded_client(Hosts(part, self.follow_hosts))}
+        return guards
 
 
 @contextmanager
@@ -85,11 +98,20 @@ def _as_os_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if refused := _refusal(error):
+            raise refused from error
         if error.strerror:
             raise
         raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
     except Exception as error:
         raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
+
+
+def _refusal(error: BaseException | None) -> RefusedHostError | None:
+    """Return why a request was refused, if that is behind an error."""
+    while error is not None and not isinstance(error, RefusedHostError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _listed(path: str, facts: dict[str, Any]) -> ListedFile:

@@ -1,6 +1,8 @@
 """Images in documents; the samples are by pandoc and LibreOffice: see tests/documents_samples/make.py."""
 
 import io
+import re
+import socket
 import zipfile
 import zlib
 from base64 import b64decode
@@ -208,3 +210,39 @@ def test_answers_are_found_by_the_names_of_described_images_alone() -> None:
         ("A weir", name),
         ("", CHART),
     ]
+
+
+def linked(name: str, part: str, pattern: bytes, link: bytes) -> bytes:
+    """Return a sample whose images are links to another machine."""
+    copy = io.BytesIO()
+    with zipfile.ZipFile(SAMPLES / name) as sample, zipfile.ZipFile(copy, "w") as archive:
+        for entry in sample.namelist():
+            data = sample.read(entry)
+            changed = re.sub(pattern, link, data) if entry.endswith(part) else data
+            archive.writestr(entry, changed)
+    assert link in b"".join(map(zipfile.ZipFile(copy).read, zipfile.ZipFile(copy).namelist()))
+    return copy.getvalue()
+
+
+URL = b"http://127.0.0.1:9/pixel.png"
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "pattern", "link"),
+    [
+        ("figures.docx", ".rels", rb'Target="media/[^"]*"', b'Target="' + URL + b'" TargetMode="External"'),
+        ("figures.pptx", ".rels", rb'Target="../media/[^"]*"', b'Target="' + URL + b'" TargetMode="External"'),
+        ("figures.odt", "content.xml", rb'xlink:href="Pictures/[^"]*"', b'xlink:href="' + URL + b'"'),
+        ("figures.epub", "html", rb'src="[^"]*"', b'src="' + URL + b'"'),
+        ("page.html", "", b"", b'<p>Gauges.</p><link href="%s" rel="stylesheet"><img src="%s">' % (URL, URL)),
+    ],
+)
+def test_nothing_that_a_document_names_is_fetched(
+    name: str, part: str, pattern: bytes, link: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError(f"connected to {arguments[1:]}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    data = linked(name, part, pattern, link) if part else link
+    assert not extract_text(data, name, ReadingOptions(figures=True)).figures

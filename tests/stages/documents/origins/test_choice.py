@@ -10,6 +10,7 @@ from lightrag_dagster.stages.documents.origins.filesystem import FileSystem
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.origins.origin import Origin
 from lightrag_dagster.stages.documents.origins.patterns import EVERY_FILE, Patterns
+from lightrag_dagster.stages.documents.origins.web import Web
 
 MARKDOWN = Patterns(("**/*.md",))
 
@@ -28,7 +29,7 @@ MARKDOWN = Patterns(("**/*.md",))
         ("s3://bucket/docs", Bucket("s3://bucket/docs")),
         ("s3://bucket/docs/**/*.md", Bucket("s3://bucket/docs", MARKDOWN)),
         ("gs://bucket/docs/a.md", Bucket("gs://bucket/docs", names=("a.md",))),
-        ("https://host/docs/a.md", Bucket("https://host/docs", names=("a.md",))),
+        ("https://host/docs/a.md", Web("https://host/docs", ("a.md",))),
         ("zip::/srv/a.zip", FileSystem("zip::/srv/a.zip")),
         ("sftp://host/docs/**/*.md", FileSystem("sftp://host/docs", MARKDOWN)),
     ],
@@ -41,7 +42,7 @@ def test_patterns_go_with_the_uri() -> None:
     given = SourceSettings(uri="s3://bucket/docs", include=("*.md",), exclude=("a*",))
     assert choose_origin("s", given) == Bucket("s3://bucket/docs", Patterns(("*.md",), ("a*",)))
     named = SourceSettings(uri="https://host/docs/", include=("a.md", "b/c.html"))
-    assert choose_origin("s", named) == Bucket("https://host/docs", Patterns(named.include), names=("a.md", "b/c.html"))
+    assert choose_origin("s", named) == Web("https://host/docs", named.include, Patterns(named.include))
 
 
 def test_a_folder_may_have_a_name_like_a_glob(tmp_path: Path) -> None:

@@ -1,14 +1,11 @@
-"""Documents in a bucket of every kind, on a web server, on an SFTP server and in an archive."""
+"""Documents in a bucket of every kind, on an SFTP server and in an archive."""
 
 import json
 import os
 import pickle
-import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import fsspec
@@ -223,47 +220,6 @@ def test_rows_of_files_in_a_bucket(tables: str, tmp_path: Path, place: str) -> N
 def test_rows_that_cannot_be_read_from_a_bucket_say_why(tables: str, tmp_path: Path, place: str, reason: str) -> None:
     with pytest.raises(OSError, match=reason):
         rows_of(tmp_path, f"{tables}/{place}")
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *arguments: object) -> None:
-        pass
-
-
-@pytest.fixture
-def served(tmp_path: Path, buckets: S3Server) -> Iterator[tuple[str, Path]]:
-    """A folder, and the URL of a web server of it."""
-    folder = tmp_path / "web"
-    (folder / "docs").mkdir(parents=True)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/docs", folder / "docs"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-def test_files_of_a_web_server_are_named(served: tuple[str, Path]) -> None:
-    url, folder = served
-    (folder / "a.md").write_text(RIVER)
-    os.utime(folder / "a.md", (1_600_000_000, 1_600_000_000))
-    origin = Bucket(url, names=("a.md", "missing.md"))
-    (listed,) = origin.files()
-    assert (listed.modified_at.timestamp(), listed.settled) == (1_600_000_000, True)
-    assert found(origin) == {"a.md": RIVER.encode()}
-    (folder / "a.md").write_text(OFFICE)
-    (again,) = origin.files()
-    assert (again.settled, again.stamp == listed.stamp) == (False, False)
-
-
-def test_a_web_server_that_does_not_answer_costs_its_documents_only(buckets: S3Server) -> None:
-    (listed,) = Bucket("http://127.0.0.1:9/docs", names=("a.md",)).files()
-    assert (listed.path, listed.settled, listed.refused) == ("a.md", False, None)
-    with pytest.raises(OSError, match="the request failed"):
-        Bucket("http://127.0.0.1:9/docs").read(listed, 1)
 
 
 @pytest.fixture
