@@ -9,7 +9,7 @@ from assets.knowledge_base import integrity
 from assets.metadata import IngestConfig, is_backfill
 from assets.namespace import Namespace
 from assets.status_report import all_published
-from lightrag_dagster.build.losses import snapshot_warnings, source_warning
+from lightrag_dagster.build.losses import lost_of_source, snapshot_warnings, source_warning
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import failed_share, judge
 from lightrag_dagster.storage.snapshots import require_current
@@ -136,8 +136,11 @@ def _failed_share_of(table: str) -> Callable[..., dg.AssetCheckResult]:
             passed=share <= allowed,
             severity=dg.AssetCheckSeverity.WARN,
             metadata={
-                "failed": version.count("status", "failed"),
-                "skipped": version.count("status", "skipped"),
+                **{
+                    kind: rows
+                    for loss in lost_of_source(version.source, {table: version})
+                    for kind, rows in loss.counts.items()
+                },
                 "share": share,
                 "allowed": allowed,
                 "reasons": version.reasons,

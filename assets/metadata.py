@@ -13,6 +13,7 @@ from pydantic import Field
 
 from assets.namespace import Namespace
 from lightrag_dagster.build.ingest import FIRST_ROWS, StageReport
+from lightrag_dagster.build.losses import lost_of_source
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
@@ -109,7 +110,15 @@ def ingested(
     version, usage = report.version, report.usage
     named, recipe = version.counts.get("recipe", {}), recipes.of_source(version.source).of_table(version.table)
     outdated = {name: rows for name, rows in named.items() if name != recipe}
-    metadata = table_metadata(report.first, version.rows, seconds=watch.seconds, **version.counts.get("status", {}))
+    lost = {
+        kind: rows
+        for loss in lost_of_source(version.source, {version.table: version})
+        for kind, rows in loss.counts.items()
+        if rows
+    }
+    metadata = table_metadata(
+        report.first, version.rows, seconds=watch.seconds, **version.counts.get("status", {}) | lost
+    )
     if recipe:
         metadata |= {"kept": report.kept, "outdated": sum(outdated.values())}
     if reading := report.reading:

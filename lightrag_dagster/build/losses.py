@@ -100,7 +100,8 @@ def _named_nothing(chunks: int, by_rules: bool) -> str:
 
 
 def _by_rules(recipes: Recipes) -> bool:
-    return recipes.name_finder is not None or recipes.settings.llm.of("extract").provider == "offline"
+    settings = recipes.settings
+    return settings.extraction.method == "mentions" or settings.llm.of("extract").provider == "offline"
 
 
 def _loss(source: str, of: str, counts: Mapping[str, int], total: int, query: str) -> Loss:
