@@ -146,7 +146,7 @@ def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
 
 
 def find_previous(generation: Generation, recipe: str | None) -> Previous | None:
-    """Return the merged rows whose summaries are kept; None if an older version said too little of them.
+    """Return the merged rows whose summaries are kept; None if an older version says too little of them.
 
     Args:
         generation: The last merge.

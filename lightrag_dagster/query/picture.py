@@ -8,18 +8,19 @@ from lightrag_dagster.query.types import Retrieval
 
 _MOST = 12
 _COLUMN, _LINE, _MARGIN, _LETTERS = 320, 28, 24, 36
-_COLOURS = {"entity": "#2f6f4f", "passage": "#7a4a12"}
+_COLOURS = {"entity": "#2f6f4f", "passage": "#7a4a12", "more": "#666"}
 
 
 def draw(retrieval: Retrieval, graph: Adjacency) -> str:
-    """Return an SVG of the first entities and passages of a retrieval, on the left and on the right.
+    """Return an SVG of the first entities and passages of a retrieval, left and right, and of how many more there are.
 
     Lines join entities that a relation of the retrieval joins, and each passage with the entities that were found in it
     when `graph`, that of its snapshot, was built.
     """
     entities, chunks = retrieval.entities[:_MOST], retrieval.chunks[:_MOST]
     passages = [f"{one.source}/{one.path}" for one in chunks]
-    rows = max(len(entities), len(passages), 1)
+    more = [len(retrieval.entities) - len(entities), len(retrieval.chunks) - len(chunks)]
+    rows = max(len(entities), len(passages), 1) + any(more)
     height, width = 2 * _MARGIN + rows * _LINE, 2 * _MARGIN + 2 * _COLUMN
     at = {one.entity_id: _MARGIN + row * _LINE for row, one in enumerate(entities)}
     lines = [
@@ -39,6 +40,9 @@ def draw(retrieval: Retrieval, graph: Adjacency) -> str:
     texts += [
         _text(place, _COLUMN + 64, _MARGIN + row * _LINE, "start", "passage") for row, place in enumerate(passages)
     ]
+    below = _MARGIN + (rows - 1) * _LINE
+    for x, anchor, hidden in ((_COLUMN - 64, "end", more[0]), (_COLUMN + 64, "start", more[1])):
+        texts += [_text(f"and {hidden} more", x, below, anchor, "more")] if hidden else []
     title = f"<title>{escape(retrieval.query)} ({escape(retrieval.mode)})</title>"
     return _svg(width, height, [title, *dict.fromkeys(lines), *texts])
 

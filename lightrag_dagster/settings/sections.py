@@ -113,15 +113,23 @@ class ExtractionSettings(Section):
 
 
 class MergingSettings(Section):
-    """What the row of an entity or relation is made from, and when its descriptions are summarised.
+    """What the row of an entity or relation lists, and when its descriptions are summarised.
 
-    The evidence tables hold every mention, also those above the limits.
+    Counts, sources, votes, weights and the graph are of all mentions, and the evidence tables hold them all.
     """
 
-    max_chunks_per_entity: int = Field(default=200, gt=0, description="Chunks that an entity's row is made from.")
-    max_chunks_per_relation: int = Field(default=200, gt=0, description="Chunks that a relation's row is made from.")
+    max_chunks_per_entity: int = Field(
+        default=200,
+        gt=0,
+        description="Chunks and documents that an entity's row lists, in turn over sources; descriptions are theirs.",
+    )
+    max_chunks_per_relation: int = Field(
+        default=200,
+        gt=0,
+        description="Chunks and documents that a relation's row lists likewise; descriptions and keywords are theirs.",
+    )
     chunk_limit_method: Literal["KEEP", "FIFO"] = Field(
-        default="KEEP", description="Which of more chunks: the first or the last, in order of source, path and place."
+        default="KEEP", description="Which of a source have their turn first: the first by path and place, or the last."
     )
 
     summary_min_descriptions: int = Field(default=8, gt=1, description="This many distinct ones: summarise.")

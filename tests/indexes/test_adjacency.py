@@ -87,6 +87,35 @@ def test_chunks_are_distinct_and_in_canonical_order(graph: Adjacency) -> None:
     assert graph.chunks.take(graph.chunks.rows_of(["chunk-a"]))[0]["content"] == "Ada"
 
 
+@pytest.mark.parametrize(
+    ("keeps_first", "expected"),
+    [(True, ["a0", "b3", "c4", "a1", "a2"]), (False, ["a2", "b3", "c4", "a1", "a0"])],
+)
+def test_chunks_of_a_hub_are_all_listed_in_turn_over_sources(
+    tmp_path: Path, keeps_first: bool, expected: list[str]
+) -> None:
+    placed = [("a", 0), ("a", 1), ("a", 2), ("b", 3), ("c", 4)]
+    files = [
+        chunk_file(
+            tmp_path, source, [{"chunk_id": f"{source}{n}", "path": f"{n}.md"} for at, n in placed if at == source]
+        )
+        for source in "abc"
+    ]
+    own = [f"{source}{n}" for source, n in placed]
+    tables = (
+        entities([{"name": "Hub", "chunk_ids": own}, {"name": "Named by relations"}]),
+        relations([{"src": "Hub", "tgt": "Named by relations", "chunk_ids": own}]),
+    )
+    evidence = write_evidence(tmp_path, *tables, files)
+    capped = [
+        one.set_column(one.schema.get_field_index("chunk_ids"), "chunk_ids", [[own[:1]] * len(one)]) for one in tables
+    ]
+    build_adjacency(tmp_path / "adjacency", *capped, evidence, keeps_first=keeps_first)
+    graph = Adjacency.open(tmp_path / "adjacency")
+    for lists, owners in ((graph.entity_chunks, 2), (graph.relation_chunks, 1)):
+        assert [graph.chunks.ids_at(lists.of(owner)) for owner in range(owners)] == [expected] * owners
+
+
 def test_citations_are_in_canonical_order(graph: Adjacency) -> None:
     row = int(graph.chunks.rows_of(["chunk-b"])[0])
     places = [(place["source"], place["path"], place["chunk_index"]) for place in graph.citations_of(row)]

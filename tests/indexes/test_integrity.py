@@ -14,7 +14,7 @@ from lightrag_dagster.errors import IntegrityError
 from lightrag_dagster.indexes.integrity import build_graph, findings, graph_findings
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import GRAPH, GRAPH_RECORD, Generation, discard_graph
+from lightrag_dagster.storage.generations import ADJACENCY, GRAPH, GRAPH_RECORD, Generation, discard_graph
 from lightrag_dagster.storage.manifest import Vectors
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, write_source
 
@@ -87,6 +87,9 @@ NO_CHUNK = "a chunk is cited that does not exist"
 NO_DOCUMENT = "a document is cited that does not exist"
 NO_ENTITY = "a relation ends at an entity that does not exist"
 
+MISCOUNTED = "the counts of a row are not those of its evidence"
+MISMARKED = "a row is marked as capped that lists all, or lists less and is not marked"
+
 BROKEN: list[tuple[str, Callable[[pa.Table], pa.Table], set[str]]] = [
     ("relations", lambda rows: change(rows, "src_id", "ent-none"), {NO_ENTITY}),
     ("relations", lambda rows: change(rows, "tgt_id", "ent-none"), {NO_ENTITY}),
@@ -96,6 +99,25 @@ BROKEN: list[tuple[str, Callable[[pa.Table], pa.Table], set[str]]] = [
     ("relation_evidence", lambda rows: change(rows, "chunk_id", "chunk-none"), {NO_CHUNK}),
     ("entities", lambda rows: change(rows, "doc_ids", ["doc-none"]), {NO_DOCUMENT}),
     ("relations", lambda rows: change(rows, "doc_ids", ["doc-none"]), {NO_DOCUMENT}),
+    ("entities", lambda rows: change(rows, "mention_count", 9), {MISCOUNTED}),
+    ("entities", lambda rows: change(rows, "chunk_count", 9), {MISCOUNTED, MISMARKED}),
+    ("relations", lambda rows: change(rows, "chunk_count", 9), {MISCOUNTED, MISMARKED}),
+    ("relations", lambda rows: change(rows, "document_count", 9), {MISMARKED}),
+    ("entities", lambda rows: change(rows, "capped", True), {MISMARKED}),
+    (
+        "entity_evidence",
+        drop,
+        {
+            MISCOUNTED,
+            "a chunk in the arrays has no evidence, in entity_chunks",
+            "an edge of the graph read forwards belongs to no row, of MENTIONS",
+        },
+    ),
+    (
+        "relation_evidence",
+        drop,
+        {MISCOUNTED, "a chunk in the arrays has no evidence, in relation_chunks"},
+    ),
     (
         "entity_evidence",
         lambda rows: change(rows, "entity_id", "ent-none"),
@@ -156,6 +178,15 @@ def test_a_broken_table_is_found(
     found = findings(generation) + graph_findings(generation, generation.path(GRAPH))
     assert expected <= {one.partition(" (1 times, first ")[0] for one in found}
     assert not any("\n" in one for one in found)
+
+
+def test_arrays_that_are_cut_are_found(generation: Generation) -> None:
+    folder = generation.path(ADJACENCY)
+    offsets, values = (np.load(folder / f"entity_chunks_{part}.npy") for part in ("offsets", "values"))
+    np.save(folder / "entity_chunks_offsets.npy", np.append(offsets[:-1], offsets[-1] - 1))
+    np.save(folder / "entity_chunks_values.npy", values[:-1])
+    (problem,) = findings(generation)
+    assert problem.startswith("a chunk is missing from the arrays, in entity_chunks (1 times, first chunk-")
 
 
 def test_a_graph_without_all_rows_is_not_kept(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,11 +90,16 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
 
 def test_columns_that_an_older_version_did_not_write_are_empty(tmp_path: Path) -> None:
     schema = pa.schema(
-        [pa.field("id", pa.string()), pa.field("note", pa.string()), pa.field("kind", pa.string(), False)]
+        [
+            pa.field("id", pa.string()),
+            pa.field("note", pa.string()),
+            pa.field("kind", pa.string(), False),
+            pa.field("rows", pa.int64(), False),
+        ]
     )
     pq.write_table(pa.table({"id": ["a"], "gone": [1]}), tmp_path / "rows.parquet")
     assert files.read_conforming(tmp_path / "rows.parquet", schema).to_pylist() == [
-        {"id": "a", "note": None, "kind": ""}
+        {"id": "a", "note": None, "kind": "", "rows": None}
     ]
     found = files.read_conforming(tmp_path / "rows.parquet", schema, ["note", "id"])
     assert found.to_pylist() == [{"note": None, "id": "a"}]

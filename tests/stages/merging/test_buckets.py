@@ -152,7 +152,8 @@ def test_a_corpus_that_is_hard_to_cut(tmp_path: Path) -> None:
     rows = {row["name"]: row for row in whole.entities.to_pylist()}
     assert len(rows["Hub"]["chunk_ids"]) == 20
     assert rows["Hub"]["degree"] == 5 + 9
-    assert len(rows["Footer"]["doc_ids"]) == 101
+    assert rows["Hub"]["chunk_count"] == rows["Hub"]["mention_count"] == 60
+    assert (rows["Footer"]["document_count"], len(rows["Footer"]["doc_ids"])) == (101, 20)
     assert "Other footer" not in rows
     assert rows["Only related 0"]["type"] == "unknown"
 

@@ -311,39 +311,3 @@ def test_all_white_space_is_stripped_and_types_vote_in_any_case(tmp_path: Path) 
     found = {row["name"]: (row["type"], row["description"]) for row in merged.entities.to_pylist()}
     assert found == {"Marta": ("place", "walks\t 0"), "Öre": ("unknown", "Entity Öre")}
     assert merged.relations["keywords"].to_pylist() == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("method", "kept", "name"),
-    [("KEEP", ["c1", "c2"], "Marta"), ("FIFO", ["c2", "c3"], "MARTA")],
-)
-def test_a_row_is_made_from_so_many_chunks_and_evidence_from_all(
-    tmp_path: Path, method: str, kept: list[str], name: str
-) -> None:
-    chunks = [chunk("a", "p", place, f"c{place + 1}") for place in range(3)]
-    spellings = ["Marta", "Marta", "MARTA"] if method == "KEEP" else ["Marta", "MARTA", "MARTA"]
-    entities = [
-        entity("a", f"c{place + 1}", 0, spelling, "person", f"fact {place + 1}")
-        for place, spelling in enumerate(spellings)
-    ]
-    relations = [
-        relation("a", f"c{place + 1}", 0, "Marta", "Bergen", f"word {place + 1}", f"tie {place + 1}")
-        for place in range(3)
-    ]
-    merged = merged_from(
-        write(tmp_path, chunks, entities, relations),
-        tmp_path,
-        Summariser(),
-        max_chunks_per_entity=2,
-        max_chunks_per_relation=1,
-        chunk_limit_method=method,
-    )
-    rows = {row["name"]: row for row in merged.entities.to_pylist()}
-    assert (rows[name]["chunk_ids"], rows[name]["mention_count"]) == (kept, 2)
-    assert rows[name]["description"] == "<SEP>".join(f"fact {one[1]}" for one in kept)
-    assert rows["Bergen"]["chunk_ids"] == kept
-    only = kept[0] if method == "KEEP" else kept[-1]
-    (edge,) = merged.relations.to_pylist()
-    assert (edge["chunk_ids"], edge["weight"], edge["keywords"]) == ([only], 0.1, f"word {only[1]}")
-    assert edge["description"] == f"tie {only[1]}"
-    assert merged.entity_evidence.num_rows == merged.relation_evidence.num_rows == 3
