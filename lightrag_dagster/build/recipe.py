@@ -33,10 +33,10 @@ _REVISIONS = {
     "chunks": 1,
     "boundaries": 2,
     "extractions": 2,
-    "layout": 3,
+    "layout": 4,
     "mentions": 2,
     "merge": 4,
-    "stores": 5,
+    "stores": 6,
     "report": 2,
 }
 

@@ -1,4 +1,4 @@
-"""A home whose chunks were written before they had a context: an upgrade costs nothing and loses nothing."""
+"""A home whose chunks were written before they had a context or a last page: an upgrade costs and loses nothing."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def of_before(tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatc
         build(before)
         publish_accepted(before)
     for path in before.home.glob("tables/chunks/*/*.parquet"):
-        pq.write_table(pq.read_table(path, partitioning=None).drop_columns("context"), path)
+        pq.write_table(pq.read_table(path, partitioning=None).drop_columns(["context", "page_end"]), path)
     loopback.requests.clear()
     return before
 
