@@ -72,6 +72,7 @@ CHUNKS = pa.schema(
             nullable=True,
         ),
         _field("page", pa.int32(), "Page the chunk starts on, where pages exist.", nullable=True),
+        _field("page_end", pa.int32(), "Page it ends on; null if an older version cut it.", nullable=True),
         _field("text_hash", pa.string(), "Hash of the document's text and media type, from which the chunk was cut."),
         _field("recipe", pa.string(), "Recipe of the chunker that cut it: its settings and revision."),
     ]

@@ -33,7 +33,7 @@ _REVISIONS = {
     "chunks": 1,
     "boundaries": 2,
     "extractions": 2,
-    "layout": 3,
+    "layout": 4,
     "mentions": 3,
     "merge": 5,
     "stores": 6,

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ChunkingSettings
+from lightrag_dagster.stages.chunking.chunks import with_page_ends
 from lightrag_dagster.stages.documents.table import text_hash, with_text
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.tables import SourceTables
@@ -68,7 +69,7 @@ def keep_chunks(
             .drop_columns(_PLACE)
             .join(known, "doc_id_min", join_type="inner")
         )
-        kept.append(again.select(CHUNKS.names).cast(CHUNKS))
+        kept.append(with_page_ends(again.select(CHUNKS.names).cast(CHUNKS), documents))
         left = left.filter(pc.invert(pc.is_in(left["doc_id"], value_set=known["doc_id"].combine_chunks())))
     return pa.concat_tables(kept), left.drop_columns(["text_hash", "rule"])
 

@@ -150,7 +150,7 @@ class Adjacency:
         )
 
     def citations_of(self, chunk: int) -> list[dict[str, Any]]:
-        """Return the positions of a chunk: source, path, doc_id, chunk_index, page, char_start, char_end, heading."""
+        """Return the positions of a chunk, with the columns of `Citation`; older versions wrote no `page_end`."""
         first, end = self.citation_offsets[chunk : chunk + 2].tolist()
         return self.citations.slice(first, end - first).to_pylist()  # type: ignore[no-any-return]
 

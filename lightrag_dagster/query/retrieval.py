@@ -191,4 +191,5 @@ def _chunks(
 
 def _place(chunk: Chunk) -> str:
     first = chunk.citations[0]
-    return f"{first.source}/{first.path}[{first.char_start}:{first.char_end}]"
+    pages = f", {first.pages}" if first.pages else ""
+    return f"{first.source}/{first.path}[{first.char_start}:{first.char_end}]{pages}"

@@ -50,7 +50,8 @@ class Relation:
 class Citation:
     """One place where a chunk occurs: `content == document[char_start:char_end]`.
 
-    `page` is set where the format has pages; `heading` is the path of headings at the start of the chunk.
+    It begins on `page` and ends on `page_end`, where the format has pages; the latter is None in snapshots of an older
+    version of this package. `heading` is the path of headings at the start of the chunk.
     """
 
     source: str
@@ -61,6 +62,15 @@ class Citation:
     char_start: int
     char_end: int
     heading: str | None = None
+    page_end: int | None = None
+
+    @property
+    def pages(self) -> str:
+        """The pages in words: `page 3` or `pages 3–4`; empty where the format has none."""
+        if self.page is None:
+            return ""
+        last = self.page_end or self.page
+        return f"page {self.page}" if last == self.page else f"pages {self.page}–{last}"
 
 
 @dataclass(frozen=True)

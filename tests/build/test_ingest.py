@@ -347,4 +347,5 @@ def test_hostile_files_cost_only_themselves(make: Make) -> None:
         "encrypted.pdf",
     }
     chunks = tables.read("chunks", "notes").to_pylist()
-    assert {(row["path"], row["page"]) for row in chunks} == {("fpdf2.pdf", 1), ("plain.eml", None)}
+    pages = {(row["path"], row["page"], row["page_end"]) for row in chunks}
+    assert pages == {("fpdf2.pdf", 1, 2), ("plain.eml", None, None)}

@@ -1,4 +1,4 @@
-"""A home of an older version, whose chunks have no context and whose merged rows no counts of all evidence.
+"""A home of an older version, whose chunks have no context or last page, and whose merged rows no counts of all evidence.
 
 An upgrade costs nothing and loses nothing.
 """
@@ -58,7 +58,7 @@ def of_before(tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatc
         build(before)
         publish_accepted(before)
     for path in before.home.glob("tables/chunks/*/*.parquet"):
-        pq.write_table(pq.read_table(path, partitioning=None).drop_columns("context"), path)
+        pq.write_table(pq.read_table(path, partitioning=None).drop_columns(["context", "page_end"]), path)
     for table in ("entities", "relations"):
         for path in before.home.glob(f"generations/*/{table}.parquet"):
             pq.write_table(pq.read_table(path).drop_columns(["chunk_count", "document_count", "capped"]), path)

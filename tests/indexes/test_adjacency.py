@@ -10,6 +10,7 @@ from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.errors import IntegrityError, StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency, has_adjacency
 from lightrag_dagster.indexes.arrays import Lists, Rows
+from lightrag_dagster.query.types import Citation
 from tests.query.tables import chunk_file, entities, graph_of, relations, write_evidence
 
 
@@ -20,7 +21,7 @@ def graph(tmp_path: Path) -> Adjacency:
         "left",
         [
             {"chunk_id": "chunk-b", "path": "z.md", "chunk_index": 0, "char_start": 0, "char_end": 7, "tokens": 3},
-            {"chunk_id": "chunk-a", "path": "a.md", "chunk_index": 1, "content": "Ada", "page": 2},
+            {"chunk_id": "chunk-a", "path": "a.md", "chunk_index": 1, "content": "Ada", "page": 2, "page_end": 3},
             {"chunk_id": "chunk-b", "path": "a.md", "chunk_index": 2},
         ],
     )
@@ -121,7 +122,20 @@ def test_citations_are_in_canonical_order(graph: Adjacency) -> None:
     places = [(place["source"], place["path"], place["chunk_index"]) for place in graph.citations_of(row)]
     assert places == [("left", "a.md", 2), ("left", "z.md", 0), ("right", "a.md", 0)]
     assert graph.citations_of(row)[1]["char_end"] == 7
-    assert graph.citations_of(int(graph.chunks.rows_of(["chunk-a"])[0]))[0]["page"] == 2
+    (place,) = graph.citations_of(int(graph.chunks.rows_of(["chunk-a"])[0]))
+    assert (place["page"], place["page_end"]) == (2, 3)
+
+
+def test_citations_of_an_older_snapshot_have_one_page(graph: Adjacency, tmp_path: Path) -> None:
+    older = graph.citations.drop_columns("page_end").to_reader()
+    path = tmp_path / "adjacency" / "citations.arrow"
+    path.unlink()  # it is mapped
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, older.schema) as writer:
+        for batch in older:
+            writer.write_batch(batch)
+    again = Adjacency.open(tmp_path / "adjacency")
+    (place,) = again.citations_of(int(again.chunks.rows_of(["chunk-a"])[0]))
+    assert Citation(**place).pages == "page 2"
 
 
 def test_nothing_at_all_is_a_graph_too(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.core.tokens import load_tokenizer
@@ -124,7 +125,8 @@ def _table(
         "char_end": [one.end for _, one in placed],
         "heading": headings,
         "context": contexts,
-        "page": [value for document, found in zip(documents, cuts, strict=True) for value in _pages(document, found)],
+        "page": [_page(document, one.start) for document, one in placed],
+        "page_end": [_page(document, one.end - 1) for document, one in placed],
     }
     return pa.table({name: columns[name] for name in CHUNKS.names}, CHUNKS)
 
@@ -138,6 +140,24 @@ def _headings(document: Document, cuts: Sequence[Cut]) -> list[str | None]:
     return [paths[bisect_right(offsets, one.start)] for one in cuts]
 
 
-def _pages(document: Document, cuts: Sequence[Cut]) -> list[int | None]:
-    """Return the number of the page where each chunk starts, None in a document without pages."""
-    return [bisect_right(document.pages, one.start) if document.pages else None for one in cuts]
+def _page(document: Document, at: int) -> int | None:
+    """Return the number of the page on which a character stands, None in a document without pages."""
+    return bisect_right(document.pages, at) if document.pages else None
+
+
+def with_page_ends(chunks: pa.Table, documents: pa.Table) -> pa.Table:
+    """Return rows of CHUNKS with the page on which each ends, which older versions of this package did not write.
+
+    `documents` are rows of RAW_DOCUMENTS, of which the pages are read.
+    """
+    if not pc.any(pc.and_(pc.is_valid(chunks["page"]), pc.is_null(chunks["page_end"]))).as_py():
+        return chunks
+    from lightrag_dagster.storage.memory import in_memory
+
+    with in_memory() as connection:
+        connection.register("chunk", chunks)
+        connection.register("document", documents.select(["doc_id", "pages"]))
+        begun = "nullif(len(list_filter(pages, lambda first: first < char_end)), 0)"
+        ends = f"coalesce(page_end, {begun})::INTEGER AS page_end"
+        rows = connection.sql(f"SELECT chunk.* REPLACE ({ends}) FROM chunk LEFT JOIN document USING (doc_id)")
+        return rows.to_arrow_table().cast(CHUNKS)

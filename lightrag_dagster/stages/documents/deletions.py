@@ -18,17 +18,23 @@ class Losses(NamedTuple):
     """Numbers of documents whose text stands nowhere in their source any more.
 
     They are `deleted`, or `emptied` to less than a share of their text, or are `repeating`: they said something else
-    than another document, and say the same now.
+    than another document, and say the same now. What is `switched_off` by its front matter is not lost.
     """
 
     deleted: int
     emptied: int
     repeating: int
+    switched_off: int = 0
+
+    @property
+    def lost(self) -> int:
+        """How many are lost."""
+        return self.deleted + self.emptied + self.repeating
 
     def __str__(self) -> str:
         """Return the numbers in words."""
-        kinds = (self.deleted, "deleted"), (self.emptied, "emptied"), (self.repeating, "now the same as another")
-        return ", ".join(f"{count} {kind}" for count, kind in kinds if count)
+        kinds = "deleted", "emptied", "now the same as another", "switched off"
+        return ", ".join(f"{count} {kind}" for count, kind in zip(self, kinds, strict=True) if count)
 
 
 def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settings: DocumentSettings) -> Losses:
@@ -48,11 +54,12 @@ def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settin
     """
     statement = files(__package__).joinpath("sql/lost.sql").read_text(encoding="utf-8")
     found = connection.execute(statement, {"shrunk_share": settings.shrunk_share}).fetchall()[0]
-    before, (example, now), losses = found[0], found[4:], Losses(*found[1:4])
-    lost, everything = sum(losses), sum(losses) == before and now == 0
-    if lost == 0 or settings.accept_deletes or (lost <= settings.max_deleted_share * before and not everything):
+    before, losses, (example, now) = found[0], Losses(*found[1:5]), found[5:]
+    all_of_it = before > 0 and now == 0 and sum(losses) == before
+    if settings.accept_deletes or (losses.lost <= settings.max_deleted_share * before and not all_of_it):
         return losses
-    bound = "all it had" if everything else f"more than documents.max_deleted_share = {settings.max_deleted_share:g}"
+    bound = "all it had" if all_of_it else f"more than documents.max_deleted_share = {settings.max_deleted_share:g}"
+    lost = before if all_of_it else losses.lost
     raise SourceError(
         f"source {source!r} lost {lost} of {before} documents at once ({losses}), {bound}; one of them is "
         f"{example!r}. The last accepted version stays published. If this is intended, run again "

@@ -11,7 +11,7 @@ from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import TokenizerError
 from lightrag_dagster.schemas import CHUNKS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings
-from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.chunking.chunks import chunk_documents, with_page_ends
 from lightrag_dagster.stages.documents.table import text_hash
 
 SMALL = ChunkingSettings(size=8, overlap=2)
@@ -55,6 +55,7 @@ def test_a_short_document_is_one_chunk() -> None:
             "heading": None,
             "context": None,
             "page": None,
+            "page_end": None,
             "text_hash": text_hash({"content_hash": "", "media_type": "text/plain", "pages": None}),
             "recipe": "r",
         }
@@ -89,17 +90,34 @@ Some words that are in the guide.
 Some words on how to install it."""
 
 
-def test_a_chunk_names_the_page_it_starts_on() -> None:
-    table = documents("One two three four.\n\nFive six seven eight.\n\nNine.")
+PAGES = ("One two three four.", "Five six seven eight.", "", "Nine.")
+
+
+def paged() -> pa.Table:
+    """Return a document of four pages, the third empty."""
+    table = documents("\n\n".join(filter(None, PAGES)))
     pages = pa.array([[0, 21, 44, 44]], RAW_DOCUMENTS.field("pages").type)
-    table = table.set_column(RAW_DOCUMENTS.get_field_index("pages"), RAW_DOCUMENTS.field("pages"), pages)
-    chunks = chunk_documents(table, ChunkingSettings(size=3, overlap=0))
-    assert [(chunk["content"].split()[0], chunk["page"]) for chunk in chunks.to_pylist()] == [
-        ("One", 1),
-        ("four.", 1),
-        ("six", 2),
-        (".", 2),
-    ]
+    return table.set_column(RAW_DOCUMENTS.get_field_index("pages"), RAW_DOCUMENTS.field("pages"), pages)
+
+
+@pytest.mark.parametrize("size", range(1, 20))
+def test_a_chunk_names_the_pages_it_starts_and_ends_on(size: int) -> None:
+    chunks = chunk_documents(paged(), ChunkingSettings(size=size, overlap=0)).to_pylist()
+    for chunk in chunks:
+        words = chunk["content"].split("\n\n")
+        first, last = PAGES[chunk["page"] - 1], PAGES[chunk["page_end"] - 1]
+        assert (words[0] in first, words[-1] in last) == (True, True)
+        assert len(words) == sum(bool(one) for one in PAGES[chunk["page"] - 1 : chunk["page_end"]])
+    assert (chunks[0]["page"], chunks[-1]["page_end"]) == (1, 4)
+
+
+def test_the_page_that_a_chunk_ends_on_is_found_for_older_rows() -> None:
+    chunks = chunk_documents(paged(), ChunkingSettings(size=7, overlap=0))
+    assert chunks["page_end"].to_pylist() != chunks["page"].to_pylist()
+    place, field = CHUNKS.get_field_index("page_end"), CHUNKS.field("page_end")
+    older = chunks.set_column(place, field, pa.nulls(len(chunks), field.type))
+    assert with_page_ends(older, paged()).sort_by("chunk_index") == chunks
+    assert with_page_ends(chunks, paged()) is chunks
 
 
 @pytest.mark.parametrize("media_type", ["text/markdown", "text/html"])

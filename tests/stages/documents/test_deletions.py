@@ -82,7 +82,7 @@ def test_losing_everything_is_refused_whatever_the_share(share: float) -> None:
         check(table(TEN), RAW_DOCUMENTS.empty_table(), DocumentSettings(max_deleted_share=share))
 
 
-@pytest.mark.parametrize("status", ["empty", "skipped", "disabled"])
+@pytest.mark.parametrize("status", ["empty", "skipped"])
 def test_a_document_without_its_text_is_lost_though_it_is_there(status: str) -> None:
     emptied = TEN | dict.fromkeys(list(TEN)[:3], "")
     with pytest.raises(SourceError, match=r"lost 3 of 10 documents at once \(3 emptied\), .*; one of them is '0.md'"):
@@ -128,9 +128,16 @@ def test_all_emptied_is_refused_whatever_the_share() -> None:
         check(table(TEN), table(dict.fromkeys(TEN, ""), without_text="empty"), DocumentSettings(max_deleted_share=1))
 
 
+def test_documents_that_were_switched_off_are_lost_only_if_nothing_else_is_there() -> None:
+    off = table(TEN | dict.fromkeys(list(TEN)[1:], ""), without_text="disabled")
+    assert check(table(TEN), off, DocumentSettings()) == (0, 0, 0, 9)
+    with pytest.raises(SourceError, match=r"lost 10 of 10 documents at once \(10 switched off\), all it had"):
+        check(table(TEN), table(dict.fromkeys(TEN, ""), without_text="disabled"), DocumentSettings())
+
+
 def test_losses_within_the_share_are_counted() -> None:
     now = table(without(1) | {"1.md": ""}, without_text="empty")
-    assert check(table(TEN), now, DocumentSettings()) == (1, 1, 0)
+    assert check(table(TEN), now, DocumentSettings()) == (1, 1, 0, 0)
 
 
 def test_new_documents_do_not_make_up_for_lost_ones() -> None:

@@ -1,6 +1,6 @@
 -- What became of the documents with text in a view `before`: their number; how many of them are not in a view `now`, how
--- many have no text there or less than $shrunk_share of it, how many say the same as another and did not before; the
--- first path of all these; and the number of documents with text in `now`.
+-- many have no text there or less than $shrunk_share of it, how many say the same as another and did not before, how many
+-- were switched off; the first path of all these; and the number of documents with text in `now`.
 -- One whose text stands in any document now is not lost, and one that failed now is judged as such.
 WITH kept AS (
     SELECT doc_id, path, content_hash, content_length
@@ -8,21 +8,24 @@ WITH kept AS (
 ), said AS (
     SELECT content_hash FROM now WHERE status IN ('processed', 'duplicate', 'stale')
 ), changed AS (
-    SELECT kept.*, now.doc_id IS NULL AS deleted, now.content_hash AS hash_now, now.content_length AS length_now
+    SELECT
+        kept.*, now.doc_id IS NULL AS deleted, now.status IS NOT DISTINCT FROM 'disabled' AS off,
+        now.content_hash AS hash_now, now.content_length AS length_now
     FROM kept LEFT JOIN now USING (doc_id) ANTI JOIN said ON kept.content_hash = said.content_hash
     WHERE now.status IS DISTINCT FROM 'failed'
 ), lost AS (
     SELECT
-        path, deleted, length_now = 0 OR length_now < $shrunk_share * content_length AS emptied,
+        path, deleted, off, NOT off AND (length_now = 0 OR length_now < $shrunk_share * content_length) AS emptied,
         dense_rank() OVER (PARTITION BY hash_now ORDER BY content_hash) > 1 AS repeating
     FROM changed
-    QUALIFY deleted OR emptied OR repeating
+    QUALIFY deleted OR off OR emptied OR repeating
 )
 SELECT
     (SELECT count(*) FROM kept),
     count(*) FILTER (deleted),
     count(*) FILTER (emptied),
-    count(*) FILTER (NOT deleted AND NOT emptied),
-    min(path),
+    count(*) FILTER (NOT deleted AND NOT emptied AND NOT off),
+    count(*) FILTER (off),
+    coalesce(min(path) FILTER (NOT off), min(path)),
     (SELECT count(*) FROM said)
 FROM lost
