@@ -13,6 +13,7 @@ from pydantic import Field
 
 from assets.namespace import Namespace
 from lightrag_dagster.build.ingest import FIRST_ROWS, StageReport
+from lightrag_dagster.build.losses import Losses
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
@@ -109,7 +110,11 @@ def ingested(
     version, usage = report.version, report.usage
     named, recipe = version.counts.get("recipe", {}), recipes.of_source(version.source).of_table(version.table)
     outdated = {name: rows for name, rows in named.items() if name != recipe}
-    metadata = table_metadata(report.first, version.rows, seconds=watch.seconds, **version.counts.get("status", {}))
+    metadata = table_metadata(
+        report.first, version.rows, seconds=watch.seconds, **version.counts.get("status", {}), **version.sums
+    )
+    if version.table == "parsed":
+        metadata |= {"reasons": version.counts["reason"]}
     if recipe:
         metadata |= {"kept": report.kept, "outdated": sum(outdated.values())}
     if reading := report.reading:
@@ -135,7 +140,8 @@ def ingested(
             "cost_usd": usage.cost_usd,
         }
     if version.table == "extractions":
-        metadata |= {"answers_cost_usd": report.answers_cost_usd}
+        failed_rounds = Losses.of({version.table: version}).failed_rounds
+        metadata |= {"answers_cost_usd": report.answers_cost_usd, "failed_rounds": failed_rounds}
     return dg.MaterializeResult(
         asset_key=asset_key,
         data_version=dg.DataVersion(version.version),

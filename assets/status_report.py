@@ -1,5 +1,7 @@
 """`status_report`: what of each source is published, pending, rejected or outdated."""
 
+from dataclasses import asdict
+
 import dagster as dg
 
 from assets.metadata import stopwatch
@@ -19,12 +21,14 @@ def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Report what is pending."""
     with stopwatch() as watch:
         states = pending(lightrag.settings)
-    shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
+    shown = {name: [str(state), dict(state.outdated), asdict(state.losses)] for name, state in states.sources.items()}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(digest(shown, states.outdated, states.graph)),
         metadata={
             "sources": dg.MetadataValue.md(_table(states)),
             "rejected": len(states.rejected),
+            "rejected_rows": sum(state.losses.rejected_rows for state in states.sources.values()),
+            "truncated_chunks": sum(state.losses.truncated_chunks for state in states.sources.values()),
             "outdated_rows": sum(sum(state.outdated.values()) for state in states.sources.values()),
             "outdated_of_knowledge_base": ", ".join(states.outdated),
             "graph": states.graph_state,
@@ -48,9 +52,11 @@ def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 def _table(states: Pending) -> str:
     """Return a Markdown table, one row a source."""
-    lines = ["| source | state | documents | chunks | outdated rows |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| source | state | documents | chunks | outdated rows | rejected rows |", "|" + " --- |" * 6]
     for name, state in states.sources.items():
         cells = [", ".join(f"{rows} {of}" for of, rows in one.items()) for one in (state.documents, state.chunks)]
         outdated = ", ".join(f"{rows} {of}" for of, rows in state.outdated.items())
-        lines.append(f"| {name} | {str(state).replace('|', '')} | {' | '.join(cells)} | {outdated} |")
+        lines.append(
+            f"| {name} | {str(state).replace('|', '')} | {' | '.join(cells)} | {outdated} | {state.losses.rejected} |"
+        )
     return "\n".join(lines)

@@ -20,7 +20,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources
 from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.acceptance import accept
+from lightrag_dagster.storage.acceptance import Bounds, accept
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building, ingesting
 from lightrag_dagster.storage.manifest import Manifest
@@ -213,8 +213,7 @@ class _Run:
             if why_ingest(source, tables, self._recipes) is not None:
                 self._jobs.execute("backfill" if backfill else "ingest", source.name)
             elif tables.has_candidate(source.name) and backfill:
-                share = self._settings.documents.max_failed_share
-                accept(self._home, source.name, share, candidate=True)
+                accept(self._home, source.name, *Bounds.of(self._settings), candidate=True)
             else:
                 return False
         return True
@@ -234,14 +233,16 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
             outcome.outdated[name] = sum(state.outdated.values())
         if state.rejected:
             outcome.rejected[name] = state.rejected
+        if lines := states.losses(name):
+            outcome.notes[name] = lines
         if state.waiting:
             outcome.waiting.append(name)
         elif state.backfill and backfill:
             outcome.rejected.setdefault(name, f"of the backfill, {state.backfill}; the accepted tables stay")
         elif state.backfill:
-            outcome.notes[name] = [
+            outcome.notes.setdefault(name, []).append(
                 f"A backfill of {name} is not finished: {state.backfill}. "
                 f"`lightrag-dagster backfill --source {name}` resumes it."
-            ]
+            )
     outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
     return outcome

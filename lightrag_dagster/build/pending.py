@@ -1,14 +1,18 @@
 """Pending work: the one answer that `run`, sensors, schedules, `status` and the report share.
 
-Decided from the files of each source and from records in the home, never from Dagster's event log. No table is read,
-nothing is chunked or merged: the cost is that of listing the sources.
+Decided from the files of each source and from records in the home, never from Dagster's event log. No table is read
+(one is with `llm.retry_failed`), nothing is chunked or merged: the cost is that of listing the sources.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pyarrow.compute as pc
+
 from lightrag_dagster.build.generation import next_publication, outdated
+from lightrag_dagster.build.losses import Losses
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.reuse import PARSED_TABLES
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -16,7 +20,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.acceptance import accept, accepted, judge
+from lightrag_dagster.storage.acceptance import Bounds, accept, accepted, judge
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot, without_graph
@@ -32,8 +36,9 @@ class SourceState:
     `ingest` is why the next run ingests it; `problem` why it cannot be listed; `waiting` has the run that pays for the
     batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its current
     tables may not be merged; `accept` whether they may although they are not accepted yet.
-    `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
-    begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted.
+    `documents` and `chunks` are rows by status, `losses` what the answers lack, `outdated` rows of another recipe by
+    table, `backfill` why one that was begun is not accepted yet. `published` is whether the newest snapshot holds what
+    was accepted.
     """
 
     source: str
@@ -45,6 +50,7 @@ class SourceState:
     published: bool = False
     documents: Mapping[str, int] = field(default_factory=dict)
     chunks: Mapping[str, int] = field(default_factory=dict)
+    losses: Losses = field(default_factory=Losses)
     outdated: Mapping[str, int] = field(default_factory=dict)
     backfill: str | None = None
 
@@ -87,6 +93,11 @@ class Pending:
         """Whether the graph database is built, in a few words."""
         return "not built yet" if self.graph else "built" if self.manifest else "nothing is published"
 
+    def losses(self, source: str) -> list[str]:
+        """Return a line about each kind of loss in the answers about a source; commands that show what `sql` reads."""
+        state = self.sources[source]
+        return state.losses.lines(source, commands=state.published or self.manifest is None)
+
     @property
     def rejected(self) -> dict[str, str]:
         """Sources that are withheld, and why."""
@@ -115,7 +126,7 @@ def pending(settings: Settings) -> Pending:
 
 def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
     """Return what is pending of one source; `newest` is the newest snapshot. Raises StoreError for a damaged record."""
-    name, home, share = source.name, Home.of(recipes.settings), recipes.settings.documents.max_failed_share
+    name, home, bounds = source.name, Home.of(recipes.settings), Bounds.of(recipes.settings)
     recipes = recipes.of_source(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
     ingest, problem = None, None
@@ -123,12 +134,12 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
         ingest = why_ingest(source, tables, recipes)
     except SourceError as error:
         problem = str(error)
-    current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, share)
+    current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, *bounds)
     is_accepted = record is not None and record.tables == judged.tables
     rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_table(table))}
     backfill = None
     if tables.has_candidate(name):
-        tried = judge(candidate, name, share)
+        tried = judge(candidate, name, *bounds)
         backfill = tried.reason if tried.whole and tried.reason else "it was interrupted"
     return SourceState(
         source=name,
@@ -140,6 +151,7 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
         published=record is not None and newest is not None and newest.inputs.sources.get(name) == record.tables,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
+        losses=Losses.of(current),
         outdated={table: count for table, count in rows.items() if count},
         backfill=backfill,
     )
@@ -165,22 +177,22 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
             return f"{table}, {reason}"
         if table == "raw_documents":
             documents = current.version
-        if table not in ("entity_mentions", "relation_mentions"):
+        if table not in PARSED_TABLES:
             inputs = {table: current.version}
     return None
 
 
 def accept_pending(settings: Settings) -> None:
-    """Accept every source whose current tables may be merged, as after documents.max_failed_share was raised.
+    """Accept every source whose current tables may be merged, as after a bound of what it may lack was raised.
 
     Raises:
         SourceError: the folder of sources cannot be listed.
         StoreError: a record is damaged or the disk refuses.
     """
-    home, share = Home.of(settings), settings.documents.max_failed_share
+    home, bounds = Home.of(settings), Bounds.of(settings)
     with bucket.writing(home):
         for name in find_sources(settings):
-            accept(home, name, share)
+            accept(home, name, *bounds)
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
@@ -196,11 +208,21 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     failed = current.count("error_kind", "transient")
     if recipes.settings.llm.of("extract").retry_failed:
         failed += current.count("error_kind", "permanent")
+        failed += _unreadable(tables, current.source) if table == "extractions" else 0
     if failed:
         return f"{failed:,} chunks failed that may succeed now"
     if tables.candidate and recipe and (outdated := current.outdated(recipe)):
         return f"{outdated:,} rows are outdated"
     return None
+
+
+def _unreadable(tables: SourceTables, source: str) -> int:
+    """Return the number of chunks of which no row could be read, although they did not fail."""
+    if (parsed := tables.current("parsed", source)) is None or not parsed.sums.get("rejected_rows"):
+        return 0
+    rows = tables.read("parsed", source, parsed.version)
+    mask = (pc.field("entities") == 0) & (pc.field("relations") == 0) & (pc.field("rejected_rows") > 0)
+    return int(rows.filter(mask).num_rows)
 
 
 def _waiting(settings: Settings, home: Home) -> dict[str, dict[bool, str]]:

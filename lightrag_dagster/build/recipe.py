@@ -32,10 +32,10 @@ _REVISIONS = {
     "boundaries": 2,
     "extractions": 2,
     "layout": 3,
-    "mentions": 2,
+    "mentions": 3,
     "merge": 4,
     "stores": 5,
-    "report": 2,
+    "report": 3,
 }
 
 
@@ -154,6 +154,7 @@ class Recipes:
             "extractions": layout,
             "entity_mentions": mentions,
             "relation_mentions": mentions,
+            "parsed": mentions,
         }
 
     def of_table(self, table: str) -> str | None:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from rich.console import Console
 
@@ -45,9 +46,15 @@ def show_status(console: Console, *, as_json: bool) -> None:
             )
     _print_cost(console, Ledger(home.ledger))
     _print_batches(console, home)
-    columns = ("source", "state", "documents", "chunks", "outdated rows")
+    lacking = any(one.losses.rejected for one in states.sources.values())
+    columns = ("source", "state", "documents", "chunks", "outdated rows", *(["rejected rows"] if lacking else []))
     counted = (
-        (name, "not accepted" if one.rejected else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
+        (
+            name,
+            "not accepted" if one.rejected else one,
+            *map(_counts, (one.documents, one.chunks, one.outdated)),
+            *([one.losses.rejected] if lacking else []),
+        )
         for name, one in states.sources.items()
     )
     print_table(console, columns, list(counted), wrap=columns)
@@ -71,6 +78,7 @@ def _facts(home: Home, states: Pending) -> dict[str, object]:
                 "state": str(one),
                 "documents": dict(one.documents),
                 "chunks": dict(one.chunks),
+                "answers": asdict(one.losses),
                 "outdated": dict(one.outdated),
                 "backfill": one.backfill,
             }
@@ -83,6 +91,8 @@ def _print_problems(console: Console, states: Pending) -> None:
     for name, state in states.sources.items():
         if state.rejected:
             console.print(f"{name} is not accepted: {state.rejected}", soft_wrap=True)
+        for line in states.losses(name):
+            console.print(line, soft_wrap=True)
         if state.backfill and True not in state.waiting:
             console.print(
                 f"A backfill of {name} is not finished: {state.backfill}; "
