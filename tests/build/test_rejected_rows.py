@@ -9,7 +9,9 @@ import pytest
 
 from lightrag_dagster.build import recipe as recipe_module
 from lightrag_dagster.build.pending import accept_pending, pending
+from lightrag_dagster.build.plan import make_plan
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.evaluation.sample import take_sample
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.extraction import records
 from lightrag_dagster.stages.extraction.records import Records
@@ -86,6 +88,8 @@ def upgrade(settings: Settings) -> Acceptance:
 def test_an_upgrade_asks_nothing_keeps_the_source_and_warns(older: Settings, loopback: Loopback) -> None:
     state = pending(older).sources["notes"]
     assert (state.rejected, state.losses.rejected_rows) == (None, 0)
+    assert take_sample(Home(older.home), ["notes"], 2, []).count("parsed") == 0
+    assert make_plan(older).total.high == 0
     outcome = upgrade(older)
     assert (outcome.accepted, asked(loopback)) == (True, 0)
     assert outcome.rejected_rows > older.extraction.max_rejected_share

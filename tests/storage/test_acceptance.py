@@ -171,7 +171,9 @@ def answer(home: Home, *rejected: int, read: int = 10, new: int | None = None) -
     tables = SourceTables(home)
     since = len(rejected) - (len(rejected) if new is None else new)
     for table, made_from in zip(ANSWERS, ["chunks", "extractions"], strict=True):
-        chunks = [{"source": "river", "chunk_id": f"chunk-{n}", "status": "ok"} for n in range(len(rejected))]
+        chunks: list[dict[str, object]] = [
+            {"source": "river", "chunk_id": f"chunk-{n}", "status": "ok"} for n in range(len(rejected))
+        ]
         records = [
             chunk
             | {"relations": read // len(rejected), "rejected_rows": lost, "reason": f"reason {lost}" if lost else None}

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from lightrag_dagster.stages.extraction import rejections
 from lightrag_dagster.stages.extraction.parsing import parse_response
 from lightrag_dagster.stages.extraction.rejections import Rejected, wrong_fields
+from lightrag_dagster.stages.extraction.rows import Kind
 from tests.stages.extraction.test_parsing import ANSWER, pieces
 
 ENTITY = '{"name": "Alice", "type": "Person", "description": "An engineer."}'
+FIELDS: dict[Kind, int] = {"entity": 4, "relation": 5}
 WORDS = {one.reason for one in vars(rejections).values() if isinstance(one, Rejected)} | {
     wrong_fields(kind, found, wanted).reason
-    for kind, wanted in (("entity", 4), ("relation", 5))
+    for kind, wanted in FIELDS.items()
     for found in range(1, 7)
     if found != wanted
 }
