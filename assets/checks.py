@@ -11,7 +11,7 @@ from assets.namespace import Namespace
 from assets.status_report import all_published
 from lightrag_dagster.build.losses import lost_of_source, snapshot_warnings, source_warning
 from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.acceptance import failed_share, judge
+from lightrag_dagster.storage.acceptance import AnswerRows, Bounds, failed_share, judge
 from lightrag_dagster.storage.snapshots import require_current
 from lightrag_dagster.storage.tables import SourceTables
 from resources import LightRAG
@@ -66,11 +66,18 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
             "The share of chunks whose extraction failed is at or under documents.max_failed_share.",
         ),
         check(
+            "parsed",
+            "rejected_rows",
+            _few_rows_rejected,
+            "The share of rows in the model's answers that could not be used is at or under "
+            "extraction.max_rejected_share. Answers of which more was accepted, as by an older version, stay accepted.",
+        ),
+        check(
             "entity_mentions",
             "accepted",
             source_accepted,
-            "The source's tables belong together and few enough documents and chunks failed, so the merge reads this "
-            "version; otherwise it keeps reading the last accepted one.",
+            "The source's tables belong together, few enough documents and chunks failed, and few enough rows of "
+            "answers were rejected, so the merge reads this version; otherwise it keeps reading the last accepted one.",
         ),
         check("entity_mentions", "names_found", names_found, "The source names something, unless it holds no text."),
     ]
@@ -80,13 +87,16 @@ def source_accepted(
     context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.AssetCheckResult:
     """Judge the tables of one source again."""
-    share = lightrag.settings.documents.max_failed_share
-    judged = judge(_tables(context, config, lightrag), context.partition_key, share)
+    judged = judge(_tables(context, config, lightrag), context.partition_key, *Bounds.of(lightrag.settings))
     return dg.AssetCheckResult(
         passed=judged.accepted,
         severity=dg.AssetCheckSeverity.ERROR,
         description=judged.reason,
-        metadata={"failed_documents": judged.failed_documents, "failed_chunks": judged.failed_chunks},
+        metadata={
+            "failed_documents": judged.failed_documents,
+            "failed_chunks": judged.failed_chunks,
+            "rejected_rows": judged.rejected_rows,
+        },
     )
 
 
@@ -124,6 +134,23 @@ def _tables(context: dg.AssetCheckExecutionContext, config: IngestConfig, lightr
     """
     bucket.refresh(lightrag.home)
     return lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
+
+
+def _few_rows_rejected(
+    context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
+) -> dg.AssetCheckResult:
+    version = _tables(context, config, lightrag).require("parsed", context.partition_key)
+    rows, allowed = AnswerRows.of(version.sums), lightrag.settings.extraction.max_rejected_share
+    return dg.AssetCheckResult(
+        passed=rows.share <= allowed,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            **version.sums,
+            "reasons": version.counts.get("reason", {}),
+            "share": rows.share,
+            "allowed": allowed,
+        },
+    )
 
 
 def _failed_share_of(table: str) -> Callable[..., dg.AssetCheckResult]:

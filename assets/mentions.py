@@ -1,4 +1,4 @@
-"""`entity_mentions` and `relation_mentions`: the records in the raw responses, and whether the source is accepted."""
+"""`entity_mentions`, `relation_mentions`, `parsed`: the records in the raw responses, and is the source accepted."""
 
 from collections.abc import Iterator
 
@@ -12,6 +12,7 @@ from resources import LightRAG
 _DESCRIPTIONS = {
     "entity_mentions": "Entities as each chunk names them; parsing again costs no call.",
     "relation_mentions": "Relations as each chunk states them; parsing again costs no call.",
+    "parsed": "How many rows of the answers about each chunk became mentions, how many could not be used, and why.",
 }
 
 

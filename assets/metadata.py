@@ -117,8 +117,13 @@ def ingested(
         if rows
     }
     metadata = table_metadata(
-        report.first, version.rows, seconds=watch.seconds, **version.counts.get("status", {}) | lost
+        report.first,
+        version.rows,
+        seconds=watch.seconds,
+        **version.counts.get("status", {}) | lost | version.sums,
     )
+    if version.table == "parsed":
+        metadata |= {"reasons": version.counts["reason"]}
     if recipe:
         metadata |= {"kept": report.kept, "outdated": sum(outdated.values())}
     if reading := report.reading:

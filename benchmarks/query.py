@@ -105,6 +105,7 @@ def write_tables(home: Home, entities: int) -> None:
         place = {"doc_id": doc_id, "path": path, "chunk_index": number // per_source % 10}
         rows["chunks", source].append(common | place | {"content": sentence(random, 60), "tokens": 240})
         rows["extractions", source].append(common | {"extraction_key": "key", "status": "ok"})
+        rows["parsed", source].append(common | {"extraction_key": "key"})
         if place["chunk_index"] == 0:
             document = {"source": source, "doc_id": doc_id, "path": path, "title": path, "status": "processed"}
             rows["raw_documents", source].append(document | {"media_type": "text/markdown"})
@@ -127,6 +128,7 @@ def write_tables(home: Home, entities: int) -> None:
         "extractions": "chunks",
         "entity_mentions": "extractions",
         "relation_mentions": "extractions",
+        "parsed": "extractions",
     }
     for source in SOURCES:
         versions: dict[str, str] = {}

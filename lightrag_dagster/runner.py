@@ -21,7 +21,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources
 from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.acceptance import accept
+from lightrag_dagster.storage.acceptance import Bounds, accept
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building, ingesting
 from lightrag_dagster.storage.manifest import Manifest
@@ -218,8 +218,7 @@ class _Run:
             if why_ingest(source, tables, self._recipes) is not None:
                 self._jobs.execute("backfill" if backfill else "ingest", source.name)
             elif tables.has_candidate(source.name) and backfill:
-                share = self._settings.documents.max_failed_share
-                accept(self._home, source.name, share, candidate=True)
+                accept(self._home, source.name, *Bounds.of(self._settings), candidate=True)
             else:
                 return False
         return True

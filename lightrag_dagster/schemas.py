@@ -129,6 +129,18 @@ RELATION_MENTIONS = pa.schema(
     ]
 )
 
+PARSED = pa.schema(
+    [
+        _SOURCE,
+        _CHUNK,
+        _KEY,
+        _field("entities", pa.int32(), "Entity mentions that the responses yield."),
+        _field("relations", pa.int32(), "Relation mentions that they yield."),
+        _field("rejected_rows", pa.int32(), "Rows of all rounds that are meant as a record and yield none."),
+        _field("reason", pa.string(), "The most frequent reason, one of few texts; null if none.", nullable=True),
+    ]
+)
+
 _PROVENANCE = [
     _field(
         "chunk_ids",
@@ -286,6 +298,7 @@ SOURCE_TABLES: dict[str, pa.Schema] = {
     "extractions": EXTRACTIONS,
     "entity_mentions": ENTITY_MENTIONS,
     "relation_mentions": RELATION_MENTIONS,
+    "parsed": PARSED,
 }
 """Tables with one immutable version a source."""
 
@@ -315,6 +328,7 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
     "extractions": ("chunk_id",),
     "entity_mentions": ("chunk_id", "extraction_key", "mention_index"),
     "relation_mentions": ("chunk_id", "extraction_key", "mention_index"),
+    "parsed": ("chunk_id", "extraction_key"),
     "entities": ("entity_id",),
     "relations": ("relation_id",),
     "entity_evidence": ("entity_id", "chunk_id", "mention_index"),

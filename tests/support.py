@@ -22,7 +22,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
-from lightrag_dagster.storage.acceptance import accept
+from lightrag_dagster.storage.acceptance import Bounds, accept
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
@@ -82,7 +82,7 @@ def build(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
                     ingest(source, tables, recipes, replace(account, source=source.name))
                     outcome.ingested.append(source.name)
                 elif backfill and tables.has_candidate(source.name):
-                    accept(home, source.name, settings.documents.max_failed_share, candidate=True)
+                    accept(home, source.name, *Bounds.of(settings), candidate=True)
             except ProviderAccessError:
                 raise
             except LightRAGError as error:
@@ -111,7 +111,7 @@ def snapshot_contents(settings: Settings) -> dict[str, Any]:
     generation = Generation(home, manifest.snapshot_id)
     contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES}
     for source, versions in manifest.inputs.sources.items():
-        for table in ("chunks", "extractions", "entity_mentions", "relation_mentions"):
+        for table in ("chunks", "extractions", "entity_mentions", "relation_mentions", "parsed"):
             contents[f"{source}/{table}"] = table_version(SourceTables(home).read(table, source, versions[table]))
     for name, entry in manifest.vectors.tables.items():
         contents[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()

@@ -17,7 +17,7 @@ from lightrag_dagster.storage.home import Home
 
 ROOT = Path(__file__).parent.parent
 
-PARTITIONED = {"raw_documents", "chunks", "extractions", "entity_mentions", "relation_mentions"}
+PARTITIONED = {"raw_documents", "chunks", "extractions", "entity_mentions", "relation_mentions", "parsed"}
 UNPARTITIONED = {
     "entities",
     "relations",

@@ -7,6 +7,7 @@ writes takes the place of the current tables when the whole source is accepted.
 
 import heapq
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +18,14 @@ import pyarrow.compute as pc
 from lightrag_dagster.build import dealing
 from lightrag_dagster.build.describing import OpenDescriber
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.reuse import MENTIONS, earlier_versions, judged_by, parsed_before, read_before
+from lightrag_dagster.build.reuse import (
+    PARSED_TABLES,
+    answered_before,
+    earlier_versions,
+    judged_by,
+    parsed_before,
+    read_before,
+)
 from lightrag_dagster.build.shard_steps import (
     REASONS,
     Earlier,
@@ -49,7 +57,7 @@ from lightrag_dagster.stages.documents.listing import Listing
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.stages.documents.table import TOLD
 from lightrag_dagster.storage import bucket, files
-from lightrag_dagster.storage.acceptance import Acceptance, accept
+from lightrag_dagster.storage.acceptance import Acceptance, Bounds, accept
 from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.shards import Shard, shards
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
@@ -206,28 +214,27 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
 
 
 def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tuple[list[StageReport], Acceptance]:
-    """Parse the responses into `entity_mentions` and `relation_mentions`, and accept the source if it may be merged.
+    """Parse the responses into the PARSED_TABLES of a source, and accept it if it may be merged.
 
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    code = recipes.code["entity_mentions"]
+    code = recipes.code["parsed"]
     with ingesting(tables.home, source, LOCK_SECONDS):
         extractions = tables.require("extractions", source)
         parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
-        parse = partial(
-            parse_shard, _step(source, tables, recipes), extractions.version, parsed_before(tables, source, code)
-        )
+        before = parsed_before(tables, source, code), answered_before(tables, source)
+        parse = partial(parse_shard, _step(source, tables, recipes), extractions.version, *before)
         with open_engine(recipes.settings.engine) as engine:
             made = each_shard(engine, parse, parts, ("mentions", parts, extractions.rows))
         reports = []
-        for position, name in enumerate(MENTIONS):
-            stored = [one.files[position] for one in made]
+        new_sums = sum((Counter(one.new_sums) for one in made), Counter())
+        for position, name in enumerate(PARSED_TABLES):
+            stored, sums = [one.files[position] for one in made], new_sums if name == "parsed" else {}
             inputs = {"extractions": extractions.version}
-            version = tables.record(name, source, stored, inputs=inputs, fingerprint=code)
+            version = tables.record(name, source, stored, inputs=inputs, fingerprint=code, new_sums=sums)
             reports.append(_report(tables, version, sum(one.kept[position] for one in made)))
-        share = recipes.settings.documents.max_failed_share
-        acceptance = accept(tables.home, source, share, candidate=tables.candidate)
+        acceptance = accept(tables.home, source, *Bounds.of(recipes.settings), candidate=tables.candidate)
     return reports, acceptance
 
 

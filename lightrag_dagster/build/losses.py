@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.storage.acceptance import AnswerRows
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
@@ -43,6 +44,10 @@ def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss
         counts["without the last round"] = extractions.count("error", "ok") + extractions.count("error", "truncated")
         query = "select source, chunk_id, status, error from extractions where status <> 'ok' or error is not null"
         found.append(_loss(source, "chunks", counts, extractions.rows, query))
+    if parsed := tables.get("parsed"):
+        rows = AnswerRows.of(parsed.sums)
+        query = "select source, chunk_id, rejected_rows, reason from parsed where rejected_rows > 0"
+        found.append(_loss(source, "rows of answers", {"rejected": rows.rejected}, rows.rows, query))
     return found
 
 

@@ -1,15 +1,18 @@
 """Pending work: the one answer that `run`, sensors, schedules, `status` and the report share.
 
-Decided from the files of each source and from records in the home, never from Dagster's event log. No table is read,
-nothing is chunked or merged: the cost is that of listing the sources.
+Decided from the files of each source and from records in the home, never from Dagster's event log. No table is read
+(one is with `llm.retry_failed`), nothing is chunked or merged: the cost is that of listing the sources.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow.compute as pc
+
 from lightrag_dagster.build.generation import next_publication, outdated
 from lightrag_dagster.build.losses import Loss, added_up, lost_of_source, snapshot_warnings, source_warning
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.reuse import PARSED_TABLES
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
@@ -18,7 +21,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source, find_sources, misnamed_sources
 from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.acceptance import accept, accepted, judge
+from lightrag_dagster.storage.acceptance import Bounds, accept, accepted, judge
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot, without_graph
@@ -147,10 +150,10 @@ def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[st
 
 def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
     """Return what is pending of one source; `newest` is the newest snapshot. Raises StoreError for a damaged record."""
-    name, home, share = source.name, Home.of(recipes.settings), recipes.settings.documents.max_failed_share
+    name, home, bounds = source.name, Home.of(recipes.settings), Bounds.of(recipes.settings)
     recipes = recipes.of_source(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, share)
+    current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, *bounds)
     is_accepted = record is not None and record.tables == judged.tables
     ingest, problem, refused, rows = None, None, None, dict[str, int]()
     try:
@@ -162,7 +165,7 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
         problem = str(error)
     backfill = None
     if tables.has_candidate(name):
-        tried = judge(candidate, name, share)
+        tried = judge(candidate, name, *bounds)
         backfill = tried.reason if tried.whole and tried.reason else "it was interrupted"
     return SourceState(
         source=name,
@@ -204,33 +207,33 @@ def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> s
             return f"{table}, {reason}"
         if table == "raw_documents":
             documents = current.version
-        if table not in ("entity_mentions", "relation_mentions"):
+        if table not in PARSED_TABLES:
             inputs = {table: current.version}
     return None
 
 
 def to_accept(settings: Settings) -> dict[str, dict[str, str]]:
     """Return the versions of the tables of each source that may be merged and are not accepted; raises as below."""
-    home, share = Home.of(settings), settings.documents.max_failed_share
+    home, bounds = Home.of(settings), Bounds.of(settings)
     found = {}
     for name in find_sources(settings):
-        judged, record = judge(SourceTables(home), name, share), accepted(home, name)
+        judged, record = judge(SourceTables(home), name, *bounds), accepted(home, name)
         if judged.accepted and (record is None or record.tables != judged.tables):
             found[name] = judged.tables
     return found
 
 
 def accept_pending(settings: Settings) -> None:
-    """Accept every source whose current tables may be merged, as after documents.max_failed_share was raised.
+    """Accept every source whose current tables may be merged, as after a bound of what it may lack was raised.
 
     Raises:
         SourceError: the folder of sources cannot be listed.
         StoreError: a record is damaged or the disk refuses.
     """
-    home, share = Home.of(settings), settings.documents.max_failed_share
+    home, bounds = Home.of(settings), Bounds.of(settings)
     with bucket.writing(home):
         for name in to_accept(settings):
-            accept(home, name, share)
+            accept(home, name, *bounds)
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
@@ -246,11 +249,21 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     failed = current.count("error_kind", "transient")
     if recipes.settings.llm.of("extract").retry_failed:
         failed += current.count("error_kind", "permanent")
+        failed += _unreadable(tables, current.source) if table == "extractions" else 0
     if failed:
         return f"{failed:,} chunks failed that may succeed now"
     if tables.candidate and recipe and (outdated := current.outdated(recipe)):
         return f"{outdated:,} rows are outdated"
     return None
+
+
+def _unreadable(tables: SourceTables, source: str) -> int:
+    """Return the number of chunks of which no row could be read, although they did not fail."""
+    if (parsed := tables.current("parsed", source)) is None or not parsed.sums.get("rejected_rows"):
+        return 0
+    rows = tables.read("parsed", source, parsed.version)
+    mask = (pc.field("entities") == 0) & (pc.field("relations") == 0) & (pc.field("rejected_rows") > 0)
+    return int(rows.filter(mask).num_rows)
 
 
 def _waiting(settings: Settings, home: Home) -> dict[str, dict[bool, str]]:

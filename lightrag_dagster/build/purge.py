@@ -23,7 +23,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage import bucket, generations
-from lightrag_dagster.storage.acceptance import accepted, judge
+from lightrag_dagster.storage.acceptance import Bounds, accepted, judge
 from lightrag_dagster.storage.cache import empty_unclaimed
 from lightrag_dagster.storage.damage import record_files
 from lightrag_dagster.storage.gc import remove_unused
@@ -170,14 +170,14 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
 
 def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, paths: set[str]) -> None:
     home, tables = Home.of(settings), SourceTables(Home.of(settings))
-    used, share = snapshot.inputs.sources.get(source, {}), settings.documents.max_failed_share
+    used = snapshot.inputs.sources.get(source, {})
     reason = f"{source} is still in the published snapshot" if used and not paths else None
     if paths and (current := tables.current("raw_documents", source)):
         record = accepted(home, source)
         versions = {current.version, used.get("raw_documents"), record.tables["raw_documents"] if record else None}
         held = [path for path in sorted(paths) if not versions.isdisjoint(_versions(home, source, path))]
         reason = f"the tables of {source} still hold {held[0]}" if held else None
-        if not judge(tables, source, share).whole:
+        if not judge(tables, source, *Bounds.of(settings)).whole:
             reason = f"the tables of {source} are not made from its documents as they are now"
     if reason:
         raise StoreError(f"{reason}; run `lightrag-dagster run` until it accepts {source}, then purge again")

@@ -37,7 +37,7 @@ _REVISIONS = {
     "mentions": 3,
     "merge": 5,
     "stores": 6,
-    "report": 2,
+    "report": 3,
 }
 
 
@@ -156,6 +156,7 @@ class Recipes:
             "extractions": layout,
             "entity_mentions": mentions,
             "relation_mentions": mentions,
+            "parsed": mentions,
         }
 
     def of_table(self, table: str) -> str | None:

@@ -10,12 +10,15 @@ from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.chunking.chunks import with_page_ends
 from lightrag_dagster.stages.documents.table import text_hash, with_text
+from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.tables import SourceTables
 
 _PLACE = ["source", "doc_id", "path"]
 PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
 """What of an extraction decides its mentions."""
+ANSWERED_COLUMNS = ["chunk_id", "extraction_key", "status", "rounds"]
+"""What tells the answers about a chunk from others; in a few columns, since the responses are long."""
 
 IN_ITS_LANGUAGE = """(language IS NULL OR extraction_key IN (
     left(sha256('["' || chunk_id || '","' || recipe || '"]'), 32),
@@ -95,7 +98,7 @@ def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_fai
         chunks: rows of CHUNKS now, of which only `chunk_id` is read, and `language` if there is such a column: where it
             is not null, an answer that was written for another language does not count.
         earlier: rows of EXTRACTIONS of the same source; the first table that has a chunk counts.
-        retry_failed: also ask again about chunks that failed permanently.
+        retry_failed: also ask again about chunks that failed permanently, and those of which no row could be read.
 
     Returns:
         Rows of EXTRACTIONS, and the rows of CHUNKS that are still to be asked about.
@@ -109,6 +112,8 @@ def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_fai
                 pc.invert(pc.is_in(rows["error_kind"], value_set=again)),
             )
         )
+        if retry_failed:
+            known = known.filter(pc.invert(pc.is_in(known["chunk_id"], value_set=unreadable_chunks(known))))
         known = _in_languages(known, left)
         kept.append(known)
         left = left.filter(pc.invert(pc.is_in(left["chunk_id"], value_set=known["chunk_id"].combine_chunks())))
@@ -148,7 +153,8 @@ def read_before(tables: SourceTables, source: str, code: str) -> ReadBefore:
     return ReadBefore(documents, stamps.version if tables.has("stamps", source, stamps.version) else None)
 
 
-MENTIONS = ("entity_mentions", "relation_mentions")
+PARSED_TABLES = ("entity_mentions", "relation_mentions", "parsed")
+"""Tables that are made from `extractions`."""
 
 
 class Judged(NamedTuple):
@@ -177,26 +183,40 @@ def judged_by(tables: SourceTables, source: str) -> Judged:
 
 
 class Parsed(NamedTuple):
-    """Versions of a source's mentions that today's rules made, and that of the extractions they were made from."""
+    """Versions of a source's PARSED_TABLES that today's rules made, and of the extractions they were made from."""
 
     extractions: str
-    mentions: dict[str, str]
+    tables: dict[str, str]
 
 
 def parsed_before(tables: SourceTables, source: str, code: str) -> Parsed | None:
     """Return what was parsed by the rules of the hash `code`, if it is still there.
 
-    None unless both current tables were parsed by these rules, from one version of the extractions that is still there.
+    None unless all current tables were parsed by these rules, from one version of the extractions that is still there.
     Raises StoreError when a record is damaged.
     """
-    parsed = [one for name in MENTIONS if (one := tables.current(name, source))]
+    parsed = [one for name in PARSED_TABLES if (one := tables.current(name, source))]
     made_from = {(one.inputs["extractions"], one.fingerprint) for one in parsed}
     earlier = parsed[0].inputs["extractions"] if parsed else ""
     versions = [("extractions", earlier), *((one.table, one.version) for one in parsed)]
-    kept_whole = len(parsed) == len(MENTIONS) and made_from == {(earlier, code)}
+    kept_whole = len(parsed) == len(PARSED_TABLES) and made_from == {(earlier, code)}
     if not kept_whole or not all(tables.has(table, source, version) for table, version in versions):
         return None
     return Parsed(earlier, {one.table: one.version for one in parsed})
+
+
+def answered_before(tables: SourceTables, source: str) -> str | None:
+    """Return the accepted version of a source's extractions, if it is still there; raises StoreError for a record."""
+    record = accepted(tables.home, source)
+    version = record.tables["extractions"] if record else None
+    return version if version and tables.has("extractions", source, version) else None
+
+
+def of_new_answers(parsed: pa.Table, extractions: pa.Table, earlier: pa.Table) -> pa.Table:
+    """Return the rows of PARSED whose extractions are not among the earlier ones; of these, ANSWERED_COLUMNS."""
+    columns = ANSWERED_COLUMNS
+    new = extractions.select(columns).join(earlier.select(columns), columns, join_type="left anti")
+    return parsed.filter(pc.is_in(parsed["chunk_id"], value_set=new["chunk_id"].combine_chunks()))
 
 
 def keep_mentions(extractions: pa.Table, earlier: pa.Table, mentions: Sequence[pa.Table]) -> list[pa.Table]:
@@ -205,10 +225,10 @@ def keep_mentions(extractions: pa.Table, earlier: pa.Table, mentions: Sequence[p
     Args:
         extractions: Rows of EXTRACTIONS now.
         earlier: What was parsed; the columns of the answers.
-        mentions: What was parsed of it, ENTITY_MENTIONS and RELATION_MENTIONS.
+        mentions: The PARSED_TABLES that were made of it.
 
     Returns:
-        The mentions of the former, and EXTRACTIONS of the latter.
+        These tables of the former, and EXTRACTIONS of the latter.
     """
     from lightrag_dagster.storage.memory import in_memory
 

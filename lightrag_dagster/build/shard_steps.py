@@ -13,13 +13,15 @@ import pyarrow.compute as pc
 from lightrag_dagster.build.describing import OpenDescriber, describing
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.reuse import (
-    MENTIONS,
+    ANSWERED_COLUMNS,
     PARSED_COLUMNS,
+    PARSED_TABLES,
     Parsed,
     ReadBefore,
     keep_chunks,
     keep_extractions,
     keep_mentions,
+    of_new_answers,
 )
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatModel, Embedder, Usage
@@ -37,7 +39,7 @@ from lightrag_dagster.stages.documents.table import Slow
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.shards import Shard
-from lightrag_dagster.storage.tables import SourceTables, StoredShard
+from lightrag_dagster.storage.tables import SourceTables, StoredShard, sum_columns
 
 REASONS = 3
 """Failures that are told of a table."""
@@ -88,7 +90,7 @@ class Made:
     """What a step made of a shard: a file of each table, the rows kept of each, and the first failures: key, reason.
 
     `usage` is what a model did for it; an `unfinished` one is to be made again by the next run. `slowest` are the
-    documents that took longest to read.
+    documents that took longest to read, `new_sums` those of `TableVersion`.
     """
 
     files: tuple[StoredShard, ...]
@@ -97,6 +99,7 @@ class Made:
     usage: Usage = field(default_factory=Usage)
     unfinished: bool = False
     slowest: list[Slow] = field(default_factory=list)
+    new_sums: dict[str, int] = field(default_factory=dict)
 
 
 def read_shard(
@@ -189,22 +192,23 @@ def extract_in_worker(
     return run_sync(ask())
 
 
-def parse_shard(step: Step, extractions: str, parsed: Parsed | None, shard: Shard) -> Made:
-    """Parse the responses of a shard, but those that were `parsed` before."""
+def parse_shard(step: Step, extractions: str, parsed: Parsed | None, answered: str | None, shard: Shard) -> Made:
+    """Parse the responses of a shard, but those that were `parsed` before; `answered` is the accepted version."""
     tables, source = step.tables, step.source
     rows = tables.read_shard("extractions", source, extractions, shard)
-    kept = [SOURCE_TABLES[name].empty_table() for name in MENTIONS]
+    kept = [SOURCE_TABLES[name].empty_table() for name in PARSED_TABLES]
     left = rows
     if parsed:
         earlier = tables.read_shard("extractions", source, parsed.extractions, shard, PARSED_COLUMNS)
-        before = [tables.read_shard(name, source, one, shard) for name, one in parsed.mentions.items()]
+        before = [tables.read_shard(name, source, one, shard) for name, one in parsed.tables.items()]
         *kept, left = keep_mentions(rows, earlier, before)
-    made = parse_extractions(left)
-    stored = [
-        tables.store(name, source, pa.concat_tables([same, new]))
-        for name, same, new in zip(MENTIONS, kept, made, strict=True)
-    ]
-    return Made(tuple(stored), tuple(same.num_rows for same in kept))
+    made = [pa.concat_tables(both) for both in zip(kept, parse_extractions(left), strict=True)]
+    stored = tuple(tables.store(name, source, one) for name, one in zip(PARSED_TABLES, made, strict=True))
+    counted = made[-1]
+    if answered:
+        earlier = tables.read_shard("extractions", source, answered, shard, ANSWERED_COLUMNS)
+        counted = of_new_answers(counted, rows, earlier)
+    return Made(stored, tuple(same.num_rows for same in kept), new_sums=sum_columns(counted))
 
 
 @contextmanager

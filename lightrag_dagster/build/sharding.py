@@ -108,8 +108,10 @@ def places_of(
     now = tables.paths("chunks", source, chunks.version)
     spoken = tables.paths("raw_documents", source, documents.version) if documents else []
     before = [path for one in earlier.versions for path in tables.paths("extractions", source, one)]
+    retry = step.recipes.settings.llm.of("extract").retry_failed
+    before = [] if retry else before  # which chunks are asked again follows from their answers, so all texts are read
     bucket.fetch(tables.home, [*now, *spoken, *before])
-    again = again_kinds(retry_failed=step.recipes.settings.llm.of("extract").retry_failed)
+    again = again_kinds(retry_failed=retry)
     with dealing.open_sql(scratch, len(parts)) as connection:
         known = dealing.Known(before, again, earlier.recipe)
         return dealing.deal_places(connection, (now, spoken), known, scratch / "places").of

@@ -90,7 +90,9 @@ def _rows(
     found: dict[str, pa.Table] = {}
     wanted = {"doc_id": pa.table({"doc_id": doc_ids})}
     for table, schema in SOURCE_TABLES.items():
-        paths, key = tables.paths(table, source, versions[table]), _KEYS.get(table, "chunk_id")
+        # What an older version of this package accepted has fewer tables.
+        paths = tables.paths(table, source, versions[table]) if table in versions else []
+        key = _KEYS.get(table, "chunk_id")
         bucket.fetch(tables.home, paths)
         view_source_files(connection, "stored", paths, schema)
         connection.register("wanted", wanted[key])

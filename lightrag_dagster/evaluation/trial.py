@@ -111,7 +111,10 @@ def _scratch(settings: Settings, folder: Path) -> Settings:
     changes = {"home": folder, "database": None, "engine": "local"}
     # Cypher is not asked for.
     return settings.model_copy(update=changes).changed(
-        llm={"mode": "realtime"}, graph={"before_publication_rows": 0}, documents={"max_failed_share": 1.0}
+        llm={"mode": "realtime"},
+        graph={"before_publication_rows": 0},
+        documents={"max_failed_share": 1.0},
+        extraction={"max_rejected_share": 1.0},
     )
 
 

@@ -107,6 +107,14 @@ class ExtractionSettings(Section):
         description="Gleaning is skipped when its input would be longer; 0 is no limit. Tokens.",
     )
 
+    max_rejected_share: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description="A source keeps its last accepted version if a larger share of the rows in the model's answers "
+        "cannot be used, of all answers and of those that came since.",
+    )
+
     def method_of(self, source: str) -> ExtractionMethod:
         """Return the method for a source."""
         return self.methods.get(source, self.method)

@@ -71,13 +71,16 @@ class Generation:
     def table_files(self, table: str) -> list[Path]:
         """Return the Parquet files of a table, fetched from a bucket.
 
-        A merged table has one, a per-source table one a shard, in order of source.
+        A merged table has one, a per-source table one a shard, in order of source; none of a source that an older
+        version of this package accepted without the table.
         """
         if table in MERGED_TABLES:
             paths = [self.path(f"{table}.parquet")]
         else:
             tables, sources = SourceTables(self.home), sorted(self.inputs().sources.items())
-            paths = [path for source, used in sources for path in tables.paths(table, source, used[table])]
+            paths = [
+                path for source, used in sources if table in used for path in tables.paths(table, source, used[table])
+            ]
         bucket.fetch(self.home, paths)
         return paths
 

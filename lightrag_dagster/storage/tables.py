@@ -28,23 +28,19 @@ ALL_SOURCES = "all"
 """Where a table that is not partitioned by source keeps its versions."""
 
 _SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | {"stamps": STAMPS}
-_COUNTED = ("status", "error_kind", "recipe")
+_COUNTED = ("status", "error_kind", "recipe", "reason")
+_SUMMED = ("entities", "relations", "rejected_rows")
 
 
 class TableVersion(BaseModel):
     """One version of one source's table.
 
     `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
-    settings that follow today's at once. `counts` says of the columns status, error_kind and recipe how many rows have
-    <<<<<<< HEAD
-    each value, and under `error` how many of each status have an error, so that nothing has to be read to judge the
-    table; `reasons` are the first few reasons of failed rows.
-    `shards` is the number of shards it was made in.
-    =======
-    each value, so that nothing has to be read to judge the table; `reasons` are the first few reasons of failed rows.
-    `shards` is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier
-    versions.
-    >>>>>>> b427631
+    settings that follow today's at once. So that nothing has to be read to judge the table, `counts` says of the
+    columns status, error_kind, recipe and reason how many rows have each value, and under `error` how many of each
+    status have an error, and `sums` adds up entities, relations and rejected_rows; `new_sums` of the answers that the
+    accepted version did not have when this one was made. `reasons` are the first few reasons of failed rows. `shards`
+    is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier versions.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,6 +52,8 @@ class TableVersion(BaseModel):
     inputs: dict[str, str]
     fingerprint: str
     counts: dict[str, dict[str, int]] = {}
+    sums: dict[str, int] = {}
+    new_sums: dict[str, int] = {}
     reasons: list[str] = []
     shards: int = 1
     losses_accepted: bool = False
@@ -77,12 +75,13 @@ class Refusal(Record):
 
 
 class StoredShard(NamedTuple):
-    """A file of a table: its name, leaf → hash of its rows, their number, and what `TableVersion` counts of them."""
+    """A file of a table: its name, leaf → hash of its rows, and their number, counts and sums as in `TableVersion`."""
 
     name: str
     leaves: dict[str, str]
     rows: int
     counts: dict[str, dict[str, int]]
+    sums: dict[str, int]
 
 
 class SourceTables:
@@ -132,7 +131,7 @@ class SourceTables:
         if not path.exists():
             files.write_parquet(path, ordered)
             bucket.upload(self.home, [path])
-        return StoredShard(name, leaves, ordered.num_rows, _counts(ordered))
+        return StoredShard(name, leaves, ordered.num_rows, _counts(ordered), sum_columns(ordered))
 
     def record(
         self,
@@ -144,6 +143,7 @@ class SourceTables:
         fingerprint: str,
         reasons: Sequence[str] = (),
         losses_accepted: bool = False,
+        new_sums: Mapping[str, int] | None = None,
     ) -> TableVersion:
         """Make the rows of all shards, in their order, the current version or the candidate of a backfill.
 
@@ -152,7 +152,9 @@ class SourceTables:
         """
         leaves = {leaf: version for one in stored for leaf, version in one.leaves.items()}
         counts: dict[str, Counter[str]] = {}
+        sums: Counter[str] = Counter()
         for one in stored:
+            sums.update(one.sums)
             for column, values in one.counts.items():
                 counts.setdefault(column, Counter()).update(values)
         version = TableVersion(
@@ -163,6 +165,8 @@ class SourceTables:
             inputs=dict(inputs),
             fingerprint=fingerprint,
             counts={column: dict(sorted(values.items())) for column, values in counts.items()},
+            sums=dict(sums),
+            new_sums=dict(sums if new_sums is None else new_sums),
             reasons=list(reasons),
             shards=len(stored),
             losses_accepted=losses_accepted,
@@ -321,6 +325,11 @@ def count_values(column: pa.ChunkedArray) -> dict[str, int]:
     """Return how often each value of a text column occurs, in order of value; nulls are left out."""
     counts = {str(item["values"]): int(item["counts"]) for item in column.drop_null().value_counts().to_pylist()}
     return dict(sorted(counts.items()))
+
+
+def sum_columns(rows: pa.Table) -> dict[str, int]:
+    """Return the sums of the columns that `TableVersion` adds up, of those that a table has."""
+    return {name: pc.sum(rows[name]).as_py() or 0 for name in _SUMMED if name in rows.column_names}
 
 
 def _read(pointer: Path) -> TableVersion | None:

@@ -60,7 +60,7 @@ def test_materialisations_report_rows_schema_and_calls(
     extractions = metadata_of(result, "extractions")
     assert (extractions["calls"], extractions["ok"], extractions["kept"], extractions["outdated"]) == (4, 2, 0, 0)
     checks = result.get_asset_check_evaluations()
-    assert {check.check_name for check in checks} == {"failed_documents", "failed_chunks", "accepted"}
+    assert {check.check_name for check in checks} == {"failed_documents", "failed_chunks", "rejected_rows", "accepted"}
     assert all(check.passed and check.partition == "notes" for check in checks)
 
 
@@ -91,6 +91,30 @@ def test_too_many_failures_are_not_accepted(settings: Settings, instance: dg.Dag
     more = settings.model_copy(update={"documents": DocumentSettings(max_failed_share=0.5)})
     assert failed_checks(ingest(more, instance, "notes")) == {}
     assert accepted(Home(settings.home), "notes") is not None
+
+
+def test_rows_that_cannot_be_used_are_metadata_and_a_check(
+    settings: Settings, instance: dg.DagsterInstance, loopback: Loopback
+) -> None:
+    loopback.chat = lambda body: f"relation<|#|>A<|#|>\nentity<|#|>A\nentity<|#|>B\n{offline_answer(body)}"
+    asking = settings.changed(llm={"provider": "openai"}, extraction={"gleaning": 0})
+    write_source(asking, "notes", {"river.md": RIVER})
+    result = ingest(asking, instance, "notes")
+    (event,) = [
+        one
+        for one in result.asset_materializations_for_node("mentions")
+        if one.asset_key and one.asset_key.path == ["parsed"]
+    ]
+    metadata = {name: value.value for name, value in event.metadata.items()}
+    assert (metadata["rejected_rows"], metadata["reasons"]) == (3, {"entity with 2 of 4 fields": 1})
+    failed = failed_checks(result)
+    assert set(failed) == {"rejected_rows", "accepted"}
+    assert failed["rejected_rows"].severity is dg.AssetCheckSeverity.WARN
+    said = "notes: 3 of 13 rows of answers could not be used (23.1%), in 1 chunk"
+    assert failed["rejected_rows"].description == said
+    assert "more than the 10.0% that extraction.max_rejected_share allows" in str(failed["accepted"].description)
+    more = asking.changed(extraction={"max_rejected_share": 0.3})
+    assert failed_checks(ingest(more, instance, "notes")) == {}
 
 
 def test_a_source_that_is_not_configured_fails_with_a_reason(settings: Settings, instance: dg.DagsterInstance) -> None:
@@ -188,6 +212,18 @@ def test_runs_submit_and_end_and_the_sensor_resumes_them(
     assert materialised.metadata["answers_cost_usd"].value == pytest.approx(2 * 0.0000111)
     assert accepted(Home(by_batch.home), "notes") is not None
     assert len(loopback.batches.asked()) == 2
+
+
+def test_a_batch_of_answers_that_cannot_be_used_is_asked_once_more(
+    instance: dg.DagsterInstance, by_batch: Settings, loopback: Loopback
+) -> None:
+    loopback.chat = lambda body: "entity<|#|>\nrelation<|#|>A<|#|>\n<|COMPLETE|>"
+    write_source(by_batch, "notes", {"river.md": RIVER})
+    for _ in range(4):
+        ingest(by_batch, instance, "notes")
+    assert len(loopback.batches.asked()) == 2
+    extractions = SourceTables(Home(by_batch.home)).require("extractions", "notes")
+    assert extractions.counts["error_kind"] == {"permanent": 1}
 
 
 def test_a_backfill_that_waits_for_batches_replaces_nothing_and_is_resumed(

@@ -18,6 +18,9 @@ def version(table: str, rows: int, **counts: dict[str, int]) -> TableVersion:
     )
 
 
+PARSED = version("parsed", 383).model_copy(update={"sums": {"entities": 3000, "relations": 1892, "rejected_rows": 312}})
+
+
 @pytest.mark.parametrize(
     ("tables", "lines"),
     [
@@ -41,6 +44,7 @@ def version(table: str, rows: int, **counts: dict[str, int]) -> TableVersion:
             [version("extractions", 8, status={"ok": 5, "failed": 2, "truncated": 1}, error={"failed": 2, "ok": 1})],
             ["chunks: 2 failed, 1 truncated, 1 without the last round of 8 (wiki)"],
         ),
+        ([PARSED], ["rows of answers: 312 rejected of 5,204 (wiki)"]),
     ],
 )
 def test_the_losses_of_a_source_are_one_line_a_kind(tables: list[TableVersion], lines: list[str]) -> None:

@@ -49,7 +49,7 @@ def test_a_changed_file_is_pending(ingested: Settings) -> None:
     assert state(ingested) == "pending: raw_documents, input changed"
 
 
-@pytest.mark.parametrize("table", ["raw_documents", "chunks", "extractions", "relation_mentions"])
+@pytest.mark.parametrize("table", ["raw_documents", "chunks", "extractions", "relation_mentions", "parsed"])
 def test_a_file_that_is_gone_is_made_again(ingested: Settings, table: str) -> None:
     tables = SourceTables(Home(ingested.home))
     tables.paths(table, "notes", tables.require(table, "notes").version)[0].unlink()

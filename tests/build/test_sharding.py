@@ -71,6 +71,11 @@ def counts(settings: Settings) -> dict[str, int]:
     return {table: tables.require(table, "notes").shards for table in SOURCE_TABLES}
 
 
+def rejected(settings: Settings) -> tuple[dict[str, int], ...]:
+    parsed = SourceTables(Home(settings.home)).require("parsed", "notes")
+    return parsed.sums, parsed.new_sums, parsed.counts["reason"]
+
+
 def asked(server: Loopback) -> int:
     found = sum(role_of(one.body) == "extract" for one in server.requests if "messages" in one.body)
     server.requests.clear()
@@ -80,15 +85,18 @@ def asked(server: Loopback) -> int:
 @pytest.mark.parametrize("rows", [3, *(pytest.param(rows, marks=pytest.mark.long) for rows in (1, 8))])
 def test_the_number_of_shards_shows_nowhere(settings: Settings, loopback: Loopback, rows: int) -> None:
     write_source(settings, "notes", FILES)
+    loopback.chat = lambda body: f"relation<|#|>A<|#|>\n{offline_answer(body)}"
     build(settings)
-    whole, bought = versions(settings), asked(loopback)
+    whole, bought, lost = versions(settings), asked(loopback), rejected(settings)
     assert set(counts(settings).values()) == {1}
+    assert lost[0]["rejected_rows"] == lost[1]["rejected_rows"] == bought
 
     shards.ROWS = rows
     sharded = settings.changed(home=settings.home.with_name("sharded"))
     build(sharded)
     assert versions(sharded) == whole
     assert asked(loopback) == bought
+    assert rejected(sharded) == lost
     assert min(counts(sharded).values()) > 1
 
 

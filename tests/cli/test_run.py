@@ -1,11 +1,14 @@
 """`run` and `status` as a person meets them, where a source is withheld."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.settings import load_settings
 from tests.cli.test_cli import command
+from tests.loopback import Answer, Loopback
+from tests.models.models import offline_answer
 from tests.support import build
 
 
@@ -29,6 +32,43 @@ def test_a_withheld_source_is_never_silent(
     monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "0.5")
     code, output, _ = command(capfd, monkeypatch, "run")
     assert (code, "Published gen-" in output) == (0, True)
+
+
+@pytest.mark.usefixtures("notes")
+def test_what_answers_lack_is_said(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loopback: Loopback
+) -> None:
+    for name, value in (("LLM__PROVIDER", "openai"), ("EXTRACTION__GLEANING", "0")):
+        monkeypatch.setenv(f"LIGHTRAG_{name}", value)
+    monkeypatch.setenv("COLUMNS", "200")
+    loopback.chat = lambda body: Answer(f"entity<|#|>\n{offline_answer(body)}", "length")
+    build(load_settings())
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert code == 0
+    said = [
+        "notes: 1 of 11 rows of answers could not be used (9.1%), in 1 chunk: lightrag-dagster sql "
+        "\"select chunk_id, rejected_rows, reason from parsed where source = 'notes' and rejected_rows > 0\"",
+        "notes: the answers about 1 chunk were cut off, so that rows are missing: lightrag-dagster sql "
+        "\"select chunk_id from extractions where source = 'notes' and status = 'truncated'\"",
+    ]
+    assert output.splitlines()[:2] == said
+    for line in said:
+        statement = line.split('"')[1]
+        _, rows, _ = command(capfd, monkeypatch, "sql", statement, "--format", "json")
+        assert len(json.loads(rows)) == 1
+
+    _, output, _ = command(capfd, monkeypatch, "status")
+    assert set(said) <= set(output.splitlines())
+    assert "│ 1 (9.1%)" in output
+    _, output, _ = command(capfd, monkeypatch, "status", "--json")
+    assert json.loads(output)["sources"]["notes"]["answers"] == {
+        "rows": 11,
+        "rejected_rows": 1,
+        "rejected_chunks": 1,
+        "reason": "entity with 2 of 4 fields",
+        "truncated_chunks": 1,
+        "failed_rounds": 0,
+    }
 
 
 @pytest.mark.usefixtures("notes")

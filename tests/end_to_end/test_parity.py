@@ -69,6 +69,8 @@ class Model:
         summary = "Description" in messages[-1].content
         request = ChatRequest("summarise" if summary else "extract", messages)
         text = run_sync(OfflineChatModel().complete(request)).text
+        if not summary and "Halden Weir" in text:
+            text = f"relation<|#|>Halden Weir<|#|>\n{text}"  # which is counted in `parsed`
         if BRIEF_MARK in messages[0].content:
             text = f"In brief: {text}"
         return text.replace("Bergen", "Bergen (Norway)") if body["model"] == "second" else text
@@ -284,6 +286,7 @@ class Histories(RuleBasedStateMachine):
             prompts=prompts,
             chunking={"size": self.options["size"], "overlap": 5},
             documents={"accept_deletes": True, "max_failed_share": 1.0},
+            extraction={"max_rejected_share": 1.0},
             llm={"provider": "openai", "model": self.options["model"], "max_retries": 0},
             merging={"summary_min_descriptions": 3},
             embedding={"provider": provider, "dimensions": dimensions},

@@ -90,7 +90,7 @@ def write_source(
     failed_chunks: int = 0,
     skipped_documents: int = 0,
 ) -> None:
-    """Write the five tables of a source, each made from the one before it."""
+    """Write the six tables of a source, each made from the one before it."""
     records: dict[str, list[dict[str, Any]]] = {table: [] for table in SOURCE_TABLES}
     for path, chunks in documents.items():
         doc_id = identity.document_id(source, path)
@@ -109,6 +109,7 @@ def write_source(
             records["relation_mentions"] += [
                 chunk | {"mention_index": n, "src": src, "tgt": tgt} for n, (src, tgt) in enumerate(pairwise(names))
             ]
+            records["parsed"].append(chunk | {"entities": len(names), "relations": len(names) - 1})
     records["raw_documents"] += [
         {"source": source, "doc_id": f"doc-bad{n}", "path": f"bad{n}", "status": "failed", "error": "unreadable"}
         for n in range(failed_documents)
@@ -121,7 +122,7 @@ def write_source(
         {"source": source, "chunk_id": f"chunk-bad{n}", "status": "failed"} for n in range(failed_chunks)
     ]
     parents = {"chunks": "raw_documents", "extractions": "chunks"} | dict.fromkeys(
-        ("entity_mentions", "relation_mentions"), "extractions"
+        ("entity_mentions", "relation_mentions", "parsed"), "extractions"
     )
     tables = SourceTables(home)
     versions: dict[str, str] = {}

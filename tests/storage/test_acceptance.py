@@ -4,14 +4,14 @@ import pytest
 
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import RetentionSettings
-from lightrag_dagster.storage import gc
+from lightrag_dagster.storage import files, gc
 from lightrag_dagster.storage.acceptance import accept, accepted, failed_share
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
-from tests.storage.corpus import OFFICE, RIVER, home_of, write_source
+from tests.storage.corpus import OFFICE, RIVER, home_of, rows, write_source
 
 
-def test_five_tables_of_one_lineage_are_accepted_together(tmp_path: Path) -> None:
+def test_six_tables_of_one_lineage_are_accepted_together(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     assert accepted(home, "river") is None
     assert accept(home, "river", 0.0).accepted
@@ -76,6 +76,7 @@ def test_a_source_without_documents_is_accepted(tmp_path: Path) -> None:
         ("extractions", "chunks"),
         ("entity_mentions", "extractions"),
         ("relation_mentions", "extractions"),
+        ("parsed", "extractions"),
     ],
 )
 def test_a_broken_lineage_is_not_accepted(tmp_path: Path, stale: str, made_from: str) -> None:
@@ -158,3 +159,119 @@ def test_garbage_collection_keeps_a_candidate(tmp_path: Path, monkeypatch: pytes
     gc.collect_garbage(home, RetentionSettings(snapshots=1), dry_run=False)
     assert candidate.paths("chunks", "river", kept.version)[0].exists()
     assert not candidate.paths("chunks", "river", unused.version)[0].exists()
+
+
+ANSWERS = ["extractions", "parsed"]
+
+
+def answer(home: Home, *rejected: int, read: int = 10, new: int | None = None) -> None:
+    """Make a source whose answers have `read` rows that were read in all, and these rejected rows, one number a chunk.
+
+    The accepted version lacks the answers about the last `new` chunks, about all unless given.
+    """
+    write_source(home, "river", {})
+    tables = SourceTables(home)
+    since = len(rejected) - (len(rejected) if new is None else new)
+    for table, made_from in zip(ANSWERS, ["chunks", "extractions"], strict=True):
+        chunks: list[dict[str, object]] = [
+            {"source": "river", "chunk_id": f"chunk-{n}", "status": "ok"} for n in range(len(rejected))
+        ]
+        records = [
+            chunk
+            | {"relations": read // len(rejected), "rejected_rows": lost, "reason": f"reason {lost}" if lost else None}
+            for chunk, lost in zip(chunks, rejected, strict=True)
+        ]
+        made = rows(SOURCE_TABLES[table], records)
+        stored = tables.store(table, "river", made)
+        inputs = {made_from: tables.require(made_from, "river").version}
+        later = tables.store(table, "river", made.slice(since)).sums
+        tables.record(table, "river", [stored], inputs=inputs, fingerprint="code", new_sums=later)
+    for table in ("entity_mentions", "relation_mentions"):
+        inputs = {"extractions": tables.require("extractions", "river").version}
+        tables.write(table, "river", SOURCE_TABLES[table].empty_table(), inputs=inputs, fingerprint="code")
+
+
+def forget_parsed(home: Home) -> None:
+    """Leave what a version of this package without the table `parsed` accepted."""
+    record = accepted(home, "river")
+    assert record is not None
+    del record.tables["parsed"]
+    files.write_text(home.accepted("river"), record.model_dump_json())
+
+
+@pytest.mark.parametrize(
+    ("rejected", "limit", "reason"),
+    [
+        ((0, 0), 0.0, None),
+        ((1, 1, 0, 0), 0.2, None),
+        ((1, 1, 0, 0), 0.19, "2 of 10 rows of the answers about source 'river' could not be used (20.0%), more than"),
+        ((2, 1, 1, 0), 0.3, "4 of 12 rows of the answers about source 'river' could not be used (33.3%), more than"),
+    ],
+)
+def test_the_rejected_share_decides_of_a_new_source(
+    tmp_path: Path, rejected: tuple[int, ...], limit: float, reason: str | None
+) -> None:
+    home = Home(tmp_path)
+    answer(home, *rejected, read=8)
+    outcome = accept(home, "river", 0.0, limit)
+    assert outcome.accepted == (reason is None)
+    assert (outcome.reason or "").startswith(reason or "")
+    assert outcome.rejected_rows == sum(rejected) / (8 + sum(rejected))
+    if reason:
+        assert f"more than the {limit:.1%} that extraction.max_rejected_share allows; most often: reason 1; " in str(
+            outcome.reason
+        )
+        assert accept(home, "river", 0.0, 0.5).accepted  # a bound that was raised counts at once
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_what_was_accepted_stays_accepted(tmp_path: Path, older: bool) -> None:
+    home = Home(tmp_path)
+    answer(home, 0, 0)
+    assert accept(home, "river", 0.0, 0.1).accepted
+    if older:
+        forget_parsed(home)
+    # Another parser rejects rows of the same answers.
+    tables = SourceTables(home)
+    lost = rows(SOURCE_TABLES["parsed"], [{"chunk_id": "chunk-0", "relations": 1, "rejected_rows": 9, "reason": "r"}])
+    inputs = {"extractions": tables.require("extractions", "river").version}
+    version = tables.write("parsed", "river", lost, inputs=inputs, fingerprint="code").version
+    outcome = accept(home, "river", 0.0, 0.1)
+    assert (outcome.accepted, outcome.rejected_rows) == (True, 0.9)
+    record = accepted(home, "river")
+    assert record is not None
+    assert record.tables["parsed"] == version
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize(
+    ("rejected", "kept"),
+    [
+        ((5, 5, 0), True),  # 10 of 19, and of the new ones none of 3
+        ((5, 5, 1), False),  # of the new ones 1 of 4
+    ],
+)
+def test_new_answers_are_judged_by_themselves_where_older_ones_exceed_the_bound(
+    tmp_path: Path, older: bool, rejected: tuple[int, ...], kept: bool
+) -> None:
+    home = Home(tmp_path)
+    answer(home, 5, 5, read=6)
+    assert accept(home, "river", 0.0, 1.0).accepted
+    if older:
+        forget_parsed(home)
+    good = accepted(home, "river")
+    answer(home, *rejected, read=9, new=1)
+    outcome = accept(home, "river", 0.0, 0.2)
+    assert outcome.accepted is kept
+    assert (accepted(home, "river") == good) is not kept
+    if not kept:
+        assert "11 of 20 rows" in str(outcome.reason)
+        assert "(55.0%, 1 of 4 since it was last accepted)" in str(outcome.reason)
+
+
+def test_a_new_answer_may_be_bad_where_all_together_are_good(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    answer(home, 0, 0, read=20)
+    assert accept(home, "river", 0.0, 0.1).accepted
+    answer(home, 0, 0, 3, read=30, new=1)
+    assert accept(home, "river", 0.0, 0.1).accepted

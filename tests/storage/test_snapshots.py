@@ -60,6 +60,7 @@ def test_a_manifest_says_what_a_snapshot_is_made_of(second: Generation) -> None:
         "extractions": 5,
         "entity_mentions": 11,
         "relation_mentions": 6,
+        "parsed": 5,
         "entities": 5,
         "relations": 5,
         "entity_evidence": 9,

@@ -154,8 +154,8 @@ class _Conversation:
 
     async def _ask_all(self, request: ChatRequest) -> None:
         found = [await self._ask(request)]
-        if not _is_usable(found[0]):
-            raise PermanentProviderError(self._unusable())
+        if not found[0].usable:
+            raise PermanentProviderError(self._unusable(found[0]))
         self.answered = True
         for number in range(self.extractor.settings.gleaning):
             request = gleaning_request(request, self.rounds[-1].text, self._prompts)
@@ -164,11 +164,14 @@ class _Conversation:
             found.append(await self._ask(request))
 
     async def _ask(self, request: ChatRequest) -> Records:
-        """Put one round's question, once more if the answer holds neither a record nor the completion marker."""
+        """Put one round's question, once more if no record of the answer can be used and it does not say that none is.
+
+        The completion marker alone says so; rows that were all rejected do not.
+        """
         for attempt in range(2):
             answer = await self._whole(replace(request, attempt=attempt))
             records = parse_response(answer.text, truncated=answer.finish_reason == "length")
-            if _is_usable(records):
+            if records.usable:
                 break
         self.rounds.append(answer)
         return records
@@ -200,10 +203,13 @@ class _Conversation:
             return True
         return sum(self.extractor.count_tokens(text) for text in texts) <= limit
 
-    def _unusable(self) -> str:
+    def _unusable(self, records: Records) -> str:
         what = f"the answer of {self.extractor.model.identity} holds neither a record nor the completion marker"
+        if records.rejected:
+            reason = records.rejected[0]
+            what = f"the answer of {self.extractor.model.identity} holds no row that can be used ({reason})"
         if self.rounds[-1].finish_reason == "length":
-            return f"{what} within the output limit; raise LIGHTRAG_LLM__MOST_OUTPUT_TOKENS"
+            return f"{what} within the output limit; raise LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"
         return f"{what}, twice; change the prompts or the model"
 
 
@@ -211,10 +217,6 @@ def _kind(failure: Failure | None) -> str | None:
     if failure is None:
         return None
     return "transient" if isinstance(failure, TransientProviderError) else "permanent"
-
-
-def _is_usable(records: Records) -> bool:
-    return bool(records.entities or records.relations or records.complete)
 
 
 def _last_adds_nothing(rounds: Sequence[Records]) -> bool:

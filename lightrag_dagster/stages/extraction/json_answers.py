@@ -11,9 +11,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lightrag_dagster.stages.extraction.records import Entity, Relation, make_entity, make_relation
+from lightrag_dagster.stages.extraction.rejections import BROKEN_ITEM, NO_OBJECT, Rejected
 
 _FIRST_OPENER = re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
 _ITEM = re.compile(r"\{\s*(?![\"'“]?(?:entities|relationships)\b)[\"'“]?\w+[\"'”]?\s*:")
+_LISTS = re.compile("entities|relationships")
 # json_repair takes quadratic time on some texts; an item is never as long as this.
 _MAX_REPAIRED = 4096
 # JSON reads an unescaped \frac or \beta as a control character and the rest of the word.
@@ -22,11 +24,12 @@ _DECODER = json.JSONDecoder(strict=False)  # which allows line breaks in strings
 
 
 class JsonAnswer(NamedTuple):
-    """The usable records of an object, and True where the object was valid and complete."""
+    """The usable records of an object, True where the object was valid and complete, and the rejected items."""
 
     entities: list[Entity]
     relations: list[Relation]
     whole: bool
+    rejected: tuple[Rejected, ...] = ()
 
 
 def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
@@ -38,20 +41,28 @@ def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
     if opener is None:
         return None
     text = answer[opener.end() - 1 :]
-    content, whole = _decoded(text), True
+    content, whole, broken = _decoded(text), True, 0
     if content is None:
-        content, whole = _repaired(text, truncated=truncated), False
+        (content, broken), whole = _repaired(text, truncated=truncated), False
     if content.keys().isdisjoint({"entities", "relationships"}):
         return None
-    entities = [
+    entities: list[Entity | Rejected | None] = [
         make_entity(_text(item, "name"), _text(item, "type"), _text(item, "description"))
         for item in _items(content, "entities")
     ]
-    relations = [
+    relations: list[Relation | Rejected | None] = [
         make_relation(_text(item, "source"), _text(item, "target"), _text(item, "keywords"), _text(item, "description"))
         for item in _items(content, "relationships")
     ]
-    return JsonAnswer([item for item in entities if item], [item for item in relations if item], whole)
+    rejected = [item for item in (*entities, *relations) if isinstance(item, Rejected)]
+    rejected += [NO_OBJECT] * _stray(content) + [BROKEN_ITEM] * broken
+    return JsonAnswer(
+        [item for item in entities if isinstance(item, Entity)],
+        [item for item in relations if isinstance(item, Relation)],
+        whole,
+        # Braces in a text that is not the answer hold no items of it.
+        tuple(rejected) if whole or _LISTS.search(text) else (),
+    )
 
 
 def _decoded(text: str) -> dict[str, object] | None:
@@ -62,10 +73,12 @@ def _decoded(text: str) -> dict[str, object] | None:
     return content if isinstance(content, dict) else None
 
 
-def _repaired(text: str, *, truncated: bool) -> dict[str, object]:
+def _repaired(text: str, *, truncated: bool) -> tuple[dict[str, object], int]:
+    """Return the items that are valid or can be repaired, and the number of the others."""
     import json_repair
 
     items: list[dict[str, object]] = []
+    broken = 0
     starts = [found.start() for found in _ITEM.finditer(text)]
     for start, end in pairwise([*starts, len(text)]):
         item: object = _decoded(text[start:end])
@@ -74,17 +87,26 @@ def _repaired(text: str, *, truncated: bool) -> dict[str, object]:
             try:
                 item = json_repair.loads(text[start : closed + 1 if closed > 0 else end])
             except Exception:  # any error of the repair costs this item only
-                continue
+                item = None
         if isinstance(item, dict):
             items.append(item)
+        elif not (truncated and end == len(text)):
+            broken += 1
     entities = [item for item in items if "name" in item]
     relations = [item for item in items if "name" not in item]
-    return {"entities": entities, "relationships": relations} if items else {}
+    found: dict[str, object] = {"entities": entities, "relationships": relations}
+    return found if items or broken else {}, broken
 
 
 def _items(content: dict[str, object], key: str) -> list[dict[str, object]]:
     items = content.get(key)
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _stray(content: dict[str, object]) -> int:
+    """Return how many items are no objects; what is no list counts as one."""
+    lists = [content[key] for key in ("entities", "relationships") if content.get(key)]
+    return sum(sum(not isinstance(item, dict) for item in one) if isinstance(one, list) else 1 for one in lists)
 
 
 def _text(item: dict[str, object], key: str) -> str:

@@ -1,36 +1,88 @@
-"""Parsing of raw extractions into entity and relation mentions."""
+"""Parsing of raw extractions into entity and relation mentions, and a count of what of each could not be parsed."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.schemas import ENTITY_MENTIONS, RELATION_MENTIONS
-from lightrag_dagster.stages.extraction.parsing import Entity, Relation, merge_rounds, parse_response
+from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.schemas import ENTITY_MENTIONS, PARSED, RELATION_MENTIONS
+from lightrag_dagster.stages.extraction.parsing import Entity, Records, Relation, merge_rounds, parse_response
+from lightrag_dagster.stages.extraction.rejections import SELF_LOOP
 
 _KEY = ["source", "chunk_id", "extraction_key"]
 # Records as Python objects take much more room than in a table, so they are kept for this many chunks at a time.
 _CHUNKS_AT_ONCE = 1024
 
 
-def parse_extractions(extractions: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """Parse every extraction that did not fail (EXTRACTIONS) into ENTITY_MENTIONS and RELATION_MENTIONS.
+class Mentions(NamedTuple):
+    """Tables of the schemas ENTITY_MENTIONS, RELATION_MENTIONS and PARSED."""
+
+    entities: pa.Table
+    relations: pa.Table
+    parsed: pa.Table
+
+
+def parse_extractions(extractions: pa.Table) -> Mentions:
+    """Parse every extraction that did not fail (EXTRACTIONS).
 
     `mention_index` is the position among the chunk's entities, or among its relations, after all its rounds have been
     merged; both count from 0. Rows keep the order of the extractions. Of a truncated extraction, an answer without a
     completion marker keeps only its complete lines.
     """
-    usable = extractions.filter(pc.is_in(extractions["status"], pa.array(["ok", "truncated"])))
-    entities, relations = [ENTITY_MENTIONS.empty_table()], [RELATION_MENTIONS.empty_table()]
-    for batch in usable.to_batches(max_chunksize=_CHUNKS_AT_ONCE):
-        merged = [
-            merge_rounds([parse_response(answer, truncated=status == "truncated") for answer in answers])
-            for answers, status in zip(batch["responses"].to_pylist(), batch["status"].to_pylist(), strict=True)
-        ]
-        entities.append(_mentions(batch, [records.entities for records in merged], ENTITY_MENTIONS))
-        relations.append(_mentions(batch, [records.relations for records in merged], RELATION_MENTIONS))
-    return pa.concat_tables(entities).combine_chunks(), pa.concat_tables(relations).combine_chunks()
+    made = [[schema.empty_table()] for schema in (ENTITY_MENTIONS, RELATION_MENTIONS, PARSED)]
+    for batch in extractions.filter(_is_parsed(extractions)).to_batches(max_chunksize=_CHUNKS_AT_ONCE):
+        merged = _merged(batch)
+        made[0].append(_mentions(batch, [records.entities for records in merged], ENTITY_MENTIONS))
+        made[1].append(_mentions(batch, [records.relations for records in merged], RELATION_MENTIONS))
+        made[2].append(_parsed(batch, merged))
+    return Mentions(*(pa.concat_tables(tables).combine_chunks() for tables in made))
+
+
+def unreadable_chunks(extractions: pa.Table) -> pa.Array:
+    """Return `chunk_id` of the extractions that did not fail although not one of the rows of their answers is usable.
+
+    The rule by which such an answer is asked for again is younger than their rows.
+    """
+    found = [pa.array([], pa.string())]
+    for batch in extractions.filter(_is_parsed(extractions)).to_batches(max_chunksize=_CHUNKS_AT_ONCE):
+        mask = [not (one.entities or one.relations) and bool(one.rejected) for one in _merged(batch)]
+        found.append(batch["chunk_id"].filter(pa.array(mask, pa.bool_())))
+    return pa.concat_arrays(found)
+
+
+def _is_parsed(extractions: pa.Table) -> pa.ChunkedArray:
+    return pc.is_in(extractions["status"], pa.array(["ok", "truncated"]))
+
+
+def _merged(extractions: pa.RecordBatch) -> list[Records]:
+    """Return the records of each extraction."""
+    return [
+        _without_loops(merge_rounds([parse_response(answer, truncated=status == "truncated") for answer in answers]))
+        for answers, status in zip(extractions["responses"].to_pylist(), extractions["status"].to_pylist(), strict=True)
+    ]
+
+
+def _without_loops(records: Records) -> Records:
+    """Reject relations whose ends are two spellings of one entity, which the merge would leave out unseen."""
+    kept = tuple(one for one in records.relations if name_key(one.src) != name_key(one.tgt))
+    loops = len(records.relations) - len(kept)
+    return replace(records, relations=kept, rejected=(*records.rejected, *[SELF_LOOP.reason] * loops))
+
+
+def _parsed(extractions: pa.RecordBatch, merged: Sequence[Records]) -> pa.Table:
+    columns = {name: extractions[name] for name in _KEY}
+    columns["entities"] = [len(records.entities) for records in merged]
+    columns["relations"] = [len(records.relations) for records in merged]
+    columns["rejected_rows"] = [len(records.rejected) for records in merged]
+    # Of reasons that are as frequent, the first one in the answers.
+    most = [Counter(records.rejected).most_common(1) for records in merged]
+    columns["reason"] = [one[0][0] if one else None for one in most]
+    return pa.table(columns, schema=PARSED)
 
 
 def _mentions(

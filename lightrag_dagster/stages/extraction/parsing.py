@@ -7,7 +7,8 @@ from typing import TypeVar
 from lightrag_dagster.stages.extraction.delimiters import END, mark
 from lightrag_dagster.stages.extraction.json_answers import read_json
 from lightrag_dagster.stages.extraction.normalise import unescaped
-from lightrag_dagster.stages.extraction.records import Entity, Records, Relation, interpret
+from lightrag_dagster.stages.extraction.records import Entity, Records, Relation, interpret, unread_row
+from lightrag_dagster.stages.extraction.rejections import Rejected
 from lightrag_dagster.stages.extraction.rows import Row, read_rows
 from lightrag_dagster.stages.extraction.thinking import without_thinking
 
@@ -24,17 +25,19 @@ def parse_response(text: str, *, truncated: bool = False) -> Records:
     Rows come first; an answer whose rows hold no record is read as a JSON object. Text after the completion marker is
     not read; only where nothing but rows stands between two markers does the later one count, since some models close
     every row or every section. `complete` says that there was a marker, or a complete JSON object. Of a `truncated`
-    answer without a marker the last row or item is left out, unless a line break ends it.
+    answer without a marker the last row or item is left out, unless a line break ends it. `rejected` says of each row
+    that is meant as a record and yields none why; `rejections` says what counts as one.
     """
     sections = without_thinking(mark(text)).split(END)
     complete = len(sections) > 1
-    entities, relations = interpret(_rows(sections, cut_off=truncated and not complete))
+    rows, unread = _rows(sections, cut_off=truncated and not complete)
+    entities, relations, rejected = interpret(rows)
     if not entities and not relations:
         # A tag that JSON quotes may look like the end of reasoning, so the answer is tried unchanged as well.
         for answer in dict.fromkeys((without_thinking(text), text, unescaped(text))):
             if found := read_json(answer, truncated=truncated):
-                return Records(tuple(found.entities), tuple(found.relations), complete or found.whole)
-    return Records(tuple(entities), tuple(relations), complete)
+                return _records(found.entities, found.relations, found.rejected, complete=complete or found.whole)
+    return _records(entities, relations, unread + rejected, complete=complete)
 
 
 def merge_rounds(rounds: Sequence[Records]) -> Records:
@@ -42,6 +45,7 @@ def merge_rounds(rounds: Sequence[Records]) -> Records:
 
     A later round adds the entities (by exact name) and relations (by exact pair, with direction) that are new, and
     replaces one where its first description is longer. Replaced records leave the order, their successors join its end.
+    Rejected are the rows of all rounds.
     """
     if len(rounds) == 1:
         return rounds[0]
@@ -50,21 +54,34 @@ def merge_rounds(rounds: Sequence[Records]) -> Records:
     for answer in rounds:
         entities = _gleaned(entities, answer.entities, lambda entity: entity.name)
         relations = _gleaned(relations, answer.relations, lambda relation: (relation.src, relation.tgt))
-    return Records(tuple(entities), tuple(relations), all(answer.complete for answer in rounds))
+    rejected = tuple(reason for answer in rounds for reason in answer.rejected)
+    return Records(tuple(entities), tuple(relations), all(answer.complete for answer in rounds), rejected)
 
 
-def _rows(sections: Sequence[str], *, cut_off: bool) -> list[Row]:
-    """Return the rows of an answer that completion markers cut into sections."""
+def _records(
+    entities: Sequence[Entity], relations: Sequence[Relation], rejected: Sequence[Rejected], *, complete: bool
+) -> Records:
+    return Records(tuple(entities), tuple(relations), complete, tuple(one.reason for one in rejected))
+
+
+def _rows(sections: Sequence[str], *, cut_off: bool) -> tuple[list[Row], list[Rejected]]:
+    """Return the rows of an answer that completion markers cut into sections, and lines that are meant as rows."""
     *lines, last = sections[0].split("\n")
-    rows = [row for line in lines for row in read_rows(line)]
-    last_rows = read_rows(last)
-    rows += last_rows[:-1] if cut_off else last_rows
+    found = [_line(line) for line in lines]
+    rows, unread = _line(last)
+    # What was cut off is told by the status of the extraction.
+    found.append((rows[:-1], None) if cut_off else (rows, unread))
     for section in sections[1:-1]:
-        found = [(line, read_rows(line)) for line in section.split("\n")]
-        if any(not rows_of_line and _PROSE.match(line) for line, rows_of_line in found):
+        of_section = [(line, *_line(line)) for line in section.split("\n")]
+        if any(not rows and not unread and _PROSE.match(line) for line, rows, unread in of_section):
             break
-        rows += [row for _, rows_of_line in found for row in rows_of_line]
-    return rows
+        found += [(rows, unread) for _, rows, unread in of_section]
+    return [row for rows, _ in found for row in rows], [unread for _, unread in found if unread]
+
+
+def _line(line: str) -> tuple[list[Row], Rejected | None]:
+    rows = read_rows(line)
+    return rows, None if rows else unread_row(line)
 
 
 def _gleaned(before: Sequence[Record], found: Sequence[Record], key: Callable[[Record], Hashable]) -> list[Record]:

@@ -5,13 +5,19 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lightrag_dagster.stages.extraction import rejections
+from lightrag_dagster.stages.extraction.delimiters import FIELD
 from lightrag_dagster.stages.extraction.normalise import (
     normalise_description,
     normalise_keywords,
     normalise_name,
     normalise_type,
 )
-from lightrag_dagster.stages.extraction.rows import Row, strength
+from lightrag_dagster.stages.extraction.rejections import Rejected, wrong_fields
+from lightrag_dagster.stages.extraction.rows import Kind, Row, strength
+
+# Fields of a row, without its record word.
+_FIELDS: dict[Kind, int] = {"entity": 3, "relation": 4}
 
 # The types that the prompts suggest; an answer's own entities add to them.
 _USUAL_TYPES = {
@@ -30,6 +36,13 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 
+
+_FEWEST_DELIMITERS = 2
+"""Field delimiters that make a row of a line, whatever it begins with."""
+# The record word, and other marks in place of the delimiters: as many as an entity has.
+_OTHER_MARKS = re.compile(
+    r"[\W\d_]*+(?:entit(?:y|ies)|relation(?:ship)?s?)(?![^\W\d_])(?P<fields>(?:[^|\t]*+[|\t]){3}.*)", re.IGNORECASE
+)
 
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’」』)\]*]{0,3}\Z")
 _WIDE_SENTENCE_ENDS = ("。", "！", "？")
@@ -59,25 +72,37 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of an answer, in its order, and whether the answer came to its end."""
+    """The records of an answer, in its order, whether the answer came to its end, and why rows of it were rejected."""
 
     entities: tuple[Entity, ...]
     relations: tuple[Relation, ...]
     complete: bool
+    rejected: tuple[str, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """True for an answer with a record, and for one that came to its end and has no row that was rejected."""
+        return bool(self.entities or self.relations or (self.complete and not self.rejected))
 
 
-def make_entity(name: str, kind: str, description: str) -> Entity | None:
-    """Return the normalised entity, or None where name, type or description is unusable or a placeholder."""
+def make_entity(name: str, kind: str, description: str) -> Entity | Rejected | None:
+    """Return the normalised entity; rejected is one with an unusable name, type or description, and a template None."""
     entity = Entity(normalise_name(name), normalise_type(kind), normalise_description(description))
-    if not (entity.name and entity.type and entity.description) or _PLACEHOLDER_NAME.fullmatch(entity.name):
+    if _is_template((name, entity.name), (description, name, kind), (entity.description, entity.name, entity.type)):
         return None
-    return None if all(map(_PLACEHOLDER.fullmatch, (entity.description, entity.name, entity.type))) else entity
+    if not entity.name:
+        return rejections.NO_ENTITY_NAME
+    if not entity.type:
+        return rejections.NO_TYPE
+    return entity if entity.description else rejections.NO_ENTITY_DESCRIPTION
 
 
-def make_relation(src: str, tgt: str, keywords: str, description: str, weight: float = 1.0) -> Relation | None:
-    """Return the normalised relation, or None where an end or the description is unusable or both ends are the same.
+def make_relation(
+    src: str, tgt: str, keywords: str, description: str, weight: float = 1.0
+) -> Relation | Rejected | None:
+    """Return the normalised relation; rejected is one with an unusable end or description, and a template None.
 
-    Keywords may be blank.
+    So is one whose ends are the same. Keywords may be blank.
     """
     relation = Relation(
         normalise_name(src),
@@ -86,17 +111,23 @@ def make_relation(src: str, tgt: str, keywords: str, description: str, weight: f
         normalise_description(description),
         weight,
     )
-    ends = relation.src, relation.tgt
-    if not (all(ends) and relation.description) or relation.src == relation.tgt:
+    ends, fields = (relation.src, relation.tgt), (relation.description, relation.src, relation.tgt, relation.keywords)
+    if _is_template((src, tgt, *ends), (description, src, tgt, keywords), fields):
         return None
-    if any(map(_PLACEHOLDER_NAME.fullmatch, ends)):
-        return None
-    fields = (relation.description, *ends, relation.keywords)
-    return None if all(map(_PLACEHOLDER.fullmatch, fields)) else relation
+    if not all(ends):
+        return rejections.NO_END
+    if relation.src == relation.tgt:
+        return rejections.SELF_LOOP
+    return relation if relation.description else rejections.NO_RELATION_DESCRIPTION
 
 
-def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation]]:
-    """Return the entities and the relations that rows hold, in their order.
+def _is_template(names: Sequence[str], *written: Sequence[str]) -> bool:
+    """Tell whether a row repeats the prompt: by a name, or by all its fields, as written or normalised."""
+    return any(map(_PLACEHOLDER_NAME.fullmatch, names)) or any(all(map(_PLACEHOLDER.fullmatch, row)) for row in written)
+
+
+def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation], list[Rejected]]:
+    """Return the entities and the relations that rows hold, and the rejected ones, in their order.
 
     A relation has source, target, keywords and description. Where a strength ends it (as in older prompts: a number,
     or words such as `high`), the description is the field that reads more like one. An entity has name, type and
@@ -113,7 +144,16 @@ def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation]]:
     return (
         [record for record in records if isinstance(record, Entity)],
         [record for record in records if isinstance(record, Relation)],
+        [record for record in records if isinstance(record, Rejected)],
     )
+
+
+def unread_row(line: str) -> Rejected | None:
+    """Return what a marked line is that holds no row as `read_rows` reads it, and yet is meant as one; else None."""
+    if line.count(FIELD) >= _FEWEST_DELIMITERS:
+        return None if _is_template(line.split(FIELD)) else rejections.NO_RECORD_WORD
+    found = None if FIELD in line else _OTHER_MARKS.match(line)
+    return rejections.NO_DELIMITERS if found and not _is_template(re.split(r"[|\t]", found["fields"])) else None
 
 
 class _WideEntity(NamedTuple):
@@ -121,18 +161,24 @@ class _WideEntity(NamedTuple):
     weight: float | None
 
 
-def _record(row: Row) -> Entity | Relation | _WideEntity | None:
+def _record(row: Row) -> Entity | Relation | _WideEntity | Rejected | None:
     fields, weight = _fitted(row)
-    if row.kind == "relation":
-        return _relation(fields, weight)
-    if len(fields) == 3:
-        return make_entity(*fields)
-    return _WideEntity(fields, weight) if len(fields) == 4 else None
+    if row.kind == "entity" and len(fields) == _FIELDS["relation"]:
+        return _WideEntity(fields, weight)
+    if len(fields) != _FIELDS[row.kind]:
+        return None if _is_template(fields) else wrong_fields(row.kind, 1 + len(fields), 1 + _FIELDS[row.kind])
+    return make_entity(*fields) if row.kind == "entity" else _relation(fields, weight)
+
+
+def _is_template(fields: Sequence[str]) -> bool:
+    """Tell whether all that fields hold are the words that stand for fields in a prompt."""
+    filled = [field for field in map(str.strip, fields) if any(map(str.isalnum, field))]
+    return bool(filled) and all(_PLACEHOLDER_NAME.fullmatch(one) or _PLACEHOLDER.fullmatch(one) for one in filled)
 
 
 def _fitted(row: Row) -> tuple[list[str], float | None]:
     """Return the fields without blanks beyond the number that the kind has, and the strength after them."""
-    wanted = 3 if row.kind == "entity" else 4
+    wanted = _FIELDS[row.kind]
     if len(row.fields) == wanted:
         return row.fields, None
     fields, weight = list(row.fields), None
@@ -147,9 +193,7 @@ def _fitted(row: Row) -> tuple[list[str], float | None]:
     return [field for index, field in enumerate(fields) if index not in surplus], weight
 
 
-def _relation(fields: list[str], weight: float | None) -> Relation | None:
-    if len(fields) != 4:
-        return None
+def _relation(fields: list[str], weight: float | None) -> Relation | Rejected | None:
     src, tgt, third, fourth = fields
     if weight is None:
         return make_relation(src, tgt, third, fourth)
@@ -157,7 +201,7 @@ def _relation(fields: list[str], weight: float | None) -> Relation | None:
     return make_relation(src, tgt, keywords, description, weight)
 
 
-def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) -> Entity | Relation | None:
+def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) -> Entity | Relation | Rejected | None:
     name, second, third, fourth = row.fields
     known = normalise_type(second) in types
     described = row.weight is None and _prose(third)[0] and not _prose(fourth)[0]

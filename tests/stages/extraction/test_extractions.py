@@ -28,6 +28,7 @@ from tests.models.models import ScriptedChatModel
 
 PROMPTS = load_prompts(None)
 DONE = "<|COMPLETE|>"
+GARBAGE = "entity<|#|>\nrelation<|#|>A<|#|>\n"
 
 
 def entity(name: str, description: str = "It is.") -> str:
@@ -251,6 +252,9 @@ def test_a_run_that_cannot_succeed_stops_at_once_and_keeps_what_arrived(tmp_path
         (["I cannot say.", DONE], "ok", [DONE]),
         (["I cannot say.", entity("A")], "ok", [entity("A")]),
         (["I cannot say.", "Nor now."], "failed", ["Nor now."]),
+        ([GARBAGE, DONE], "ok", [DONE]),
+        ([GARBAGE, GARBAGE + entity("A")], "ok", [GARBAGE + entity("A")]),
+        ([GARBAGE + DONE, GARBAGE], "failed", [GARBAGE]),
     ],
 )
 def test_an_unusable_answer_is_asked_for_once_more(answers: list[str], status: str, responses: list[str]) -> None:
@@ -263,6 +267,25 @@ def test_an_unusable_answer_is_asked_for_once_more(answers: list[str], status: s
     assert (row["error"] is not None) is (status == "failed")
 
 
+def test_an_answer_whose_rows_are_all_rejected_fails_for_good_and_says_why() -> None:
+    row = run(chunks("Text."), ScriptedChatModel(lambda request: GARBAGE + DONE), gleaning=1).to_pylist()[0]
+    assert (row["status"], row["error_kind"], row["rounds"]) == ("failed", "permanent", 1)
+    assert row["error"] == (
+        "the answer of scripted holds no row that can be used (entity with 2 of 4 fields), twice; "
+        "change the prompts or the model"
+    )
+
+
+def test_a_gleaning_answer_whose_rows_are_all_rejected_is_asked_for_once_more() -> None:
+    answers = {0: GARBAGE + DONE, 1: entity("B")}
+    model = ScriptedChatModel(
+        lambda request: entity("A") if len(request.messages) == 2 else answers[min(request.attempt, 1)]
+    )
+    row = run(chunks("Text."), model, gleaning=1).to_pylist()[0]
+    assert (row["status"], row["responses"]) == ("ok", [entity("A"), entity("B")])
+    assert [request.attempt for request in model.requests] == [0, 0, 1]
+
+
 def test_an_unusable_gleaning_answer_costs_the_chunk_nothing() -> None:
     model = ScriptedChatModel(by_round(entity("A"), "There is nothing more.", entity("B")))
     row = run(chunks("Text."), model, gleaning=3).to_pylist()[0]
@@ -273,7 +296,7 @@ def test_an_answer_cut_before_its_first_row_names_the_limit() -> None:
     model = ScriptedChatModel(lambda request: ChatResponse("Let me think", "length"))
     row = run(chunks("Text."), model).to_pylist()[0]
     assert row["status"] == "failed"
-    assert "LIGHTRAG_LLM__MOST_OUTPUT_TOKENS" in row["error"]
+    assert "raise LIGHTRAG_LLM__MAX_OUTPUT_TOKENS" in row["error"]
 
 
 def test_no_more_chunks_are_in_flight_than_allowed() -> None:

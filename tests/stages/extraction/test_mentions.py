@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from lightrag_dagster.schemas import ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENTIONS
-from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.schemas import ENTITY_MENTIONS, EXTRACTIONS, PARSED, RELATION_MENTIONS
+from lightrag_dagster.stages.extraction.mentions import parse_extractions, unreadable_chunks
 
 FIRST = """\
 entity<|#|>Alice<|#|>Person<|#|>An engineer.
@@ -41,7 +41,7 @@ def extractions(*rows: tuple[str, str, list[str]]) -> pa.Table:
 
 
 def test_mentions_of_all_rounds() -> None:
-    entities, relations = parse_extractions(extractions(("c1", "ok", [FIRST, GLEANED]), ("c2", "ok", [FIRST])))
+    entities, relations, _ = parse_extractions(extractions(("c1", "ok", [FIRST, GLEANED]), ("c2", "ok", [FIRST])))
     assert entities.schema.equals(ENTITY_MENTIONS, check_metadata=True)
     assert relations.schema.equals(RELATION_MENTIONS, check_metadata=True)
     assert [tuple(row.values()) for row in entities.to_pylist()] == [
@@ -64,26 +64,56 @@ def test_mentions_of_all_rounds() -> None:
 )
 def test_status_decides_what_is_read(status: str, names: list[str]) -> None:
     cut = FIRST[: FIRST.index(" anvils")]
-    entities, relations = parse_extractions(extractions(("c1", status, [cut])))
+    entities, relations, _ = parse_extractions(extractions(("c1", status, [cut])))
     assert entities["name"].to_pylist() == names
     assert relations.num_rows == bool(names)
 
 
 def test_a_whole_first_round_of_a_truncated_extraction_is_kept_whole() -> None:
-    entities, _ = parse_extractions(extractions(("c1", "truncated", [FIRST, GLEANED[: GLEANED.index(" smith")]])))
+    entities = parse_extractions(extractions(("c1", "truncated", [FIRST, GLEANED[: GLEANED.index(" smith")]]))).entities
     assert entities["name"].to_pylist() == ["Acme", "Alice"]
 
 
 def test_nothing_yields_empty_tables() -> None:
     for table in (extractions(), extractions(("c1", "ok", [])), extractions(("c1", "ok", ["", "No entities."]))):
-        entities, relations = parse_extractions(table)
+        entities, relations, _ = parse_extractions(table)
         assert entities.equals(ENTITY_MENTIONS.empty_table())
         assert relations.equals(RELATION_MENTIONS.empty_table())
 
 
+GARBAGE = "entity<|#|>\nrelation<|#|>A<|#|>\nrelation<|#|>B<|#|>\n<|COMPLETE"
+
+
+def test_a_row_counts_what_became_of_each_extraction() -> None:
+    loop = "relation<|#|>Acme<|#|>ACME<|#|>k<|#|>One name.\n" + FIRST
+    table = extractions(
+        ("c1", "ok", [FIRST, GLEANED]),
+        ("c2", "ok", [FIRST, GARBAGE]),
+        ("c3", "ok", [GARBAGE]),
+        ("c4", "truncated", [FIRST[: FIRST.index(" anvils")]]),
+        ("c5", "failed", [GARBAGE]),
+        ("c6", "ok", [loop]),
+        ("c7", "ok", ["entity<|#|>\n" + GARBAGE]),
+    )
+    made = parse_extractions(table)
+    assert made.parsed.schema.equals(PARSED, check_metadata=True)
+    assert [tuple(row.values()) for row in made.parsed.to_pylist()] == [
+        ("notes", "c1", "key-c1", 3, 2, 0, None),
+        ("notes", "c2", "key-c2", 2, 1, 3, "relation with 3 of 5 fields"),
+        ("notes", "c3", "key-c3", 0, 0, 3, "relation with 3 of 5 fields"),
+        ("notes", "c4", "key-c4", 1, 1, 0, None),
+        ("notes", "c6", "key-c6", 2, 1, 1, "relation of an entity with itself"),
+        ("notes", "c7", "key-c7", 0, 0, 4, "entity with 2 of 4 fields"),  # of reasons as frequent, the first
+    ]
+    for counted, mentions in (("entities", made.entities), ("relations", made.relations)):
+        assert sum(made.parsed[counted].to_pylist()) == mentions.num_rows
+    assert unreadable_chunks(table).to_pylist() == ["c3", "c7"]
+    assert unreadable_chunks(table.slice(0, 0)).to_pylist() == []
+
+
 def test_many_chunks_keep_their_order() -> None:
     rows = [(f"c{number:05}", "ok", [f"entity<|#|>N{number}<|#|>Concept<|#|>d"]) for number in range(9000)]
-    entities, _ = parse_extractions(extractions(*rows))
+    entities = parse_extractions(extractions(*rows)).entities
     assert entities["chunk_id"].to_pylist() == [chunk for chunk, _, _ in rows]
     assert entities["name"].to_pylist() == [f"N{number}" for number in range(9000)]
     assert set(entities["mention_index"].to_pylist()) == {0}

@@ -36,7 +36,8 @@ BOB = Entity("Bob", "person", "d")
     ],
 )
 def test_field_counts(kind: Kind, fields: list[str], expected: Entity | Relation | None) -> None:
-    entities, relations = interpret([Row(kind, fields)])
+    entities, relations, rejected = interpret([Row(kind, fields)])
+    assert len(rejected) == (expected is None)
     assert [*entities, *relations] == ([] if expected is None else [expected])
 
 
@@ -52,7 +53,7 @@ def test_field_counts(kind: Kind, fields: list[str], expected: Entity | Relation
     ],
 )
 def test_an_entity_with_a_fourth_text(second: str, others: list[Row], is_relation: bool) -> None:
-    entities, relations = interpret([Row("entity", ["A", second, "a text", "another"]), *others])
+    entities, relations, _ = interpret([Row("entity", ["A", second, "a text", "another"]), *others])
     assert (len(relations) == 1) is is_relation
     assert ([entity.description for entity in entities if entity.name == "A"] == ["a text"]) is not is_relation
 
@@ -89,5 +90,5 @@ def test_placeholders_are_no_names(name: str) -> None:
 )
 def test_names_that_resemble_placeholders(name: str) -> None:
     entity = make_entity(name, "Concept", "d")
-    assert entity is not None
+    assert isinstance(entity, Entity)
     assert entity.name == name

@@ -1,0 +1,41 @@
+"""Rejected rows: what of an answer is meant as a record and yields none, and the words for why.
+
+Counted are, in the answers of all rounds:
+- a row with too few or too many fields, without a usable name, type, description or end, or of an entity with itself;
+- a line with two field delimiters or more that does not begin with `entity` or `relation`, and one that does and has
+  other marks (`|`, tabs) in place of the delimiters;
+- an item of a JSON answer of which the like is true, that is no object, or that cannot be repaired.
+
+No loss, and not counted: blank lines, prose, fences, the completion marker and all after it, templates of the prompt
+that a model repeats, a record that repeats another, and the last row of an answer that was cut off, which its status
+`truncated` tells.
+"""
+
+from typing import NamedTuple
+
+from lightrag_dagster.stages.extraction.rows import Kind
+
+
+class Rejected(NamedTuple):
+    """A rejected row. The reason is one of few texts, and has no word of the answer."""
+
+    reason: str
+
+
+NO_RECORD_WORD = Rejected("row without entity or relation")
+NO_DELIMITERS = Rejected("row without field delimiters")
+NO_ENTITY_NAME = Rejected("entity without a name")
+NO_TYPE = Rejected("entity without a type")
+NO_ENTITY_DESCRIPTION = Rejected("entity without a description")
+NO_END = Rejected("relation without an end")
+NO_RELATION_DESCRIPTION = Rejected("relation without a description")
+SELF_LOOP = Rejected("relation of an entity with itself")
+NO_OBJECT = Rejected("JSON item that is no object")
+BROKEN_ITEM = Rejected("JSON item that cannot be repaired")
+
+
+def wrong_fields(kind: Kind, found: int, wanted: int) -> Rejected:
+    """Return a row with another number of fields than it should have, the record word counted as one."""
+    return Rejected(
+        f"{kind} with {found} of {wanted} fields" if found < wanted else f"{kind} with more than {wanted} fields"
+    )
