@@ -29,6 +29,13 @@ app.add_typer(batch_app, name="batch")
 
 
 _Sources = Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")]
+_Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
+_EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas", help="With --format csv: put ' before text that a spreadsheet would take for a formula."
+    ),
+]
 _MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before more than this is spent. US dollars.")]
 
 
@@ -128,6 +135,7 @@ def try_recipe(
 @app.command()
 def query(
     question: Annotated[str, typer.Argument(help="What to ask.")],
+    snapshot: _Snapshot = None,
     mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(MODES)}.")] = None,
     source: Annotated[list[str] | None, typer.Option(help="See this source alone; can be repeated.")] = None,
     path: Annotated[list[str] | None, typer.Option(help="See paths like 2024/* alone; can be repeated.")] = None,
@@ -179,7 +187,7 @@ def query(
         "explain": explain,
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(console(soft_wrap=True), question, options, output, picture)
+    ask(console(soft_wrap=True), question, options, output, picture, snapshot)
 
 
 @app.command()
@@ -197,6 +205,9 @@ def evaluate(
 def sql(
     statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
     output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
+    escape_formulas: _EscapeFormulas = False,
+    snapshot: _Snapshot = None,
+    timeout: Annotated[float | None, typer.Option(help="Most time that it may take. Seconds.")] = None,
     allow_external: Annotated[
         bool, typer.Option("--allow-external", help="Let the SQL read and write files, use the network and extensions.")
     ] = False,
@@ -204,7 +215,16 @@ def sql(
     """Query the published tables with DuckDB, which reaches no other file."""
     from lightrag_dagster.cli.sql import run_sql
 
-    run_sql(console(), statements, output.value, allow_external=allow_external)
+    _require_csv(output, escape_formulas=escape_formulas)
+    run_sql(
+        console(),
+        statements,
+        output.value,
+        snapshot=snapshot,
+        timeout=timeout,
+        escape_formulas=escape_formulas,
+        allow_external=allow_external,
+    )
 
 
 @app.command()
@@ -212,11 +232,18 @@ def cypher(
     query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
     output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
     limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
+    escape_formulas: _EscapeFormulas = False,
 ) -> None:
     """Query the published graph with Cypher."""
     from lightrag_dagster.cli.cypher import run_cypher
 
-    run_cypher(console(), query, output.value, limit)
+    _require_csv(output, escape_formulas=escape_formulas)
+    run_cypher(console(), query, output.value, limit, escape_formulas=escape_formulas)
+
+
+def _require_csv(output: TableFormat, *, escape_formulas: bool) -> None:
+    if escape_formulas and output is not TableFormat.csv:
+        raise typer.BadParameter("it changes --format csv alone", param_hint="--escape-formulas")
 
 
 @app.command()

@@ -34,7 +34,14 @@ def output_of(*, only_prompt: bool, only_context: bool, as_json: bool, stream: b
     return next(output for output, wanted in asked.items() if wanted)
 
 
-def ask(console: Console, question: str, options: QueryOptions, output: Output, picture: Path | None = None) -> None:
+def ask(
+    console: Console,
+    question: str,
+    options: QueryOptions,
+    output: Output,
+    picture: Path | None = None,
+    snapshot: str | None = None,
+) -> None:
     """Ask and print; with the option `explain`, answer or context are followed by the steps.
 
     Args:
@@ -43,14 +50,16 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output, 
         options: How.
         output: What is printed; a picture goes with the answer and with the context.
         picture: The SVG file to write what was used to.
+        snapshot: Id or name of a snapshot; the published one unless given.
 
     Raises:
         NoSnapshotError: nothing is published yet.
         QueryError: the question is empty, or there is no such mode or source.
+        StoreError: there is no such snapshot.
     """
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
-    with KnowledgeBase.open() as knowledge:
+    with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
         if output is Output.prompt:
             console.print(knowledge.prompt(question, **options))
         elif output is Output.stream:

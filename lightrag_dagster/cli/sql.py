@@ -1,52 +1,101 @@
-"""`sql`: DuckDB over the published tables."""
+"""`sql`: DuckDB over the tables of a snapshot."""
 
-import csv
-import json
+import os
+import resource
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import chain
+from pathlib import Path
 
 import pyarrow as pa
 from rich.console import Console
 
-from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.errors import NoSnapshotError
-from lightrag_dagster.indexes.sql import TableFiles, open_tables, published_tables, results, unpublished_tables
+from lightrag_dagster.cli.rows import print_rows, write_csv, write_json
+from lightrag_dagster.errors import NoSnapshotError, QueryError
+from lightrag_dagster.indexes.sql import (
+    TableFiles,
+    memory_limit,
+    open_tables,
+    published_tables,
+    results,
+    unpublished_tables,
+)
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot, refresh_snapshot
+from lightrag_dagster.storage.snapshots import current_snapshot, named_snapshot, refresh_snapshot
 
 _SHOWN_ROWS = 100
 
+# DuckDB does not count single values, such as a list of a billion numbers, rows on their way out, and what reads files.
+_PROCESS_LIMITS = 2
+"""Memory that this process may take for a statement. Memory limits of the database."""
 
-def run_sql(console: Console, statements: str, output: str, *, allow_external: bool) -> None:
+_MEMORY_IN_PAGES = Path("/proc/self/statm")
+_DATA = 5
+"""Position of the number of pages that RLIMIT_DATA counts."""
+
+
+def run_sql(
+    console: Console,
+    statements: str,
+    output: str,
+    *,
+    snapshot: str | None = None,
+    timeout: float | None = None,
+    escape_formulas: bool = False,
+    allow_external: bool = False,
+) -> None:
     """Print the rows of every statement; `csv` and `json` go to standard output alone.
 
-    Several results are separated by an empty line; as JSON each is an array on a line of its own.
+    Several results are separated by an empty line; as JSON each is an array on a line of its own. Rows are printed as
+    they come: of a statement that fails midway those that came before are printed.
 
     Raises:
         NoSnapshotError: no source was ever read.
-        QueryError: DuckDB refuses a statement; what those before it returned is printed.
+        QueryError: DuckDB refuses a statement, or it needs too much memory or time; what came before is printed.
+        StoreError: there is no such snapshot, or a table of it is missing or damaged.
     """
-    with open_tables(_tables(Home.of(load_settings())), allow_external=allow_external) as connection:
-        for number, rows in enumerate(results(connection, statements)):
+    tables = _tables(Home.of(load_settings()), snapshot)
+    with (
+        open_tables(tables, allow_external=allow_external) as connection,
+        nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
+    ):
+        for number, rows in enumerate(results(connection, statements, timeout=timeout)):
             if number and output != "json":
                 sys.stdout.write("\n")
             if output == "csv":
-                _write_csv(rows)
+                write_csv(rows.schema.names, _values(rows), escape_formulas=escape_formulas)
             elif output == "json":
-                named = rows.rename_columns(_distinct(rows.column_names))
-                sys.stdout.write(json.dumps(named.to_pylist(), ensure_ascii=False, default=str) + "\n")
+                write_json(rows.schema.names, _values(rows))
             else:
                 _print(console, rows)
             sys.stdout.flush()
 
 
-def _tables(home: Home) -> TableFiles:
-    """Return the published tables, or before the first publication what was read so far."""
-    refresh_snapshot(home)
-    manifest = current_snapshot(home)
+@contextmanager
+def _bounded(size: int) -> Iterator[None]:
+    """Let this process take so many further bytes for the block, on Linux; raises QueryError when it needs more."""
+    before, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if _MEMORY_IN_PAGES.exists():
+        taken = int(_MEMORY_IN_PAGES.read_text().split()[_DATA]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_DATA, (taken + size, most))
+    try:
+        yield
+    except MemoryError as error:
+        raise QueryError(
+            f"the rows need more than {size / 1e9:.1f} GB of memory; select fewer columns, or shorter values"
+        ) from error
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, most))
+
+
+def _tables(home: Home, snapshot: str | None) -> TableFiles:
+    """Return the tables of a snapshot, by default the published one; before the first, what was read so far."""
+    refresh_snapshot(home, snapshot)
+    manifest = named_snapshot(home, snapshot) if snapshot else current_snapshot(home)
     if manifest is not None:
         return published_tables(Generation(home, manifest.snapshot_id))
     bucket.refresh(home)
@@ -59,26 +108,21 @@ def _tables(home: Home) -> TableFiles:
     return found
 
 
-def _print(console: Console, rows: pa.Table) -> None:
-    numbers = {field.name for field in rows.schema if pa.types.is_primitive(field.type)}
-    text = [name for name in rows.column_names if name not in numbers]
-    print_table(console, rows.column_names, list(_values(rows.slice(0, _SHOWN_ROWS))), wrap=text)
-    if rows.num_rows > _SHOWN_ROWS:
-        console.print(f"{rows.num_rows - _SHOWN_ROWS} more rows; use --format csv for all of them.")
+def _print(console: Console, rows: pa.RecordBatchReader) -> None:
+    """Print the first rows, and count the others without holding them."""
+    shown: list[Sequence[object]] = []
+    found = 0
+    for batch in rows:
+        shown += _rows_of(batch.slice(0, _SHOWN_ROWS - len(shown)))
+        found += batch.num_rows
+    texts = [field.name for field in rows.schema if not pa.types.is_primitive(field.type)]
+    print_rows(console, rows.schema.names, shown, wrap=texts, more=found - len(shown))
 
 
-def _write_csv(rows: pa.Table) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(rows.column_names)
-    for batch in rows.to_batches():
-        writer.writerows(_values(batch))
+def _values(rows: pa.RecordBatchReader) -> Iterator[tuple[object, ...]]:
+    return chain.from_iterable(map(_rows_of, rows))
 
 
-def _values(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[object, ...]]:
+def _rows_of(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
     """Yield rows by position, since a statement may give two columns one name."""
-    return zip(*(column.to_pylist() for column in rows.columns), strict=True)
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Number repeated names as DuckDB does: a, a_1."""
-    return [f"{name}_{names[:at].count(name)}" if name in names[:at] else name for at, name in enumerate(names)]
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -2,12 +2,17 @@
 
 DuckDB gets the tables as Arrow datasets, not as paths. A path in `allowed_paths` could also be written
 (`COPY … TO '…' (USE_TMP_FILE false)`), and a published file must never change; so no path is allowed at all.
+
+Memory, temporary files and, where it is asked for, time are bounded. Rows are not: they are read a batch at a time.
 """
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import TIMEOUT_MAX, Event, Thread
 
 import duckdb
 import pyarrow as pa
@@ -22,6 +27,19 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
 
 TableFiles = Mapping[str, Sequence[Path]]
+
+# DuckDB would take 80% of the memory and 90% of the free disk, which services, builders and further queries share. What
+# does not fit in memory goes to the disk, so that more than the cap is seldom faster. Percent, bytes, share.
+_MEMORY_PERCENT = 25
+_MOST_MEMORY = 4_000_000_000
+_DISK_SHARE = 0.5
+
+# A batch of long texts stays small; a table that is held whole has few chunks. Rows.
+_BATCH = 2048
+_CHUNK = 65_536
+
+# An interruption that comes between two statements or batches is lost, so there are several. Seconds.
+_INTERRUPTED_EVERY = 0.05
 
 _GUARD = (
     "SET autoinstall_known_extensions = false",
@@ -58,35 +76,161 @@ def unpublished_tables(home: Home) -> TableFiles:
 def open_tables(files: TableFiles, *, allow_external: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a DuckDB in memory with a view for each table of a home; times are UTC.
 
-    Statements may make tables of their own in memory. They read and write no file, reach no network, load no extension
-    and change no setting, unless `allow_external`.
+    It takes a quarter of the memory of the machine or container, up to 4 GB; what does not fit goes to a temporary
+    folder of its own, up to half of the free disk. Statements may make tables and views in memory, also in place of
+    those of the home. They read and write no file, reach no network, load no extension and change no setting, unless
+    `allow_external`.
 
     Raises:
         StoreError: a file is missing or damaged.
-        QueryError: SQL inside the block is wrong, not allowed, or fails.
     """
     with TemporaryDirectory(prefix="lightrag-sql-") as spilled, duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        # DuckDB may always write its temporary directory, which by default is in the working folder.
-        connection.execute(f"SET temp_directory = '{Path(spilled) / 'spill'}'")
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")  # also for further cursors
+        _bound(connection, Path(spilled))
         for table, schema in (SOURCE_TABLES | MERGED_TABLES).items():
-            connection.register(table, _dataset([str(path) for path in files.get(table, ())], schema))
+            # A table that is registered would hide a view that a statement makes under its name.
+            rows = _dataset([str(path) for path in files.get(table, ())], schema)
+            connection.from_arrow(rows).create_view(table)
         add_elements(connection)
         for setting in () if allow_external else _GUARD:
             connection.execute(setting)
+        yield connection
+
+
+def memory_limit(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return how much memory a database may take. Bytes."""
+    return int(connection.sql("SELECT parse_formatted_bytes(current_setting('memory_limit'))").fetchall()[0][0])
+
+
+def results(
+    connection: duckdb.DuckDBPyConnection, statements: str, *, timeout: float | None = None, batch: int = _BATCH
+) -> Iterator[pa.RecordBatchReader]:
+    """Run statements one after the other and yield the rows of each that has some, to be read before the next runs.
+
+    Args:
+        connection: The tables.
+        statements: SQL of DuckDB.
+        timeout: How long they may take, all together and with reading the rows; unlimited unless given. Seconds.
+        batch: Number of rows that are read at a time.
+
+    Raises:
+        QueryError: a statement is wrong, not allowed, fails, or needs too much memory or time, here or while its rows
+            are read. One that fails before its first row yields nothing.
+    """
+    with _run(connection, timeout) as run:
+        with run.explained():
+            parsed = connection.extract_statements(statements)
+        for statement in parsed:
+            with run.explained():
+                relation = connection.sql(statement)
+                if relation is None or not _has_rows(statement):
+                    continue
+                reader = relation.to_arrow_reader(batch)
+            batches = run.batches(reader)
+            first = list(islice(batches, 1))
+            yield pa.RecordBatchReader.from_batches(reader.schema, chain(first, batches))
+
+
+def last_result(connection: duckdb.DuckDBPyConnection, statements: str, *, timeout: float | None = None) -> pa.Table:
+    """Run statements and return the rows of the last one that has some.
+
+    Raises:
+        QueryError: as `results`; or its rows do not fit in the memory that the database may take, or none has any.
+    """
+    found, most = None, memory_limit(connection)
+    for rows in results(connection, statements, timeout=timeout, batch=_CHUNK):
+        found = None  # what came before need not be held as well
+        found = _whole(rows, most)
+    if found is None:
+        raise QueryError("the SQL returns no rows; end it with a query, such as SELECT or FROM")
+    return found
+
+
+class _Run:
+    """A run of statements: whether its time is over, and the meaning of its errors."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, timeout: float | None) -> None:
+        self._connection = connection
+        self._timeout = timeout
+        self._over = Event()
+        self.ended = Event()
+
+    def watch(self) -> None:
+        """Wait until the time is over, and interrupt what runs from then until the run has ended."""
+        if not self.ended.wait(self._timeout):
+            self._over.set()
+            while not self.ended.wait(_INTERRUPTED_EVERY):
+                self._connection.interrupt()
+
+    def batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of a result; raises QueryError."""
+        while True:
+            with self.explained():
+                batch = next(reader, None)
+            if batch is None:
+                return
+            yield batch
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Raise an error of DuckDB in the block as a QueryError, and one when the time is over."""
+        self._require_time(None)
         try:
-            yield connection
-        except (duckdb.Error, pa.ArrowException) as error:
-            raise QueryError(_explained(one_line(error))) from error
+            yield
+        except (duckdb.Error, pa.ArrowException, OSError) as error:  # the last where rows are read
+            self._require_time(error)
+            raise QueryError(_problem(error)) from error
+
+    def _require_time(self, error: Exception | None) -> None:
+        if self._over.is_set():
+            raise QueryError(
+                f"the SQL took longer than {self._timeout:g} s; narrow it, or give it more time"
+            ) from error
 
 
-def results(connection: duckdb.DuckDBPyConnection, statements: str) -> Iterator[pa.Table]:
-    """Run statements one after the other and yield the rows of each that has some; raises `duckdb.Error`."""
-    for statement in connection.extract_statements(statements):
-        relation = connection.sql(statement)
-        rows = None if relation is None else relation.to_arrow_table()
-        if rows is not None and duckdb.ExpectedResultType.NOTHING not in statement.expected_result_type:
-            yield rows
+@contextmanager
+def _run(connection: duckdb.DuckDBPyConnection, timeout: float | None) -> Iterator[_Run]:
+    run = _Run(connection, timeout)
+    if timeout is None:
+        yield run
+        return
+    if not 0 < timeout <= TIMEOUT_MAX:
+        raise QueryError(f"timeout is {timeout:g} s; it must be more than 0 s")
+    watch = Thread(target=run.watch, name="lightrag-sql-timeout", daemon=True)
+    watch.start()
+    try:
+        yield run
+    finally:
+        run.ended.set()
+        watch.join()
+
+
+def _bound(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Bound what a database takes of the memory, and of the disk in a folder of its own."""
+    connection.execute(f"SET memory_limit = '{_MEMORY_PERCENT}%'")  # of the container's memory, if it has a limit
+    connection.execute(f"SET memory_limit = '{min(memory_limit(connection), _MOST_MEMORY)}B'")
+    place = str(folder / "spill").replace("'", "''")
+    connection.execute(f"SET temp_directory = '{place}'")
+    connection.execute(f"SET max_temp_directory_size = '{int(shutil.disk_usage(folder).free * _DISK_SHARE)}B'")
+
+
+def _whole(rows: pa.RecordBatchReader, most: int) -> pa.Table:
+    batches, size = [], 0
+    for batch in rows:
+        batches.append(batch)
+        size += batch.nbytes
+        if size > most:
+            raise QueryError(
+                f"the result takes more than {most / 1e9:.1f} GB of memory; select fewer rows or columns, or let "
+                "`lightrag-dagster sql … --format csv` write it to a file, which holds a few rows at a time"
+            )
+    return pa.Table.from_batches(batches, rows.schema)
+
+
+def _has_rows(statement: duckdb.Statement) -> bool:
+    """Say whether a statement yields rows of its own; that of PIVOT is of several parts, of which some yield none."""
+    silent = duckdb.ExpectedResultType.NOTHING in statement.expected_result_type
+    return not silent or statement.type == duckdb.StatementType.MULTI
 
 
 def _dataset(paths: list[str], schema: pa.Schema) -> object:
@@ -98,10 +242,14 @@ def _dataset(paths: list[str], schema: pa.Schema) -> object:
         raise StoreError(f"a table cannot be read: {one_line(error)}; run `lightrag-dagster run`") from error
 
 
-def _explained(problem: str) -> str:
-    """Return one line about what DuckDB refused; name the option where the guard is the reason."""
+def _problem(error: Exception) -> str:
+    """Return one line about what DuckDB refused; name the next step where a bound or the guard is the reason."""
+    problem = one_line(error)
+    if isinstance(error, MemoryError) or "Out of Memory Error" in problem:
+        said = problem.partition(" Possible solutions")[0]
+        return f"the SQL needs more memory or temporary files than it may take: {said}; select fewer rows or columns"
     guarded = any(
         words in problem for words in ("disabled by configuration", "disabled through configuration", "been locked")
     )
-    reason = "; `sql` reads the tables of the home alone, unless --allow-external is given" if guarded else ""
+    reason = "; it sees the tables of the home alone; the command `sql` has --allow-external" if guarded else ""
     return f"the SQL cannot be run: {problem}{reason}"

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.indexes.cypher.reader import LIMIT, CypherReader, require_graph
@@ -27,6 +27,9 @@ from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
 from lightrag_dagster.storage.generations import GRAPH
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -212,6 +215,29 @@ class KnowledgeBase:
         if found.more and limit is None:
             warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
         return found.rows
+
+    def sql(self, query: str, *, timeout: float | None = None) -> "pa.Table":
+        """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
+
+        Each call has a database of its own, in memory, which sees these tables and nothing else, and takes at most a
+        quarter of the machine's or container's memory, and 4 GB.
+
+        Args:
+            query: one statement, or several, such as `CREATE TEMP TABLE …; FROM …`.
+            timeout: how long it may take; unlimited unless given. Seconds.
+
+        Raises:
+            QueryError: it is wrong, refused, takes too long or too much memory, or returns no rows.
+            StoreError: a table of the snapshot is missing or damaged.
+        """
+        from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
+
+        self._models.require_open()
+        with (
+            self.snapshot.reading(),
+            open_tables(published_tables(self.snapshot.generation)) as connection,
+        ):
+            return last_result(connection, query, timeout=timeout)
 
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more."""

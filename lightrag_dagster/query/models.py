@@ -116,6 +116,11 @@ class Models:
         finally:
             pumping.cancel()
 
+    def require_open(self) -> None:
+        """Raise QueryError after `close`."""
+        if self._closed:
+            raise QueryError("this knowledge base is closed; open it again")
+
     def close(self) -> None:
         """Close the models and end the thread; closing again does nothing."""
         self._closed = True
@@ -139,8 +144,7 @@ class Models:
         return open_embedder(self._embedding, self._home, self._account)
 
     def _open(self, name: str, open_model: Callable[[], AbstractAsyncContextManager[Model]]) -> Model:
-        if self._closed:
-            raise QueryError("this knowledge base is closed; open it again")
+        self.require_open()
         with self._opening:
             if name not in self._opened:
                 opening = self._portal.wrap_async_context_manager(open_model())

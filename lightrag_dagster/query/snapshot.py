@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.query.modes import Hits
@@ -61,7 +61,7 @@ class Snapshot:
         """Say of an error in the block that `gc` has removed the snapshot, if that is why; raises StoreError."""
         try:
             yield
-        except StoreError as error:
+        except (StoreError, QueryError) as error:
             if _is_published(self.generation):
                 raise
             raise _removed(self.manifest.snapshot_id) from error

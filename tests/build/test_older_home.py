@@ -1,4 +1,4 @@
-"""A home of an older version, whose chunks have no context or last page, and whose merged rows no counts of all evidence.
+"""A home of an older version: chunks have no context or last page, merged rows no counts of all evidence.
 
 An upgrade costs nothing and loses nothing.
 """

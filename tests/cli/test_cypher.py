@@ -63,3 +63,20 @@ def test_an_error_is_one_line_and_exit_code_2(
     assert errors.startswith("error: ")
     assert reason in errors
     assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(("output", "expected"), [("table", "no rows\n"), ("json", "[]\n")])
+def test_no_rows_are_said(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, output: str, expected: str
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    query = "MATCH (e:Entity) WHERE e.name = 'Nobody' RETURN e.name AS name"
+    assert command(capfd, monkeypatch, "cypher", query, "--format", output)[1].endswith(expected)
+
+
+def test_formulas_are_text_for_a_spreadsheet_on_request(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    asked = ("cypher", "RETURN '=1+1' AS a, -1 AS b", "--format", "csv", "--escape-formulas")
+    assert command(capfd, monkeypatch, *asked) == (0, "a,b\n'=1+1,-1\n", "")

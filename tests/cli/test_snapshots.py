@@ -31,6 +31,10 @@ def test_back_and_forth_from_the_command_line(
 
     assert "named audit" in ask("snapshots", "pin", "audit", first)
     assert "audit" in ask("snapshots")
+    names = "SELECT name FROM entities WHERE name IN ('Oslo', 'Paris')"
+    for option, place in (((), "Paris"), (("--snapshot", "audit"), "Oslo"), (("--snapshot", first), "Oslo")):
+        assert ask("sql", names, "--format", "csv", *option) == f"name\n{place}\n"
+        assert place in ask("query", "Halden Weir", "--only-context", *option)
     found = json.loads(ask("snapshots", "diff", "audit", "--json"))
     assert found["documents"]["changed"] == ["notes/river.md"]
     assert "Oslo" in found["entities"]["removed"]

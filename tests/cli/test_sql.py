@@ -1,9 +1,22 @@
+import json
+import os
+import resource
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.indexes import sql as tables
 from tests.cli.test_cli import command
 from tests.storage.corpus import RIVER, home_of
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def sql(published_home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    return lambda *arguments: command(capfd, monkeypatch, "sql", *arguments)
 
 
 @pytest.mark.parametrize("output", ["table", "csv", "json"])
@@ -72,3 +85,103 @@ def test_a_source_that_is_held_back_can_be_read(
     code, printed, errors = command(capfd, monkeypatch, "sql", statement, "--format", "csv")
     assert (code, printed.splitlines()[:2]) == (0, ["path,status", f"{sorted(RIVER)[0]},processed"])
     assert errors.startswith("Nothing is published yet")
+
+
+LATE = "SELECT i, CASE WHEN i = 30000 THEN error('too late') ELSE repeat('x', 1000) END AS x FROM range(30001) AS t(i)"
+"""More bytes than DuckDB makes ahead of its reader."""
+
+
+@pytest.mark.parametrize("output", ["csv", "json"])
+def test_what_came_before_an_error_is_printed(sql: Run, output: str) -> None:
+    code, printed, errors = sql(LATE, "--format", output)
+    assert code == 2
+    assert printed.startswith("i,x\n0,xxx" if output == "csv" else '[{"i": 0, "x": "xxx')
+    assert not printed.endswith("]\n")
+    assert errors == "error: the SQL cannot be run: Invalid Input Error: too late\n"
+
+
+def test_an_error_before_the_first_row_prints_nothing(sql: Run) -> None:
+    assert sql("SELECT 1 AS a; SELECT error('at once') AS b", "--format", "csv")[:2] == (2, "a\n1\n")
+
+
+@pytest.mark.parametrize("output", ["csv", "json"])
+def test_a_pipe_that_is_closed_ends_the_statement_quietly(
+    sql: Run, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w", encoding="utf-8") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        code, _, errors = sql(LATE, "--format", output)
+        monkeypatch.undo()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), closed.fileno())
+    assert (code, errors) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [("csv", "a,b\n"), ("json", "[]\n"), ("table", "┃ a ┃ b ┃\n┡━━━╇━━━┩\n└───┴───┘\nno rows\n")],
+)
+def test_no_rows_are_said(sql: Run, output: str, expected: str) -> None:
+    code, printed, errors = sql("SELECT 1 AS a, 2 AS b WHERE false", "--format", output)
+    assert (code, errors) == (0, "")
+    assert printed.endswith(expected)
+
+
+def test_a_table_shows_the_first_rows_and_counts_the_others(sql: Run) -> None:
+    code, printed, errors = sql("FROM range(1000000)")
+    assert (code, errors) == (0, "")
+    assert printed.count("\n│") == 100
+    assert printed.endswith("999,900 more rows; use --format csv for all of them.\n")
+
+
+def test_a_value_too_large_is_refused_as_rows_are(sql: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_MOST_MEMORY", 100_000_000)
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    code, printed, errors = sql("SELECT range(100000000) AS large", "--format", "csv")
+    assert (code, printed) == (2, "")
+    assert "more memory" in errors
+    assert errors.count("\n") == 1
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+def test_time_is_bounded_on_request(sql: Run) -> None:
+    code, printed, errors = sql("SELECT count(*) FROM range(100000000) AS a, range(100000000) AS b", "--timeout", "0.1")
+    assert (code, printed) == (2, "")
+    assert errors == "error: the SQL took longer than 0.1 s; narrow it, or give it more time\n"
+
+
+def test_a_snapshot_is_chosen(sql: Run, published_home: Path) -> None:
+    (snapshot,) = (path.name for path in published_home.glob("generations/gen-*"))
+    statement = "SELECT count(DISTINCT source) AS n FROM chunks"
+    assert sql(statement, "--format", "csv", "--snapshot", snapshot) == (0, "n\n2\n", "")
+    assert sql(statement, "--snapshot", "nowhere")[0] == 2
+
+
+CELLS = """
+SELECT '=1+1' AS "=a", '+1' AS b, '-x' AS c, '@x' AS d, chr(9) || 'x' AS e, chr(13) || '=x' AS f, 'a=b' AS g,
+    -1 AS h, '' AS i, NULL AS j, -1.5::DECIMAL(9, 1) AS k
+"""
+
+
+def test_formulas_are_text_for_a_spreadsheet_on_request(sql: Run) -> None:
+    plain = sql(CELLS, "--format", "csv")[1]
+    assert plain == '=a,b,c,d,e,f,g,h,i,j,k\n=1+1,+1,-x,@x,\tx,"\r=x",a=b,-1,,,-1.5\n'
+    escaped = sql(CELLS, "--format", "csv", "--escape-formulas")[1]
+    assert escaped == "'=a,b,c,d,e,f,g,h,i,j,k\n'=1+1,'+1,'-x,'@x,'\tx,\"'\r=x\",a=b,-1,,,-1.5\n"
+
+
+@pytest.mark.parametrize("output", ["json", "table"])
+def test_formulas_are_escaped_in_csv_alone(sql: Run, output: str) -> None:
+    code, printed, errors = sql(CELLS, "--format", output, "--escape-formulas")
+    assert (code, printed) == (2, "")
+    assert "--escape-formulas" in errors
+
+
+def test_reading_writes_nothing_in_the_home(sql: Run, published_home: Path) -> None:
+    def listed() -> dict[Path, tuple[int, int]]:
+        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in published_home.rglob("*")}
+
+    before = listed()
+    assert json.loads(sql("SELECT count(*) AS n FROM raw_documents", "--format", "json")[1]) == [{"n": 5}]
+    assert listed() == before

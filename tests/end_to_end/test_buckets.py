@@ -87,11 +87,12 @@ def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
     with KnowledgeBase.open(settings=reader) as knowledge:
         assert knowledge.query(QUESTION).text == answer
         assert knowledge.cypher("MATCH (c:Chunk) RETURN count(c) AS chunks") == [{"chunks": 1}]
-    assert not list(Home.of(reader).root.rglob("*.parquet"))  # a question needs none
+        assert not list(Home.of(reader).root.rglob("*.parquet"))  # a question needs none
+        assert knowledge.sql("SELECT path FROM raw_documents").to_pydict() == {"path": ["river.md"]}
 
     analyst = on_machine(settings, tmp_path / "analyst")
     monkeypatch.setattr("lightrag_dagster.cli.sql.load_settings", lambda: analyst)
-    run_sql(None, "SELECT path FROM raw_documents", "csv", allow_external=False)  # type: ignore[arg-type]
+    run_sql(None, "SELECT path FROM raw_documents", "csv")  # type: ignore[arg-type]
     assert capsys.readouterr().out == "path\nriver.md\n"
 
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})

@@ -1,10 +1,20 @@
+import threading
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from lightrag_dagster.errors import QueryError, StoreError
-from lightrag_dagster.indexes.sql import open_tables, published_tables, results, unpublished_tables
+from lightrag_dagster.indexes import sql
+from lightrag_dagster.indexes.sql import (
+    last_result,
+    memory_limit,
+    open_tables,
+    published_tables,
+    results,
+    unpublished_tables,
+)
 from lightrag_dagster.schemas import MERGED_TABLES, PARSED, SOURCE_TABLES
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
@@ -28,15 +38,15 @@ def outside(tmp_path: Path) -> Path:
 
 def ask(generation: Generation, statements: str, *, allow_external: bool = False) -> list[dict[str, list[object]]]:
     with open_tables(published_tables(generation), allow_external=allow_external) as connection:
-        return [rows.to_pydict() for rows in results(connection, statements)]
+        return [rows.read_all().to_pydict() for rows in results(connection, statements)]
 
 
 def test_every_table_has_the_columns_of_its_schema(generation: Generation) -> None:
     with open_tables(published_tables(generation)) as connection:
         for table, schema in (SOURCE_TABLES | MERGED_TABLES).items():
             assert connection.sql(f"FROM {table}").columns == schema.names
-        (counts,) = results(connection, "SELECT source, count(*) AS n FROM chunks GROUP BY source ORDER BY source")
-    assert counts.to_pydict() == {"source": ["office", "river"], "n": [2, 3]}
+        counts = next(results(connection, "SELECT source, count(*) AS n FROM chunks GROUP BY source ORDER BY source"))
+        assert counts.read_all().to_pydict() == {"source": ["office", "river"], "n": [2, 3]}
 
 
 def test_a_table_that_an_older_version_did_not_have_is_empty(tmp_path: Path) -> None:
@@ -65,7 +75,7 @@ def test_every_result_is_yielded(generation: Generation) -> None:
 def test_what_came_before_a_mistake_is_yielded(generation: Generation) -> None:
     seen: list[dict[str, list[object]]] = []
     with pytest.raises(QueryError, match="nowhere"), open_tables(published_tables(generation)) as connection:
-        seen.extend(rows.to_pydict() for rows in results(connection, "SELECT 1 AS a; FROM nowhere"))
+        seen.extend(rows.read_all().to_pydict() for rows in results(connection, "SELECT 1 AS a; FROM nowhere"))
     assert seen == [{"a": [1]}]
 
 
@@ -142,14 +152,134 @@ def test_wrong_sql_is_one_line(generation: Generation, statement: str, reason: s
     assert "\n" not in str(refused.value)
 
 
-def test_a_statement_may_spill_to_disk(generation: Generation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+SORTED = "SELECT i, sha256(i::VARCHAR) AS h FROM range(500000) AS t(i) ORDER BY h"
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder for temporary files, and bounds that a small query reaches."""
+    folder = tmp_path / "it's temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setattr(sql, "_MOST_MEMORY", 50_000_000)
+    return folder
+
+
+def test_a_statement_may_spill_to_a_folder_that_is_removed(generation: Generation, small: Path) -> None:
     with open_tables(published_tables(generation)) as connection:
-        where = connection.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
-        assert Path(where).parent.is_dir()
+        (folder,) = small.iterdir()
+        assert folder.stat().st_mode & 0o077 == 0
+        rows = next(results(connection, SORTED))
+        assert rows.read_next_batch().num_rows > 0
+        assert list((folder / "spill").iterdir())
         with pytest.raises(duckdb.Error):
             connection.execute(f"COPY (SELECT 1) TO '{Path.cwd()}/.tmp/x' (FORMAT csv, USE_TMP_FILE false)")
-    assert not Path(where).parent.exists()
+    assert list(small.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("disk", "statement"),
+    [
+        (0.0, SORTED),
+        (0.5, "SELECT list(i) FROM range(100000000) AS t(i)"),
+    ],
+)
+def test_memory_and_temporary_files_are_bounded(
+    generation: Generation, small: Path, monkeypatch: pytest.MonkeyPatch, disk: float, statement: str
+) -> None:
+    monkeypatch.setattr(sql, "_DISK_SHARE", disk)
+    with pytest.raises(QueryError, match=r"more memory or temporary files than it may take.*; select fewer") as refused:
+        ask(generation, statement)
+    assert "\n" not in str(refused.value)
+    assert "SET " not in str(refused.value)
+    assert list(small.iterdir()) == []
+
+
+def test_the_bounds_are_a_share_of_the_machine_with_a_cap(
+    generation: Generation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "_MOST_MEMORY", 1 << 60)
+    with duckdb.connect() as machine, open_tables(published_tables(generation)) as connection:
+        default = memory_limit(machine)  # 80 percent
+        assert 0.2 * default < memory_limit(connection) < 0.4 * default
+        monkeypatch.setattr(sql, "_MOST_MEMORY", 1 << 20)
+        with open_tables(published_tables(generation)) as bounded:
+            assert memory_limit(bounded) == 1 << 20
+
+
+def test_rows_are_read_while_the_statement_runs(generation: Generation) -> None:
+    statement = "SELECT CASE WHEN i = 3000000 THEN error('late') ELSE i END AS i FROM range(3000001) AS t(i)"
+    seen = 0
+    with open_tables(published_tables(generation)) as connection:
+        rows = next(results(connection, statement))
+        with pytest.raises(QueryError, match="late"):  # noqa: PT012
+            for batch in rows:
+                seen += batch.num_rows
+    assert 0 < seen <= 3_000_000
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT count(*) FROM range(100000000) AS a, range(100000000) AS b",
+        "SELECT i FROM range(1000000000000) AS t(i)",
+        "CREATE TEMP TABLE large AS SELECT i FROM range(1000000000000) AS t(i)",
+    ],
+)
+def test_time_is_bounded_on_request(generation: Generation, statement: str) -> None:
+    with open_tables(published_tables(generation)) as connection:
+        with pytest.raises(QueryError, match=r"longer than 0\.1 s; narrow it"):
+            sum(batch.num_rows for rows in results(connection, statement, timeout=0.1) for batch in rows)
+        assert last_result(connection, "SELECT 1 AS a", timeout=60).to_pydict() == {"a": [1]}
+    assert not [thread for thread in threading.enumerate() if thread.name == "lightrag-sql-timeout"]
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan")])
+def test_a_time_that_is_none_is_refused(generation: Generation, timeout: float) -> None:
+    with open_tables(published_tables(generation)) as connection, pytest.raises(QueryError, match="more than 0 s"):
+        last_result(connection, "SELECT 1", timeout=timeout)
+
+
+def test_the_last_result_is_returned_whole(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_tables(published_tables(generation)) as connection:
+        rows = last_result(
+            connection, "SELECT 1 AS a; CREATE TEMP TABLE t AS SELECT 2 AS b; FROM t; SET VARIABLE x = 1"
+        )
+        assert rows.to_pydict() == {"b": [2]}
+        assert last_result(connection, "SELECT i FROM range(200000) AS t(i)")["i"].to_pylist()[-1] == 199_999
+        assert last_result(connection, "SELECT 1 AS a WHERE false").schema == pa.schema([("a", pa.int32())])
+        for nothing in ("", "SET VARIABLE x = 1", "CREATE TEMP TABLE u AS SELECT 1"):
+            with pytest.raises(QueryError, match="returns no rows; end it with a query"):
+                last_result(connection, nothing)
+        monkeypatch.setattr(sql, "memory_limit", lambda _: 1_000_000)
+        with pytest.raises(QueryError, match=r"more than 0\.0 GB of memory; .*--format csv"):
+            last_result(connection, "SELECT i FROM range(10000000) AS t(i)")
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("CREATE OR REPLACE VIEW entities AS SELECT 42 AS name", [42]),
+        ("CREATE TEMP TABLE entities AS SELECT 42 AS name", [42]),
+        ("CREATE OR REPLACE VIEW ENTITIES AS SELECT count(*) AS name FROM chunks", [5]),
+    ],
+)
+def test_a_view_takes_the_place_of_a_table_of_the_home(
+    generation: Generation, change: str, found: list[object]
+) -> None:
+    assert ask(generation, f"{change}; SELECT name FROM entities") == [{"name": found}]
+    assert len(ask(generation, "FROM entities")[0]["name"]) == 5
+
+
+def test_a_table_in_the_place_of_one_of_the_home_is_refused(generation: Generation) -> None:
+    with pytest.raises(QueryError, match="entities"):
+        ask(generation, "CREATE TABLE entities AS SELECT 42 AS name")
+
+
+def test_a_pivot_has_rows(generation: Generation) -> None:
+    assert ask(generation, "PIVOT (SELECT source, 1 AS n FROM chunks) ON source USING sum(n)") == [
+        {"office": [2], "river": [3]}
+    ]
 
 
 def test_a_table_that_is_gone_is_named(tmp_path: Path) -> None:
@@ -177,6 +307,9 @@ def test_what_was_read_can_be_seen_before_it_is_published(tmp_path: Path) -> Non
     assert unpublished_tables(Home(tmp_path / "nothing")) == {}
     home = home_of(tmp_path / "home", river=RIVER, office=OFFICE)
     with open_tables(unpublished_tables(home)) as connection:
-        counts = [rows.to_pydict() for rows in results(connection, "SELECT count(DISTINCT source) AS n FROM chunks")]
+        counts = [
+            rows.read_all().to_pydict()
+            for rows in results(connection, "SELECT count(DISTINCT source) AS n FROM chunks")
+        ]
         assert counts == [{"n": [2]}]
         assert connection.sql("FROM entities").fetchall() == []

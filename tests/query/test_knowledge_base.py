@@ -315,6 +315,38 @@ def test_cypher_after_close_is_an_error(published_home: Path) -> None:
         opened.cypher("RETURN 1")
 
 
+def test_sql_returns_a_table_of_the_snapshot(knowledge: KnowledgeBase) -> None:
+    found = knowledge.sql("SELECT source, count(*) AS n FROM raw_documents GROUP BY source ORDER BY source")
+    assert found.to_pydict() == {"source": ["archive", "office"], "n": [3, 2]}
+    knowledge.sql("CREATE OR REPLACE VIEW entities AS SELECT 42 AS name; FROM entities")
+    assert "Halden Weir" in knowledge.sql("SELECT name FROM entities", timeout=60)["name"].to_pylist()
+    for wrong, reason in (
+        ("SELEC 1", "syntax error"),
+        ("FROM read_text('/etc/hostname')", "sees the tables of the home alone"),
+        ("SET memory_limit = '1TB'", "locked"),
+    ):
+        with pytest.raises(QueryError, match=reason):
+            knowledge.sql(wrong)
+    with pytest.raises(QueryError, match=r"longer than 0\.1 s"):
+        knowledge.sql("SELECT count(*) FROM range(100000000) AS a, range(100000000) AS b", timeout=0.1)
+
+
+def test_threads_may_ask_sql_at_once(knowledge: KnowledgeBase) -> None:
+    def entities(number: int) -> list[int]:
+        statements = f"CREATE OR REPLACE VIEW entities AS SELECT {number} AS n; SELECT n FROM entities"
+        return list(knowledge.sql(statements)["n"].to_pylist())
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(entities, range(8))) == [[number] for number in range(8)]
+
+
+def test_sql_is_refused_after_closing(published_home: Path) -> None:
+    with KnowledgeBase.open(published_home) as opened:
+        assert opened.sql("SELECT 1 AS a").num_rows == 1
+    with pytest.raises(QueryError, match="closed; open it again"):
+        opened.sql("SELECT 1 AS a")
+
+
 def test_the_home_comes_from_the_settings(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
     with KnowledgeBase.open() as opened:
@@ -333,6 +365,7 @@ def test_a_reader_keeps_its_snapshot_and_can_open_an_old_one(tmp_path: Path) -> 
         with KnowledgeBase.open(settings.home, snapshot_id) as opened:
             context = opened.context("Who maintains Halden Weir?", mode="naive")
             assert [name in context for name in ("Priya", "Marta")].count(True) == 1
+            assert opened.sql("SELECT name FROM entities WHERE type = 'person'")["name"][0].as_py().startswith(name)
             assert name in context
 
 

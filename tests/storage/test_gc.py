@@ -148,6 +148,8 @@ def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(years: Years) -> N
         assert first in collect_garbage(home, keep(1), dry_run=False).generations
         with pytest.raises(StoreError, match=f"{first} was removed by `gc` while it was open; open .* again"):
             knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes"))
+        with pytest.raises(StoreError, match=f"{first} was removed by `gc` while it was open"):
+            knowledge.sql("FROM entities")
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes")).chunks
 

@@ -1,0 +1,63 @@
+"""Rows of `sql` and `cypher` on standard output: a table for people, CSV and JSON for programs, a row at a time."""
+
+import csv
+import json
+import sys
+from collections.abc import Collection, Iterable, Sequence
+
+from rich.console import Console
+
+from lightrag_dagster.cli.tables import print_table
+
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""First characters of a cell that a spreadsheet takes for a formula."""
+
+
+def write_csv(columns: Sequence[str], rows: Iterable[Sequence[object]], *, escape_formulas: bool = False) -> None:
+    """Write a header and rows as CSV; with `escape_formulas` an apostrophe comes before text that begins as one."""
+    writer = csv.writer(_Lines(), lineterminator="\r\n")
+    writer.writerow(map(_as_text, columns) if escape_formulas else columns)
+    writer.writerows((map(_as_text, row) for row in rows) if escape_formulas else rows)
+
+
+def write_json(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write rows as one JSON array of objects, on a line of its own."""
+    names, separator = _distinct(columns), "["
+    encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    for row in rows:
+        sys.stdout.write(separator + encode(dict(zip(names, row, strict=True))))
+        separator = ", "
+    sys.stdout.write("[]\n" if separator == "[" else "]\n")
+
+
+def print_rows(
+    console: Console,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    wrap: Collection[str],
+    more: int = 0,
+) -> None:
+    """Print rows as `print_table` does, and say it when there are none, or so many `more` that are not printed."""
+    if columns:
+        print_table(console, columns, rows, wrap=wrap)
+    if not rows:
+        console.print("no rows")
+    if more:
+        console.print(f"{more:,} more rows; use --format csv for all of them.")
+
+
+class _Lines:
+    """Standard output with line feeds, for a writer that ends rows by CR LF: only so does it quote cells with a CR."""
+
+    def write(self, row: str) -> None:
+        sys.stdout.write(row.removesuffix("\r\n") + "\n")
+
+
+def _as_text(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Number repeated names as DuckDB does: a, a_1."""
+    return [f"{name}_{names[:at].count(name)}" if name in names[:at] else name for at, name in enumerate(names)]
