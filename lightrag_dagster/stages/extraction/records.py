@@ -88,7 +88,7 @@ class Records:
 def make_entity(name: str, kind: str, description: str) -> Entity | Rejected | None:
     """Return the normalised entity; rejected is one with an unusable name, type or description, and a template None."""
     entity = Entity(normalise_name(name), normalise_type(kind), normalise_description(description))
-    if _is_template((name, entity.name), (description, name, kind), (entity.description, entity.name, entity.type)):
+    if _repeats_prompt((name, entity.name), (description, name, kind), (entity.description, entity.name, entity.type)):
         return None
     if not entity.name:
         return rejections.NO_ENTITY_NAME
@@ -112,7 +112,7 @@ def make_relation(
         weight,
     )
     ends, fields = (relation.src, relation.tgt), (relation.description, relation.src, relation.tgt, relation.keywords)
-    if _is_template((src, tgt, *ends), (description, src, tgt, keywords), fields):
+    if _repeats_prompt((src, tgt, *ends), (description, src, tgt, keywords), fields):
         return None
     if not all(ends):
         return rejections.NO_END
@@ -121,9 +121,9 @@ def make_relation(
     return relation if relation.description else rejections.NO_RELATION_DESCRIPTION
 
 
-def _is_template(names: Sequence[str], *written: Sequence[str]) -> bool:
+def _repeats_prompt(names: Sequence[str], *rows: Sequence[str]) -> bool:
     """Tell whether a row repeats the prompt: by a name, or by all its fields, as written or normalised."""
-    return any(map(_PLACEHOLDER_NAME.fullmatch, names)) or any(all(map(_PLACEHOLDER.fullmatch, row)) for row in written)
+    return any(map(_PLACEHOLDER_NAME.fullmatch, names)) or any(map(_is_template, rows))
 
 
 def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation], list[Rejected]]:
