@@ -1,8 +1,8 @@
 """A process of this package that answers questions, so that one that hangs, crashes or fills it costs only itself.
 
 It runs `serve(channel, arguments)` of a module, which prepares itself, says that it is ready, and then answers what
-comes. Of the environment it gets what programs need to run, and no keys. It ends with the process that started it,
-when a question was not answered, or after a minute without one. Limits are `serve`'s to set.
+comes. Of the environment it gets what programs need to run, and no keys. It ends with the process that started it, at
+once, when a question was not answered, or after a minute without one. Limits are `serve`'s to set.
 """
 
 import os
@@ -139,6 +139,9 @@ class Pool:
         self._most = most
         self._children: set[Child] = set()
         self._is_closed = False
+        self._idle: list[Child]
+        self._lock: threading.Lock
+        self._turns: AbstractContextManager[object]
         self._begin()
         _pools.add(self)
         weakref.finalize(self, _end_all, self._children)
@@ -180,11 +183,9 @@ class Pool:
         self._begin()
 
     def _begin(self) -> None:
-        self._idle: list[Child] = []
+        self._idle = []
         self._lock = threading.Lock()
-        self._turns: AbstractContextManager[object] = (
-            nullcontext() if self._most is None else threading.Semaphore(self._most)
-        )
+        self._turns = nullcontext() if self._most is None else threading.Semaphore(self._most)
 
     def _take(self, *, reuse: bool = True) -> Child:
         with self._lock:

@@ -1,6 +1,8 @@
 """The inside of a process that answers questions, which `child` starts: its messages and its limits."""
 
+import os
 import resource
+import select
 import signal
 import socket
 import sys
@@ -8,6 +10,7 @@ import time
 from contextlib import suppress
 from importlib import import_module
 from io import BytesIO
+from threading import Thread
 
 from lightrag_dagster.errors import one_line
 
@@ -74,6 +77,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the process that asks decides
     limit(resource.RLIMIT_CORE, 0)
     channel = Channel(socket.socket(fileno=int(descriptor)))
+    Thread(target=_end_with_the_other, args=[int(descriptor)], daemon=True).start()
     try:
         import_module(module).serve(channel, arguments)
     except Exception as error:
@@ -83,12 +87,15 @@ def main() -> None:
             raise
 
 
+def _end_with_the_other(descriptor: int) -> None:
+    """End this process, whatever it does, when the other end of its connection is closed."""
+    closed = select.poll()
+    closed.register(descriptor, select.POLLHUP)
+    closed.poll()
+    os._exit(0)
+
+
 def limit(kind: int, value: int) -> None:
     """Limit what this process may use of a resource, where the system can."""
     with suppress(ValueError, OSError):  # macOS has no limit of memory
         resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))
-
-
-def limit_time(seconds: float) -> None:
-    """Limit the time of an answer, in a process that nobody ends because the one that started it was killed."""
-    limit(resource.RLIMIT_CPU, int(time.process_time() + 4 * seconds) + 2)

@@ -1,15 +1,20 @@
-"""The graph database in Kùzu: built once by bulk COPY, then only read. Beside it, only `cypher.process` imports Kùzu.
+"""The graph database in Kùzu: built once by bulk COPY, then only read.
+
+It is written by `graph_process`, compared with the tables here, and asked by `cypher.process`; nothing else imports
+Kùzu.
 
 (Document)-[HAS_CHUNK]->(Chunk)-[MENTIONS]->(Entity)-[RELATED]->(Entity)
 
 It is never updated: Kùzu 0.11.3, the last release, leaves edges behind when a node is deleted.
 """
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from importlib.resources import files as package_files
 from pathlib import Path
 
@@ -17,8 +22,10 @@ import duckdb
 import kuzu
 import pyarrow as pa
 
+from lightrag_dagster.core.child import Child, ChildEndedError, Pool
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.errors import IntegrityError, StoreError, one_line
+from lightrag_dagster.indexes.graph_process import MAX_DATABASE, STATEMENT_SECONDS
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage import files
@@ -41,9 +48,8 @@ RELATIONSHIPS = {
 }
 """Relationship tables: what they join, and their columns."""
 
-# Kùzu's defaults are 80% of memory and 8 TiB of addresses, which containers refuse. Bytes; the second a power of 2.
+# Kùzu's default is 80% of memory. Bytes.
 _BUFFER_POOL = 1 << 30
-_MAX_DATABASE = 1 << 35
 
 # COPY holds all rows of a relationship table in memory: up to 1.5 GiB for 1,500,000 relations (354 MB of Parquet). In
 # three slices it took four times as long, for a graph of twice the size.
@@ -52,6 +58,9 @@ _POOL_FOR_RELATIONS = 16
 # With 165,000 relations, graph and copied files took twice the size of the Parquet tables. A factor, and bytes.
 _ROOM_FOR_TABLES = 3
 _LEAST_ROOM = 16 << 20
+_LITTLE_ROOM = 1 << 20
+
+_writers = Pool("lightrag_dagster.indexes.graph_process")
 
 
 class GraphReader:
@@ -75,7 +84,9 @@ class GraphReader:
     def _table(self, cypher: str) -> pa.Table:
         # A result that outlives its database crashes the process, so each is closed before its method returns.
         try:
-            with closing(self._connection.execute(cypher)) as result:
+            result = self._connection.execute(cypher)
+            assert isinstance(result, kuzu.QueryResult)  # it is a list only for several statements
+            with closing(result):
                 return result.get_as_arrow(-1)
         except RuntimeError as error:
             raise StoreError(f"the graph cannot be read: {one_line(error)}; run `lightrag-dagster run`") from error
@@ -116,7 +127,7 @@ def write_graph(generation: Generation, check: Callable[[Path], Sequence[str]]) 
 
 
 def _require_room(generation: Generation, folder: Path) -> None:
-    """Raise StoreError when the graph would not fit: on a full disk Kùzu ends the process without a message."""
+    """Raise StoreError when the graph would not fit: a full disk is found late, and ends Kùzu's process."""
     tables = sum(path.stat().st_size for name in MERGED_TABLES for path in generation.table_files(name))
     needed, free = _LEAST_ROOM + _ROOM_FOR_TABLES * tables, shutil.disk_usage(folder).free
     if free < needed:
@@ -139,59 +150,72 @@ def open_graph(path: Path) -> Iterator[GraphReader]:
     Raises:
         StoreError: the file is missing or damaged.
     """
-    with _database(path, read_only=True) as connection:
-        yield GraphReader(connection)
-
-
-@contextmanager
-def _database(path: Path, *, read_only: bool, buffer_pool: int = _BUFFER_POOL) -> Iterator[kuzu.Connection]:
     try:
         database = kuzu.Database(
             str(path),
-            buffer_pool_size=buffer_pool,
-            max_db_size=_MAX_DATABASE,
+            buffer_pool_size=_BUFFER_POOL,
+            max_db_size=MAX_DATABASE,
             max_num_threads=os.cpu_count() or 1,
-            read_only=read_only,
+            read_only=True,
         )
     except (RuntimeError, OSError) as error:
         raise StoreError(f"the graph {path} cannot be opened: {one_line(error)}; run `lightrag-dagster run`") from error
     with closing(database), closing(kuzu.Connection(database)) as connection:
-        yield connection
+        yield GraphReader(connection)
 
 
 def _copy_tables(generation: Generation, target: Path) -> dict[str, int]:
     """Fill a new database by bulk COPY and return the rows each table must have."""
+    try:
+        return _writers.ask(partial(_fill, generation, target))
+    except (ChildEndedError, _KuzuError, TimeoutError, duckdb.Error) as error:
+        said = f"Kùzu's process ended{error}" if isinstance(error, ChildEndedError) else one_line(error)
+        full = ", and the disk is full: make room," if shutil.disk_usage(target.parent).free < _LITTLE_ROOM else ";"
+        raise StoreError(f"the graph of {generation.id} cannot be built: {said}{full} run again") from error
+
+
+class _KuzuError(Exception):
+    """A graph cannot be written."""
+
+
+def _fill(generation: Generation, target: Path, writer: Child) -> dict[str, int]:
     rows: dict[str, int] = {}
     definitions = {name: ("NODE", columns) for name, columns in NODES.items()} | {
         name: ("REL", columns) for name, columns in RELATIONSHIPS.items()
     }
     relations = sum(path.stat().st_size for path in generation.table_files("relations"))
     pool = max(_BUFFER_POOL, _POOL_FOR_RELATIONS * relations)
-    try:
-        with in_memory() as tables, _database(target, read_only=False, buffer_pool=pool) as graph:
-            create_views(tables, generation)
-            graph_tables(tables)
-            for name, (kind, columns) in definitions.items():
-                report("graph", len(rows), len(definitions))
-                parquet = target.with_name(f"{name}.parquet")
-                tables.execute(f'COPY (FROM "{name}") TO {_quoted(parquet)} (FORMAT parquet)')
-                counted = tables.execute(f"SELECT count(*) FROM {_quoted(parquet)}").fetchone()
-                assert counted is not None
-                rows[name] = counted[0]
-                _run(graph, f"CREATE {kind} TABLE {name}({columns})")
-                _run(graph, f"COPY {name} FROM {_quoted(parquet)}")
-                parquet.unlink()
-            _run(graph, "CHECKPOINT")
-    except (RuntimeError, duckdb.Error) as error:
-        raise StoreError(f"the graph of {generation.id} cannot be built: {one_line(error)}; run again") from error
+    _tell(writer, json.dumps([str(target), pool]))
+    with in_memory() as tables:
+        create_views(tables, generation)
+        graph_tables(tables)
+        for name, (kind, columns) in definitions.items():
+            report("graph", len(rows), len(definitions))
+            parquet = target.with_name(f"{name}.parquet")
+            tables.execute(f'COPY (FROM "{name}") TO {_quoted(parquet)} (FORMAT parquet)')
+            counted = tables.execute(f"SELECT count(*) FROM {_quoted(parquet)}").fetchone()
+            assert counted is not None
+            rows[name] = counted[0]
+            _run(writer, f"CREATE {kind} TABLE {name}({columns})")
+            _run(writer, f"COPY {name} FROM {_quoted(parquet)}")
+            parquet.unlink()
+    _run(writer, "CHECKPOINT")
+    _run(writer, "")
     report("graph", len(rows), len(definitions))
     return rows
 
 
-def _run(connection: kuzu.Connection, statement: str) -> None:
-    result = connection.execute(statement)
-    assert isinstance(result, kuzu.QueryResult)  # it is a list only for several statements
-    result.close()
+def _run(writer: Child, statement: str) -> None:
+    try:
+        _tell(writer, statement)
+    except ChildEndedError as error:  # to be asked again would help as little
+        raise _KuzuError(f"Kùzu's process ended{error}") from error
+
+
+def _tell(writer: Child, message: str) -> None:
+    writer.send(message.encode())
+    if problem := writer.receive(STATEMENT_SECONDS):
+        raise _KuzuError(problem.decode("utf-8", "replace"))
 
 
 def _quoted(path: Path) -> str:

@@ -209,14 +209,19 @@ print(pool.ask(saying("pid")))
     assert is_gone(int(ended.stdout))
 
 
-def test_processes_end_when_python_is_killed() -> None:
-    program = """
+@pytest.mark.parametrize("what", ["pid", "sleep"], ids=["idle", "busy"])
+def test_processes_end_when_python_is_killed(what: str) -> None:
+    program = f"""
 import os
+from threading import Timer
 from tests.core.test_child import MODULE, Pool, saying
-print(Pool(MODULE).ask(saying("pid")), flush=True)
-os.kill(os.getpid(), 9)
+pool = Pool(MODULE)
+print(pool.ask(saying("pid")), flush=True)
+Timer(0.1, os.kill, (os.getpid(), 9)).start()
+pool.ask(saying({what!r}, 60, 60))
 """
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == -signal.SIGKILL
     assert is_gone(int(ended.stdout))
 
 

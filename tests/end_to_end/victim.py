@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import kuzu
 import lancedb.merge
 import lancedb.table
 import pyarrow.parquet as pq
 
+from lightrag_dagster.indexes import graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage import shards
@@ -37,7 +37,7 @@ WRITES: tuple[tuple[Any, str], ...] = (
     (KeyedTable, "_write"),
     (lancedb.merge.LanceMergeInsertBuilder, "execute"),
     (lancedb.table.LanceTable, "delete"),
-    (kuzu.Connection, "execute"),
+    (graph, "_run"),
     (Ledger, "add"),
 )
 

@@ -3,7 +3,9 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.core.child import Pool
 from lightrag_dagster.errors import IntegrityError, StoreError
+from lightrag_dagster.indexes import graph as graph_module
 from lightrag_dagster.indexes.graph import RELATIONSHIPS, open_graph
 from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
@@ -150,6 +152,36 @@ def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     assert "\n" not in str(refused.value)
     assert not generation.has("graph.kuzu")
     assert not list(generation.path("x").parent.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("full", r"cannot be built: .+; run again$"),
+        ("crash", r"cannot be built: Kùzu's process ended \(SIGABRT\); run again$"),
+        ("start", r"cannot be built: Kùzu's process ended: no Kùzu; run again$"),
+    ],
+)
+def test_what_ends_kuzu_ends_no_builder(
+    generation: Generation, monkeypatch: pytest.MonkeyPatch, fault: str, reason: str
+) -> None:
+    with monkeypatch.context() as patched:
+        writers = Pool("tests.indexes.failing_writer", [fault])
+        patched.setattr(graph_module, "_writers", writers)
+        with pytest.raises(StoreError, match=reason) as refused:
+            build_graph(generation)
+    assert "\n" not in str(refused.value)
+    assert writers._children == set()
+    assert not generation.has("graph.kuzu")
+    assert not list(generation.path("x").parent.glob(".*"))
+    assert build_graph(generation).entities == 5
+
+
+def test_a_full_disk_is_said(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_module, "_writers", Pool("tests.indexes.failing_writer", ["full"]))
+    monkeypatch.setattr(graph_module, "_LITTLE_ROOM", 1 << 60)
+    with pytest.raises(StoreError, match=r"and the disk is full: make room, run again$"):
+        build_graph(generation)
 
 
 def test_open_graphs_share_a_file(built: Path) -> None:

@@ -3,14 +3,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import kuzu
 import lancedb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from lightrag_dagster.core.child import Child
 from lightrag_dagster.errors import IntegrityError
+from lightrag_dagster.indexes import graph as graph_module
 from lightrag_dagster.indexes.integrity import build_graph, findings, graph_findings
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.storage import files
@@ -191,15 +192,15 @@ def test_arrays_that_are_cut_are_found(generation: Generation) -> None:
 
 def test_a_graph_without_all_rows_is_not_kept(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
     discard_graph(generation)
-    execute = kuzu.Connection.execute
+    run = graph_module._run
 
-    def lose(connection: kuzu.Connection, statement: str, *arguments: Any) -> Any:
+    def lose(writer: Child, statement: str) -> None:
         if statement == "CHECKPOINT":
-            execute(connection, "MATCH ()-[r:RELATED]->() WITH r LIMIT 1 DELETE r")
-        return execute(connection, statement, *arguments)
+            run(writer, "MATCH ()-[r:RELATED]->() WITH r LIMIT 1 DELETE r")
+        run(writer, statement)
 
     with monkeypatch.context() as patched:
-        patched.setattr(kuzu.Connection, "execute", lose)
+        patched.setattr(graph_module, "_run", lose)
         with pytest.raises(IntegrityError, match="an edge is missing from the graph read"):
             build_graph(generation)
     assert not generation.has(GRAPH)

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import kuzu
 
-from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit, limit_time
+from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS, WRONG
@@ -52,8 +52,10 @@ def _open(path: str) -> kuzu.Database:
 
 def _warm_up(connection: kuzu.Connection) -> None:
     for value in _TYPES:
-        with closing(connection.execute("RETURN $value, gen_random_uuid()", {"value": value})) as result:
-            result.get_next()
+        result = connection.execute("RETURN $value", {"value": value})
+        assert isinstance(result, kuzu.QueryResult)  # it is a list only for several statements
+        result.get_next()
+        result.close()
 
 
 def _give_up_rights() -> None:
@@ -68,7 +70,6 @@ def _give_up_rights() -> None:
 def _answer(channel: Channel, connection: kuzu.Connection) -> bool:
     """Answer one query, and return whether the process is good for another one."""
     query, parameters, rows, seconds = wire.loads(channel.receive(IDLE_SECONDS))
-    limit_time(seconds * _THREADS)
     connection.set_query_timeout(round(seconds * 1000))
     messages = _messages(connection, query, parameters, rows)
     while True:

@@ -7,6 +7,7 @@ sandbox: what takes over a parser has the rights of the user.
 
 import json
 import resource
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from lightrag_dagster.core.child import Child, ChildEndedError, ChildStartError, Pool
-from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit, limit_time
+from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit
 from lightrag_dagster.stages.documents.formats import format_of
 from lightrag_dagster.stages.documents.formats.content import ReadingOptions, UnreadableError
 from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
@@ -103,13 +104,18 @@ def serve(channel: Channel, arguments: list[str]) -> None:
     while True:
         path, options, seconds = json.loads(channel.receive(IDLE_SECONDS))
         data = channel.receive(IDLE_SECONDS)
-        limit_time(seconds)
+        _limit_time(seconds)
 
         def page_done(seconds: float = seconds) -> None:
-            limit_time(seconds)
+            _limit_time(seconds)
             channel.send(_PAGE_DONE)
 
         channel.send(_answer(data, path, ReadingOptions(*options), page_done))
+
+
+def _limit_time(seconds: float) -> None:
+    """Bound the time of a parser whose run was killed, and which code of a library keeps from ending with it."""
+    limit(resource.RLIMIT_CPU, int(time.process_time() + 4 * seconds) + 2)
 
 
 def _answer(data: bytes, path: str, options: ReadingOptions, page_done: Callable[[], None]) -> bytes:

@@ -1,12 +1,15 @@
 """Questions by Cypher, with their bounds and faults."""
 
 import os
+import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from lightrag_dagster.core.child import Pool
@@ -16,6 +19,7 @@ from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.reader import CypherReader, Rows
 
 NAMES = "MATCH (e:Entity) RETURN e.name AS name ORDER BY name"
+ENDLESS = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b WITH a + b AS c RETURN count(c)"
 CRASH = "WITH 1 AS x WHERE x=1 RETURN x"
 
 
@@ -28,7 +32,8 @@ def own(graph: Path) -> Iterator[CypherReader]:
 
 def pid(reader: CypherReader) -> int:
     [child] = reader._processes._idle
-    return child.process.pid
+    pid: int = child.process.pid
+    return pid
 
 
 def test_a_query_returns_its_first_rows_and_says_whether_there_are_more(reader: CypherReader) -> None:
@@ -114,24 +119,38 @@ def test_a_query_is_a_text(reader: CypherReader) -> None:
 
 
 def test_a_query_that_takes_too_long_is_ended(own: CypherReader) -> None:
-    endless = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b WITH a + b AS c RETURN count(c)"
     own.query(NAMES)
     first = pid(own)
     with pytest.raises(QueryError, match=r"^the Cypher took longer than 0\.1 s; narrow it and ask again$"):
-        own.query(endless, seconds=0.1)
+        own.query(ENDLESS, seconds=0.1)
     assert pid(own) == first
 
 
 def test_a_query_that_kuzu_does_not_end_is_ended_with_its_process(
     own: CypherReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    endless = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b WITH a + b AS c RETURN count(c)"
-    question = wire.dumps([endless, {}, 1000, 60])
+    question = wire.dumps([ENDLESS, {}, 1000, 60])
     monkeypatch.setattr(reading, "_question", lambda *_: question)
     monkeypatch.setattr(reading, "_GRACE_SECONDS", 0)
     with pytest.raises(QueryError, match=r"took longer than 0\.2 s"):
-        own.query(endless, seconds=0.2)
+        own.query(ENDLESS, seconds=0.2)
     assert own._processes._children == set()
+
+
+def test_a_query_ends_with_the_process_that_asked(own: CypherReader) -> None:
+    own.query(NAMES)
+    with ThreadPoolExecutor(1) as threads:
+        child = psutil.Process(pid(own))
+        before = child.cpu_times().user
+        answer = threads.submit(own.query, ENDLESS)
+        while child.cpu_times().user < before + 0.1:
+            time.sleep(0.01)
+        [asked] = own._processes._children
+        asked._channel._socket.shutdown(socket.SHUT_RDWR)  # as the system does for a process that was killed
+        child.wait(20)
+        own.close()
+        with pytest.raises(QueryError):
+            answer.result(20)
 
 
 @pytest.mark.parametrize("query", [CRASH, "RETURN date('20000-12-31')"])

@@ -31,7 +31,8 @@ def own_processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def process() -> int:
     [parser] = isolation._parsers(SETTINGS.max_memory_mb)._idle
-    return parser.process.pid
+    pid: int = parser.process.pid
+    return pid
 
 
 @pytest.mark.parametrize("name", ["hand.rtf", "fpdf2.pdf", "xlsxwriter.xlsx", "plain.eml", "damaged/without-text.pdf"])
