@@ -84,18 +84,21 @@ def _fewer_syncs(folder: Path) -> Iterator[None]:
     file stays open. A crash of the machine may cost the last events, which are for people, but damages no file.
     """
     with ExitStack() as kept:
-        paths = set[str]()
+        root = folder.resolve()
+        below: dict[str, bool] = {}
 
         def tune(connection: object, _: object) -> None:
             if not isinstance(connection, sqlite3.Connection):
                 return
             path = connection.execute("PRAGMA database_list").fetchone()[2]
-            if not path or not Path(path).resolve().is_relative_to(folder.resolve()):
+            new = path not in below
+            if new:
+                below[path] = bool(path) and Path(path).resolve().is_relative_to(root)
+            if not below[path]:
                 return
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            if path not in paths:
-                paths.add(path)
+            if new:
                 other = kept.enter_context(closing(sqlite3.connect(path, check_same_thread=False)))
                 other.execute("SELECT 1 FROM sqlite_master").fetchall()
 

@@ -1,24 +1,19 @@
-"""Servers of buckets for tests: what all have in common, and moto's S3, on loopback and in a thread.
+"""Servers of buckets for tests, as their clients see them: what all have in common, S3 and Google's."""
 
-All of them honour conditions.
-"""
-
-import logging
+import json
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 from urllib.request import Request, urlopen
 from uuid import uuid4
 
 import obstore
 import pytest
-from moto.server import ThreadedMotoServer
-from obstore.store import ObjectStore, S3Store
+from obstore.store import GCSStore, ObjectStore, S3Store
 
-Answer = Callable[[dict[str, Any]], bool]
+from tests.object_server import Answer, GoogleHandler, Objects, S3Handler, serving
 
 
 class BucketService(ABC):
@@ -89,46 +84,66 @@ class S3Service(BucketService):
 
 
 class S3Server(S3Service):
-    """A server in this process, moto's, that counts requests and can be made to answer some of them with 503."""
+    """A server in this process that counts requests and can be made to answer some of them with 503."""
 
-    def __init__(self) -> None:
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-        self._server.start()
-        host, port = self._server.get_host_and_port()
-        super().__init__(f"http://{host}:{port}")
-        self.reset()
-        served = self._server._server.app
+    def __init__(self, url: str, objects: Objects) -> None:
+        super().__init__(url)
+        self._objects = objects
 
-        def counted(environ: dict[str, Any], start_response: Any) -> Any:
-            self.requests[environ["REQUEST_METHOD"]] += 1
-            if self.failing(environ):
-                length = int(environ.get("CONTENT_LENGTH") or 0)
-                environ["wsgi.input"].read(length)
-                start_response("503 Slow Down", [("Content-Length", "0")])
-                return []
-            return served(environ, start_response)
+    @property
+    def requests(self) -> Counter[str]:
+        """The number of requests by method."""
+        return self._objects.requests
 
-        self._server._server.app = counted
+    @property
+    def failing(self) -> Answer:
+        """Which requests get a 503."""
+        return self._objects.failing
+
+    @failing.setter
+    def failing(self, answer: Answer) -> None:
+        self._objects.failing = answer
 
     def reset(self) -> None:
         """Forget requests and faults."""
-        self.requests: Counter[str] = Counter()
-        self.failing: Answer = lambda environ: False
+        self._objects.reset()
 
-    def stop(self) -> None:
-        """Stop the server."""
-        self._server.stop()
+
+class GoogleService(BucketService):
+    """A server of Google Cloud Storage's interface, in this process."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._key = json.dumps(
+            {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables by which clients find the server."""
+        return {"GOOGLE_SERVICE_ACCOUNT_KEY": self._key, "GOOGLE_ALLOW_HTTP": "true"}
+
+    def new_bucket(self) -> str:
+        """Return the URI of a home in a bucket of its own."""
+        return f"gs://test-{uuid4().hex}/some/home"
+
+    def store(self, uri: str) -> GCSStore:
+        """Open the objects of a home as a bystander."""
+        return GCSStore.from_url(uri, service_account_key=self._key, client_options={"allow_http": True})
 
 
 @contextmanager
 def serving_buckets() -> Iterator[S3Server]:
-    """Run moto's server for the block."""
-    server = S3Server()
-    try:
-        yield server
-    finally:
-        server.stop()
+    """Run a server of S3 for the block."""
+    with serving(S3Handler) as (url, objects):
+        yield S3Server(url, objects)
+
+
+@contextmanager
+def serving_google() -> Iterator[GoogleService]:
+    """Run a server of Google Cloud Storage for the block."""
+    with serving(GoogleHandler) as (url, _):
+        yield GoogleService(url)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Fixtures for all tests: a folder of their own, nobody's settings, and a server to talk to."""
 
+import gc
 import os
 import random
 from collections.abc import Iterator
@@ -14,16 +15,23 @@ from pydantic import SecretStr
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.database import postgres_engine
 from lightrag_dagster.storage.home import Address, Home
-from tests.buckets import S3Server, S3Service, pointing_to_buckets, serving_buckets
-from tests.google import GoogleService, serving_google
+from tests.buckets import (
+    GoogleService,
+    S3Server,
+    S3Service,
+    pointing_to_buckets,
+    serving_buckets,
+    serving_google,
+)
+from tests.dagster_databases import kept_between_uses
 from tests.loopback import Loopback, serving
 from tests.postgres import PostgresServer, new_schema, serving_postgres
 from tests.query.published import publish_sources
 from tests.seaweed import serving_seaweed
 
-# A busy machine makes a quick example slow.
-hypothesis.settings.register_profile("without a deadline", deadline=None)
-hypothesis.settings.load_profile("without a deadline")
+# A busy machine makes a quick example slow; and the same tree passes or fails whenever it is tested.
+hypothesis.settings.register_profile("the same every time", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("the same every time")
 
 API_KEY = "sk-test-SECRET0123456789"
 
@@ -45,6 +53,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     whole = ("tests/assets/", "tests/cli/", "tests/end_to_end/", "tests/engines/", "tests/test_")
     items.sort(key=lambda item: not item.nodeid.startswith(whole))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector half a million objects of modules, which it would look at again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000)
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter end as it would have."""
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_dagster() -> Iterator[None]:
+    with kept_between_uses():
+        yield
 
 
 @pytest.fixture(autouse=True)

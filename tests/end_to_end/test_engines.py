@@ -5,6 +5,8 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.build import graph
+from lightrag_dagster.engines import processes
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.engines.ray import RayEngine
 from lightrag_dagster.indexes import embedding_batches, vector_index
@@ -72,6 +75,27 @@ def name_of(function: Any) -> str:
     return str(getattr(function, "func", function).__name__)
 
 
+@pytest.fixture
+def _workers_that_stay(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let all steps of a build have the same two workers; those of each step would take a second or two to start."""
+    pools: list[ProcessPoolExecutor] = []
+
+    class Staying(ProcessPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            """Stay."""
+
+    def one_for_all(workers: int, context: BaseContext) -> ProcessPoolExecutor:
+        if not pools:
+            pools.append(Staying(workers, context))
+        return pools[0]
+
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", one_for_all)
+    yield
+    for pool in pools:
+        ProcessPoolExecutor.shutdown(pool)
+
+
+@pytest.mark.usefixtures("_workers_that_stay")
 def test_processes_build_what_one_process_builds(
     local: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,10 +107,10 @@ def test_processes_build_what_one_process_builds(
         return results
 
     monkeypatch.setattr(ProcessEngine, "map", counted)
-    processes = local.changed(home=tmp_path / "processes", engine="processes")
-    build(processes)
+    built = local.changed(home=tmp_path / "processes", engine="processes")
+    build(built)
     assert {name for name, size in sizes.items() if size > 1} >= {*OTHERS, *SHARD_STEPS, *STEPS}
-    assert_same(processes, local)
+    assert_same(built, local)
 
 
 @pytest.mark.long

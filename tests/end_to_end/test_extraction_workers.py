@@ -4,12 +4,15 @@ import os
 import signal
 import threading
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
+from lightrag_dagster.build.ingest import chunk_source, extract_source, read_source
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage import shards
@@ -17,7 +20,6 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import offline_answer
-from tests.query.published import ingest
 from tests.support import write_source
 
 CHUNKS, KILLED_AT = 40, 25
@@ -41,7 +43,12 @@ def extract(tables: SourceTables, in_flight: int) -> None:
         llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0, "max_concurrency": in_flight},
     )
     write_source(settings, "notes", {f"{number}.txt": f"Ulla Berg saw gauge {number}." for number in range(CHUNKS)})
-    assert ingest(find_source(settings, "notes"), tables, Recipes.of(settings)).accepted
+    here = Recipes.of(settings.changed(engine="local"))  # workers take seconds to start, for each step anew
+    read_source(find_source(settings, "notes"), tables, here)
+    chunk_source("notes", tables, here)
+    extract_source(
+        "notes", tables, Recipes.of(settings), partial(open_chat_model, settings.llm, tables.home, "extract", None)
+    )
     assert tables.require("extractions", "notes").counts["status"] == {"ok": CHUNKS}
 
 

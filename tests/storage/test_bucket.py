@@ -1,4 +1,4 @@
-"""The mirror of a bucket, with real files and the memory store, or moto where clients must share it."""
+"""The mirror of a bucket, with real files and the memory store, or a server where clients must share it."""
 
 import os
 import time

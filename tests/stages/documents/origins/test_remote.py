@@ -51,14 +51,14 @@ OTHERS = ["google", pytest.param("seaweed", marks=pytest.mark.long)]
 
 @pytest.fixture(params=["buckets", *OTHERS])
 def server(request: pytest.FixtureRequest) -> BucketService:
-    """Each server of buckets: moto's S3, Google's interface, and SeaweedFS."""
+    """Each server of buckets: S3, Google's interface, and SeaweedFS."""
     found: BucketService = request.getfixturevalue(request.param)
     return found
 
 
 @pytest.fixture
 def bucket(buckets: S3Server) -> str:
-    """A prefix in a bucket of moto's, with documents."""
+    """A prefix in a bucket, with documents."""
     return with_documents(buckets)
 
 
