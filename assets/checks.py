@@ -9,10 +9,14 @@ from assets.knowledge_base import integrity
 from assets.metadata import IngestConfig, is_backfill
 from assets.namespace import Namespace
 from assets.status_report import all_published
+from lightrag_dagster.core.markdown_text import escaped
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import failed_share, judge
 from lightrag_dagster.storage.tables import SourceTables
 from resources import LightRAG
+
+REASON = "reason"
+"""The metadata of a failed check that has its description as it is."""
 
 
 def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
@@ -77,8 +81,12 @@ def source_accepted(
     return dg.AssetCheckResult(
         passed=judged.accepted,
         severity=dg.AssetCheckSeverity.ERROR,
-        description=judged.reason,
-        metadata={"failed_documents": judged.failed_documents, "failed_chunks": judged.failed_chunks},
+        description=escaped(judged.reason) if judged.reason else None,  # the UI takes it for Markdown
+        metadata={
+            "failed_documents": judged.failed_documents,
+            "failed_chunks": judged.failed_chunks,
+            **({REASON: judged.reason} if judged.reason else {}),
+        },
     )
 
 
