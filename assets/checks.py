@@ -10,11 +10,15 @@ from assets.metadata import IngestConfig, is_backfill
 from assets.namespace import Namespace
 from assets.status_report import all_published
 from lightrag_dagster.build.losses import lost_of_source, snapshot_warnings, source_warning
+from lightrag_dagster.core.markdown_text import escaped
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import AnswerRows, Bounds, failed_share, judge
 from lightrag_dagster.storage.snapshots import require_current
 from lightrag_dagster.storage.tables import SourceTables
 from resources import LightRAG
+
+REASON = "reason"
+"""The metadata of a failed check that has its description as it is."""
 
 
 def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
@@ -91,11 +95,12 @@ def source_accepted(
     return dg.AssetCheckResult(
         passed=judged.accepted,
         severity=dg.AssetCheckSeverity.ERROR,
-        description=judged.reason,
+        description=escaped(judged.reason) if judged.reason else None,  # the UI takes it for Markdown
         metadata={
             "failed_documents": judged.failed_documents,
             "failed_chunks": judged.failed_chunks,
             "rejected_rows": judged.rejected_rows,
+            **({REASON: judged.reason} if judged.reason else {}),
         },
     )
 
@@ -109,7 +114,7 @@ def names_found(
     return dg.AssetCheckResult(
         passed=warning is None,
         severity=dg.AssetCheckSeverity.WARN,
-        description=warning,
+        description=escaped(warning) if warning else None,
         metadata={table: current[table].rows for table in ("entity_mentions", "relation_mentions") if table in current},
     )
 
@@ -122,7 +127,7 @@ def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         passed=not warnings,
         severity=dg.AssetCheckSeverity.WARN,
-        description="; ".join(warnings) or None,
+        description=escaped("; ".join(warnings)) or None,
         metadata={f"rows/{table}": rows for table, rows in manifest.rows.items()},
     )
 

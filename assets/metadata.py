@@ -1,6 +1,5 @@
 """What every materialisation reports: rows, schema, a preview and seconds."""
 
-import html
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from assets.namespace import Namespace
 from lightrag_dagster.build.ingest import FIRST_ROWS, StageReport
 from lightrag_dagster.build.losses import lost_of_source
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.core.markdown_text import escaped
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.table import Slow
@@ -194,5 +194,5 @@ def _slowest(files: Sequence[Slow]) -> str:
 
 def _cell(value: object, most: int) -> str:
     text = " ".join(str("" if value is None else value).split())
-    short = text if len(text) <= most else text[: most - 1] + "…"
-    return html.escape(short, quote=False).replace("|", "\\|")  # else the UI takes <SEP> for a tag, and hides it
+    # Else the UI fetches the images that a document links to, and takes <SEP> for a tag.
+    return escaped(text if len(text) <= most else text[: most - 1] + "…")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from assets.checks import REASON
 from assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from assets.namespace import Namespace
 from assets.runs import building_under_way, end_orphans
@@ -210,7 +211,8 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
     """Record the checks of one run that failed with severity ERROR."""
     for check in _failed_checks(context):
         name = f"check {check.check_name} of {check.asset_key.to_user_string()}"
-        _record(lightrag.home, context, f"{name}: {check.description or 'it failed'}")
+        reason = check.metadata.get(REASON)
+        _record(lightrag.home, context, f"{name}: {reason.value if reason else check.description or 'it failed'}")
 
 
 def _failed_checks(context: dg.RunStatusSensorContext) -> Iterable[dg.AssetCheckEvaluation]:

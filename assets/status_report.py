@@ -5,6 +5,7 @@ import dagster as dg
 from assets.metadata import stopwatch
 from lightrag_dagster.build.pending import PUBLISHED, Pending, pending
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.markdown_text import escaped
 from resources import LightRAG
 
 
@@ -43,7 +44,7 @@ def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         passed=not unpublished,
         severity=severity,
-        description="; ".join(states.rejected.values()) or None,
+        description=escaped("; ".join(states.rejected.values())) or None,
         metadata=unpublished,
     )
 
@@ -52,7 +53,7 @@ def _table(states: Pending) -> str:
     """Return a Markdown table, one row a source."""
     lines = ["| source | state | documents | chunks | outdated rows |", "| --- | --- | --- | --- | --- |"]
     for name, state in states.sources.items():
-        cells = [", ".join(f"{rows} {of}" for of, rows in one.items()) for one in (state.documents, state.chunks)]
-        outdated = ", ".join(f"{rows} {of}" for of, rows in state.outdated.items())
-        lines.append(f"| {name} | {str(state).replace('|', '')} | {' | '.join(cells)} | {outdated} |")
+        counts = (state.documents, state.chunks, state.outdated)
+        cells = [name, str(state), *(", ".join(f"{rows} {of}" for of, rows in one.items()) for one in counts)]
+        lines.append(f"| {' | '.join(escaped(' '.join(cell.split())) for cell in cells)} |")
     return "\n".join(lines)

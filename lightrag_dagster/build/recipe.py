@@ -29,7 +29,7 @@ _LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 8,
+    "raw_documents": 9,
     "chunks": 1,
     "boundaries": 2,
     "extractions": 2,

@@ -16,6 +16,7 @@ from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import SourceTables
 from resources import LightRAG
+from tests.assets.markdown import cells
 from tests.loopback import Loopback
 from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
@@ -53,7 +54,7 @@ def test_materialisations_report_rows_schema_and_calls(
     assert (documents["processed"], documents["empty"], documents["skipped"]) == (2, 1, 1)
     assert documents["dagster/column_schema"].columns[0].name == "source"
     assert documents["media_types"] == {"application/octet-stream": 1, "text/markdown": 2, "text/plain": 1}
-    assert documents["largest"].splitlines()[2].startswith("| flood.txt | ")
+    assert cells(documents["largest"])[2] == "flood.txt"
     slowest = documents["slowest"].splitlines()
     assert (slowest[0], len(slowest)) == ("| path | seconds |", 2 + 4)
     assert (documents["failures"], documents["unchanged"]) == ("none", 0)
@@ -79,11 +80,12 @@ def test_too_many_failures_are_not_accepted(settings: Settings, instance: dg.Dag
     result = ingest(settings, instance, "notes")
 
     assert result.success
-    assert "| broken.txt | failed | not valid UTF-8" in metadata_of(result, "raw_documents")["failures"]
+    path, status, error = cells(metadata_of(result, "raw_documents")["failures"])[3:]
+    assert (path, status, error[:15]) == ("broken.txt", "failed", "not valid UTF-8")
     failed = failed_checks(result)
     assert set(failed) == {"failed_documents", "accepted"}
     assert failed["accepted"].severity is dg.AssetCheckSeverity.ERROR
-    assert "max_failed_share allows; broken.txt: not valid UTF-8" in str(failed["accepted"].description)
+    assert "max_failed_share allows; broken.txt: not valid UTF-8" in str(failed["accepted"].metadata["reason"].value)
     assert accepted(Home(settings.home), "notes") is None
 
     # A healthy source does not turn a sick one green.

@@ -168,16 +168,18 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
     settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:
     write_source(settings, "good", {"river.md": RIVER})
-    write_source(settings, "bad", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
+    write_source(settings, "bad", {"river.md": RIVER, "![x](broken).txt": b"\xc3\x28"})
     for source in ("bad", "good"):
         result = ingest(settings, instance, source)
+        for check in result.get_asset_check_evaluations():
+            assert "![x](" not in str(check.description)  # which the UI takes for Markdown
         context = status_context(result, instance, source, dg.DagsterEventType.RUN_SUCCESS)
         record_failed_checks(context, lightrag=LightRAG(settings))
 
     (record,) = records(settings)
     assert record["source"] == "bad"
     assert record["error"].startswith("check accepted of entity_mentions: 1 of 2 documents of source 'bad' failed")
-    assert "broken.txt: not valid UTF-8" in record["error"]
+    assert "![x](broken).txt: not valid UTF-8" in record["error"]
     assert [json.loads(body) for body in received] == [record]
 
 

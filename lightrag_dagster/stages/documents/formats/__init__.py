@@ -110,7 +110,7 @@ FORMATS = {
     ".md": _MARKDOWN,
     ".mdx": _MARKDOWN,
     ".txt": _plain("text/plain"),
-    ".rst": _plain("text/x-rst"),
+    ".rst": Format("text/x-rst", _by("rst"), has_headings=False, isolated=False),
     ".tex": _plain("text/x-tex"),
     ".pdf": Format("application/pdf", _by("pdf"), drawn_by="pdf", has_figures=True),
     ".docx": Format(f"{_OFFICE}.wordprocessingml.document", _by("docx"), has_figures=True),

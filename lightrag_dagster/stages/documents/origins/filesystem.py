@@ -4,13 +4,15 @@ import errno
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import one_line
+from lightrag_dagster.stages.documents.origins.archives import Entry, entries_of, is_archive
 from lightrag_dagster.stages.documents.origins.hosts import WEB, Hosts, RefusedHostError, guarded_client
 from lightrag_dagster.stages.documents.origins.origin import EPOCH, SETTLED, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.origins.patterns import EVERY_FILE, Patterns
@@ -47,19 +49,14 @@ class FileSystem:
         with _as_os_errors():
             self.__dict__.pop("_opened", None)  # what was opened for another listing may remember that one
             system, root = self._opened
-            if system.isfile(root):
-                yield _listed(root.rpartition("/")[2], system.info(root))
-                return
-            if not system.exists(root):
+            found = entries_of(system, root) if is_archive(system) else _walk(system, root)
+            first = next(found, None)
+            if first is None and not system.exists(root):
                 raise FileNotFoundError(errno.ENOENT, "it is not there")
-            for folder, folders, files in system.walk(root, detail=True, on_error="raise"):
-                for hidden in [name for name in folders if name.startswith(".")]:
-                    del folders[hidden]
-                below = folder[len(root) :].strip("/")
-                for name, facts in files.items():
-                    path = f"{below}/{name}" if below else name
-                    if not name.startswith(".") and self.patterns.match(path):
-                        yield _listed(path, facts)
+            for entry in chain([first] if first else [], found):
+                if self.patterns.match(entry.path):
+                    listed = _listed(entry.path, entry.facts)
+                    yield replace(listed, refused=entry.refused or listed.refused)
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
@@ -90,6 +87,22 @@ class FileSystem:
             if protocol in WEB:
                 guards[protocol] = {"get_client": guarded_client(Hosts(part, self.follow_hosts))}
         return guards
+
+
+def _walk(system: "AbstractFileSystem", root: str) -> Iterator[Entry]:
+    """Yield the visible files below a folder, or the one file."""
+    if system.isfile(root):
+        yield Entry(root.rpartition("/")[2], system.info(root))
+        return
+    if not system.exists(root):
+        return
+    for folder, folders, files in system.walk(root, detail=True, on_error="raise"):
+        for hidden in [name for name in folders if name.startswith(".")]:
+            del folders[hidden]
+        below = folder[len(root) :].strip("/")
+        for name, facts in files.items():
+            if not name.startswith("."):
+                yield Entry(f"{below}/{name}" if below else name, facts)
 
 
 @contextmanager

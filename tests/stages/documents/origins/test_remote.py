@@ -1,9 +1,12 @@
 """Documents in a bucket of every kind, on an SFTP server and in an archive."""
 
+import io
 import json
 import os
 import pickle
+import tarfile
 import time
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +21,7 @@ from lightrag_dagster.build.ingest import read_source
 from lightrag_dagster.build.pending import why_ingest
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import Settings, SourceSettings, load_settings
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.origins.bucket import Bucket
 from lightrag_dagster.stages.documents.origins.filesystem import FileSystem
@@ -310,6 +313,93 @@ def test_a_broken_file_of_an_archive_costs_itself_alone(tmp_path: Path) -> None:
         "cannot be read: Bad CRC-32 for file 'bad.md'",
     )
     assert rows["good.md"]["content"] == FLOOD
+
+
+NAMES = {
+    "a.md": "one",
+    "../../x.md": "two",
+    "/etc/abs.md": "three",
+    "..\\windows.md": "four",
+    "C:/drive.md": "five",
+    "b/../../y.md": "six",
+    "b/./c.md": "seven",
+    "b//d.md": "eight",
+    ".hidden/e.md": "nine",
+}
+
+
+def write_archive(path: Path, entries: list[tuple[str, str]]) -> None:
+    """Write a ZIP or tar archive whose entries have any names."""
+    if path.suffix == ".zip":
+        with warnings.catch_warnings(), zipfile.ZipFile(path, "w") as archive:
+            warnings.filterwarnings("ignore", message="Duplicate name")
+            for name, text in entries:
+                archive.writestr(name, text)
+        return
+    with tarfile.open(path, "w") as archive_file:
+        for name, text in entries:
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            archive_file.addfile(member, io.BytesIO(text.encode()))
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar"])
+def test_every_entry_of_an_archive_is_a_row(tmp_path: Path, name: str, settings: Settings) -> None:
+    copies = [("dup.md", "first"), *NAMES.items(), ("dup.md", "second"), ("./dup.md", "third"), ("x.bin", "x")]
+    write_archive(tmp_path / name, copies)
+    uri = f"{Path(name).suffix[1:]}::{tmp_path}/{name}"
+    settings = settings.model_copy(update={"named_sources": {"docs": SourceSettings(uri=uri)}})
+    tables = SourceTables(Home(settings.home))
+    read_source(find_source(settings, "docs"), tables, Recipes.of(settings))
+    rows = {row["path"]: row for row in tables.read("raw_documents", "docs").to_pylist()}
+    assert {path: row["content"] for path, row in rows.items() if row["status"] == "processed"} == {
+        "a.md": "one",
+        "b/c.md": "seven",
+        "b/d.md": "eight",
+        "dup.md": "third",
+    }
+    assert {path: row["error"].partition(";")[0] for path, row in rows.items() if row["status"] == "failed"} == (
+        dict.fromkeys(
+            ["../../x.md", "/etc/abs.md", "..\\windows.md", "C:/drive.md", "b/../../y.md"],
+            "its name leads out of the archive",
+        )
+    )
+    skipped = {path: row["error"] for path, row in rows.items() if row["status"] == "skipped"}
+    assert sorted(skipped) == ["dup.md (entry 1 of 3)", "dup.md (entry 2 of 3)", "x.bin"]
+    assert skipped["dup.md (entry 1 of 3)"].startswith("a later entry of the archive has the same name")
+
+
+def test_what_tar_packs_from_a_folder_is_listed(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    write_archive(path, [("./a.md", "one"), ("./b/c.md", "two")])
+    assert found(FileSystem(f"tar::{path}")) == {"a.md": b"one", "b/c.md": b"two"}
+    assert found(FileSystem(f"tar://b::{path}")) == {"c.md": b"two"}
+    assert found(FileSystem(f"tar://b/c.md::{path}")) == {"c.md": b"two"}
+    with pytest.raises(OSError, match="it is not there"):
+        list(FileSystem(f"tar://gone::{path}").files())
+
+
+def test_links_and_pipes_of_a_tar_archive_lead_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        for name, kind, target in (
+            ("out.md", tarfile.SYMTYPE, "/etc/passwd"),
+            ("pipe.md", tarfile.FIFOTYPE, ""),
+        ):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, target
+            archive.addfile(member)
+    origin = FileSystem(f"tar::{path}")
+    out, pipe = sorted(origin.files(), key=lambda one: one.path)
+    assert (out.refused, pipe.refused) == (None, "not a regular file")
+    with pytest.raises(OSError, match="linkname '/etc/passwd' not found"):
+        origin.read(out, 10)
+
+
+def test_entries_outside_of_the_folder_are_no_rows(tmp_path: Path) -> None:
+    write_archive(tmp_path / "a.zip", [("b/c.md", "one"), ("../x.md", "two"), ("b/../d.md", "three"), ("e.md", "four")])
+    listed = {one.path: one.refused for one in FileSystem(f"zip://b::{tmp_path}/a.zip").files()}
+    assert listed == {"c.md": None, "../d.md": "its name leads out of the archive; pack it under another"}
 
 
 def _broken(path: Path) -> str:
