@@ -1,4 +1,4 @@
-"""Losses of a source that fail nothing: what is missing of the answers about its chunks, counted and said."""
+"""Losses of a source that fail nothing: the parts of answers about its chunks that are missing, counted and said."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from lightrag_dagster.storage.tables import TableVersion
 
 @dataclass(frozen=True)
 class Losses:
-    """What the answers about a source lack, counted from the records of its tables.
+    """Parts that the answers about a source lack, counted from the records of its tables.
 
-    Of `rows` of answers, `rejected_rows` could not be used, in `rejected_chunks`, most often for `reason`. The answers
-    about `truncated_chunks` were cut off. About `failed_rounds` chunks a round after the first failed.
+    They have `rows`, among which `rejected_rows` could not be used, in `rejected_chunks`, most often for `reason`. The
+    answers about `truncated_chunks` were cut off, and a round after the first failed about `failed_rounds` chunks.
     """
 
     rows: int = 0

@@ -1,9 +1,12 @@
 """What the records of a source's tables say of the answers about it."""
 
+from pathlib import Path
+
 import pytest
 
 from lightrag_dagster.build.losses import Losses
-from lightrag_dagster.storage.tables import TableVersion
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 SQL = 'lightrag-dagster sql "select'
 
@@ -69,3 +72,11 @@ def test_the_share_is_one_of_the_rows() -> None:
     assert (Losses(5204, 312).rejected, Losses(5204).rejected) == ("312 (6.0%)", "")
     assert Losses(100, 6).rejected_share == 0.06
     assert Losses().rejected_share == 0.0
+
+
+def test_clean_answers_lack_nothing(published_home: Path) -> None:
+    tables = SourceTables(Home(published_home))
+    for source in ("archive", "office"):
+        rows = sum(tables.require(table, source).rows for table in ("entity_mentions", "relation_mentions"))
+        assert Losses.of(tables.current_versions(source)) == Losses(rows=rows)
+        assert rows > 0

@@ -68,7 +68,7 @@ def _rows(sections: Sequence[str], *, cut_off: bool) -> tuple[list[Row], list[Re
     *lines, last = sections[0].split("\n")
     found = [_line(line) for line in lines]
     rows, unread = _line(last)
-    # What was cut off is told by the status of the extraction.
+    # The status of the extraction tells that something was cut off.
     found.append((rows[:-1], None) if cut_off else (rows, unread))
     for section in sections[1:-1]:
         of_section = [(line, *_line(line)) for line in section.split("\n")]
