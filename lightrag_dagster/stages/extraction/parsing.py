@@ -33,9 +33,11 @@ def parse_response(text: str, *, truncated: bool = False) -> Records:
     entities, relations, rejected = interpret(rows)
     if not entities and not relations:
         # A tag that JSON quotes may look like the end of reasoning, so the answer is tried unchanged as well.
-        for answer in dict.fromkeys((without_thinking(text), text)):
-            if found := read_json(answer, truncated=truncated):
-                return _records(found.entities, found.relations, found.rejected, complete=complete or found.whole)
+        answers = dict.fromkeys((without_thinking(text), text))
+        read = list(filter(None, (read_json(answer, truncated=truncated) for answer in answers)))
+        if read:
+            found = next((one for one in read if one.whole or one.entities or one.relations), read[0])
+            return _records(found.entities, found.relations, found.rejected, complete=complete or found.whole)
     return _records(entities, relations, unread + rejected, complete=complete)
 
 
