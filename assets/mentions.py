@@ -1,4 +1,4 @@
-"""`entity_mentions`, `relation_mentions`, `parsed`: the records in the raw responses, and is the source accepted."""
+"""`entity_mentions`, `relation_mentions` and `parsed`: the raw responses, read; and the acceptance of the source."""
 
 from collections.abc import Iterator
 

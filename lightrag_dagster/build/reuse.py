@@ -18,7 +18,7 @@ _PLACE = ["source", "doc_id", "path"]
 PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
 """What of an extraction decides its mentions."""
 ANSWERED_COLUMNS = ["chunk_id", "extraction_key", "status", "rounds"]
-"""What tells the answers about a chunk from others; in a few columns, since the responses are long."""
+"""Columns that tell the answers about a chunk from others; without the responses, which are long."""
 
 IN_ITS_LANGUAGE = """(language IS NULL OR extraction_key IN (
     left(sha256('["' || chunk_id || '","' || recipe || '"]'), 32),

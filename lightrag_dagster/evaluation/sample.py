@@ -90,7 +90,7 @@ def _rows(
     found: dict[str, pa.Table] = {}
     wanted = {"doc_id": pa.table({"doc_id": doc_ids})}
     for table, schema in SOURCE_TABLES.items():
-        # What an older version of this package accepted has fewer tables.
+        # A source that an older version of this package accepted has fewer tables.
         paths = tables.paths(table, source, versions[table]) if table in versions else []
         key = _KEYS.get(table, "chunk_id")
         bucket.fetch(tables.home, paths)

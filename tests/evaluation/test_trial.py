@@ -24,12 +24,13 @@ QUESTIONS = [
 
 
 def answer_with(model: str, entity: str) -> Callable[[dict[str, Any]], Answer]:
-    """Answer by the offline rules; one model finds one entity more in every chunk."""
+    """Answer by the offline rules; one model adds an entity to every chunk, and more damaged rows than allowed."""
 
     def chat(body: dict[str, Any]) -> Answer:
         text = offline_answer(body)
         if body["model"] == model and role_of(body) == "extract":
-            text = f"entity<|#|>{entity}<|#|>concept<|#|>It is everywhere.\n{text}"
+            damaged = "relation<|#|>A<|#|>\n" * 9
+            text = f"{damaged}entity<|#|>{entity}<|#|>concept<|#|>It is everywhere.\n{text}"
         return Answer(text, usage={"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100})
 
     return chat

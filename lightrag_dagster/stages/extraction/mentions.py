@@ -79,7 +79,7 @@ def _parsed(extractions: pa.RecordBatch, merged: Sequence[Records]) -> pa.Table:
     columns["entities"] = [len(records.entities) for records in merged]
     columns["relations"] = [len(records.relations) for records in merged]
     columns["rejected_rows"] = [len(records.rejected) for records in merged]
-    # Of reasons that are as frequent, the first one in the answers.
+    # The first in the answers among reasons that are as frequent.
     most = [Counter(records.rejected).most_common(1) for records in merged]
     columns["reason"] = [one[0][0] if one else None for one in most]
     return pa.table(columns, schema=PARSED)

@@ -34,9 +34,11 @@ def parse_response(text: str, *, truncated: bool = False) -> Records:
     entities, relations, rejected = interpret(rows)
     if not entities and not relations:
         # A tag that JSON quotes may look like the end of reasoning, so the answer is tried unchanged as well.
-        for answer in dict.fromkeys((without_thinking(text), text, unescaped(text))):
-            if found := read_json(answer, truncated=truncated):
-                return _records(found.entities, found.relations, found.rejected, complete=complete or found.whole)
+        answers = dict.fromkeys((without_thinking(text), text, unescaped(text)))
+        read = list(filter(None, (read_json(answer, truncated=truncated) for answer in answers)))
+        if read:
+            found = next((one for one in read if one.whole or one.entities or one.relations), read[0])
+            return _records(found.entities, found.relations, found.rejected, complete=complete or found.whole)
     return _records(entities, relations, unread + rejected, complete=complete)
 
 
@@ -69,7 +71,7 @@ def _rows(sections: Sequence[str], *, cut_off: bool) -> tuple[list[Row], list[Re
     *lines, last = sections[0].split("\n")
     found = [_line(line) for line in lines]
     rows, unread = _line(last)
-    # What was cut off is told by the status of the extraction.
+    # The status of the extraction tells that something was cut off.
     found.append((rows[:-1], None) if cut_off else (rows, unread))
     for section in sections[1:-1]:
         of_section = [(line, *_line(line)) for line in section.split("\n")]
