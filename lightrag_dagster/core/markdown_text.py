@@ -16,7 +16,7 @@ _DEFINITIONS = re.compile(r"(?<![^\r\n])([ \t>*+\d.)-]*\[(?:[^\[\]\\]|\\.)*\])(?
 
 _MARK = re.compile(r"[*_\[\]|~$^{}&<>\\`]")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\\": "&#92;", "`": "&#96;"}
-_DOT = re.compile(r"\.(?=\w)")
+_DOT = re.compile(r"\.(?=[^\W\d])")
 _START = re.compile(r"(?<![^\r\n])(?:(?P<space>[ \t])|(?P<number>\d+(?=[.)]))|(?=[#+=:-]))")
 
 

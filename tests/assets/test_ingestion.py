@@ -61,7 +61,13 @@ def test_materialisations_report_rows_schema_and_calls(
     extractions = metadata_of(result, "extractions")
     assert (extractions["calls"], extractions["ok"], extractions["kept"], extractions["outdated"]) == (4, 2, 0, 0)
     checks = result.get_asset_check_evaluations()
-    assert {check.check_name for check in checks} == {"failed_documents", "failed_chunks", "rejected_rows", "accepted"}
+    assert {check.check_name for check in checks} == {
+        "failed_documents",
+        "failed_chunks",
+        "rejected_rows",
+        "names_found",
+        "accepted",
+    }
     assert all(check.passed and check.partition == "notes" for check in checks)
 
 
@@ -112,9 +118,9 @@ def test_rows_that_cannot_be_used_are_metadata_and_a_check(
     failed = failed_checks(result)
     assert set(failed) == {"rejected_rows", "accepted"}
     assert failed["rejected_rows"].severity is dg.AssetCheckSeverity.WARN
-    said = "notes: 3 of 13 rows of answers could not be used (23.1%), in 1 chunk"
-    assert failed["rejected_rows"].description == said
-    assert "more than the 10.0% that extraction.max_rejected_share allows" in str(failed["accepted"].description)
+    counted = {name: value.value for name, value in failed["rejected_rows"].metadata.items()}
+    assert (counted["rejected_rows"], counted["reasons"]) == (3, {"entity with 2 of 4 fields": 1})
+    assert "more than the 10.0% that extraction" in str(failed["accepted"].description)
     more = asking.changed(extraction={"max_rejected_share": 0.3})
     assert failed_checks(ingest(more, instance, "notes")) == {}
 

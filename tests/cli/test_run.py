@@ -45,30 +45,16 @@ def test_what_answers_lack_is_said(
     build(load_settings())
     code, output, _ = command(capfd, monkeypatch, "run")
     assert code == 0
-    said = [
-        "notes: 1 of 11 rows of answers could not be used (9.1%), in 1 chunk: lightrag-dagster sql "
-        "\"select chunk_id, rejected_rows, reason from parsed where source = 'notes' and rejected_rows > 0\"",
-        "notes: the answers about 1 chunk were cut off, so that rows are missing: lightrag-dagster sql "
-        "\"select chunk_id from extractions where source = 'notes' and status = 'truncated'\"",
+    lines = output.splitlines()[-2:]
+    assert [line.split(": lightrag-dagster sql ")[0] for line in lines] == [
+        "chunks: 1 truncated of 1 (notes)",
+        "rows of answers: 1 rejected of 11 (notes)",
     ]
-    assert output.splitlines()[:2] == said
-    for line in said:
-        statement = line.split('"')[1]
-        _, rows, _ = command(capfd, monkeypatch, "sql", statement, "--format", "json")
+    for line in lines:
+        _, rows, _ = command(capfd, monkeypatch, "sql", line.split('"')[1], "--format", "json")
         assert len(json.loads(rows)) == 1
-
     _, output, _ = command(capfd, monkeypatch, "status")
-    assert set(said) <= set(output.splitlines())
-    assert "│ 1 (9.1%)" in output
-    _, output, _ = command(capfd, monkeypatch, "status", "--json")
-    assert json.loads(output)["sources"]["notes"]["answers"] == {
-        "rows": 11,
-        "rejected_rows": 1,
-        "rejected_chunks": 1,
-        "reason": "entity with 2 of 4 fields",
-        "truncated_chunks": 1,
-        "failed_rounds": 0,
-    }
+    assert output.splitlines()[-2:] == lines
 
 
 @pytest.mark.usefixtures("notes")
