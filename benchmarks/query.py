@@ -33,7 +33,8 @@ from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.indexes.lance import VectorReader
 from lightrag_dagster.models.providers import embedder_identity, open_chat_model
 from lightrag_dagster.query.modes import MODES
-from lightrag_dagster.query.question import Filters, Question
+from lightrag_dagster.query.filters import Filters
+from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.scope import scoped
 from lightrag_dagster.query.search import Search
