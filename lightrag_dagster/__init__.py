@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from lightrag_dagster.component import KnowledgeBaseComponent
     from lightrag_dagster.core.protocols import Message
     from lightrag_dagster.knowledge_base_resource import KnowledgeBaseResource
+    from lightrag_dagster.query.filters import Filters
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
-    from lightrag_dagster.query.question import Filters
     from lightrag_dagster.query.types import Answer, Keywords, Retrieval
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 # Imported at first use, so that settings do not import the stores, nor a question Dagster.
 _MODULES = {
     "Answer": "lightrag_dagster.query.types",
-    "Filters": "lightrag_dagster.query.question",
+    "Filters": "lightrag_dagster.query.filters",
     "Keywords": "lightrag_dagster.query.types",
     "KnowledgeBase": "lightrag_dagster.query.knowledge_base",
     "KnowledgeBaseComponent": "lightrag_dagster.component",

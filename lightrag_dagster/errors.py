@@ -17,6 +17,7 @@ LightRAGError                    catch this one; the command line turns it into 
 ├── EngineError                  workers that were killed repeatedly
 ├── IntegrityError               a generation whose stores disagree, so that it must not be published
 └── QueryError                   a question that cannot be asked
+    ├── ClosedError              a knowledge base that is closed, or belongs to another process
     └── NoSnapshotError          nothing has been published in this home yet
 """
 
@@ -92,6 +93,10 @@ class IntegrityError(LightRAGError):
 
 class QueryError(LightRAGError):
     """A question cannot be asked as given."""
+
+
+class ClosedError(QueryError):
+    """A knowledge base is closed, or belongs to the process that this one was forked from."""
 
 
 class NoSnapshotError(QueryError):

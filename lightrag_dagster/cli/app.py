@@ -162,19 +162,19 @@ def query(
 ) -> None:
     """Ask the published knowledge base."""
     from lightrag_dagster.cli.query import ask, output_of
-    from lightrag_dagster.query.question import Filters
+    from lightrag_dagster.query.filters import Filters
     from lightrag_dagster.query.types import Keywords
 
     options: QueryOptions = {
         "mode": mode,
         "filters": Filters(
-            sources=source or (),
-            paths=path or (),
-            media_types=media_type or (),
-            documents=document or (),
-            authors=author or (),
-            tags=tag or (),
-            languages=language or (),
+            sources=source,
+            paths=path,
+            media_types=media_type,
+            documents=document,
+            authors=author,
+            tags=tag,
+            languages=language,
             modified_since=modified_since,
             dated_since=dated_since,
             dated_until=dated_until,

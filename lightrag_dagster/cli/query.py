@@ -1,15 +1,18 @@
 """`query`: ask the published knowledge base."""
 
 import json
+import os
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from lightrag_dagster.query.context import context_of
+from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query.context import context_of, prompt_of
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Step
+from lightrag_dagster.stages.prompts import NO_CONTEXT
 
 
 class Output(Enum):
@@ -23,15 +26,17 @@ class Output(Enum):
 
 
 def output_of(*, only_prompt: bool, only_context: bool, as_json: bool, stream: bool) -> Output:
-    """Return what to print; where several are asked for, what comes first here wins."""
-    asked = {
-        Output.prompt: only_prompt,
-        Output.context: only_context,
-        Output.json: as_json,
-        Output.stream: stream,
-        Output.text: True,
+    """Return what to print; raises QueryError where more than one output is asked for."""
+    options = {
+        "--only-prompt": (only_prompt, Output.prompt),
+        "--only-context": (only_context, Output.context),
+        "--json": (as_json, Output.json),
+        "--stream": (stream, Output.stream),
     }
-    return next(output for output, wanted in asked.items() if wanted)
+    asked = {option: output for option, (wanted, output) in options.items() if wanted}
+    if len(asked) > 1:
+        raise QueryError(f"{' and '.join(asked)} exclude each other; give one")
+    return next(iter(asked.values()), Output.text)
 
 
 def ask(
@@ -42,46 +47,66 @@ def ask(
     picture: Path | None = None,
     snapshot: str | None = None,
 ) -> None:
-    """Ask and print; with the option `explain`, answer or context are followed by the steps.
+    """Ask and print; with the option `explain`, all but JSON, which has them, is followed by the steps.
+
+    Notes on options that changed nothing go to standard error.
 
     Args:
         console: Where it is printed.
         question: What is asked.
         options: How.
-        output: What is printed; a picture goes with the answer and with the context.
+        output: What is printed.
         picture: The SVG file to write what was used to.
         snapshot: Id or name of a snapshot; the published one unless given.
 
     Raises:
         NoSnapshotError: nothing is published yet.
-        QueryError: the question is empty, or there is no such mode or source.
+        QueryError: the question cannot be asked as given, or the picture cannot be written.
         StoreError: there is no such snapshot.
     """
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
+    if picture is not None:
+        _require_writable(picture)
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
+        prepared = knowledge.prepare(question, **options)
+        retrieval = prepared.retrieval
         if output is Output.prompt:
-            console.print(knowledge.prompt(question, **options))
+            console.print(prompt_of(prepared.request) if prepared.request else NO_CONTEXT)
+        elif output is Output.context:
+            console.print(context_of(retrieval))
         elif output is Output.stream:
-            for piece in knowledge.stream(question, **options):
+            for piece in knowledge.pieces(prepared):
                 console.print(piece, end="")
             console.print()
-        elif output is Output.json:
-            console.print_json(json.dumps(knowledge.query(question, **options).to_dict()))
         else:
-            if output is Output.context:
-                retrieval = knowledge.retrieve(question, **options)
-                text = context_of(retrieval)
-            else:
-                answer = knowledge.query(question, **options)
-                retrieval, text = answer.retrieval, answer.text
-            console.print(text)
-            if picture is not None:
-                from lightrag_dagster.query.picture import draw
+            answer = knowledge.answer(prepared)
+            retrieval = answer.retrieval
+            console.print_json(json.dumps(answer.to_dict())) if output is Output.json else console.print(answer.text)
+        if options.get("explain") and output is not Output.json:
+            console.print(explanation(retrieval.steps))
+        if picture is not None:
+            from lightrag_dagster.query.picture import draw
 
-                picture.write_text(draw(retrieval, knowledge.snapshot.graph), encoding="utf-8")
-            if options.get("explain"):
-                console.print(explanation(retrieval.steps))
+            _write(picture, draw(retrieval, knowledge.snapshot.graph))
+    for note in retrieval.notes:
+        Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False).print(f"note: {note}")
+
+
+def _require_writable(picture: Path) -> None:
+    """Refuse a picture that cannot be written, before a model is asked; raises QueryError."""
+    folder = picture.parent
+    if not folder.is_dir():
+        raise QueryError(f"--picture {picture}: there is no folder {folder}; make it first")
+    if picture.is_dir() or not os.access(picture if picture.exists() else folder, os.W_OK):
+        raise QueryError(f"--picture {picture} cannot be written; name a file in a folder that you may write to")
+
+
+def _write(picture: Path, drawn: str) -> None:
+    try:
+        picture.write_text(drawn, encoding="utf-8")
+    except OSError as error:
+        raise QueryError(f"--picture {picture} cannot be written: {error.strerror}") from error
 
 
 def explanation(steps: tuple[Step, ...]) -> str:

@@ -1,5 +1,11 @@
-"""Vector tables in LanceDB, read at a tagged version."""
+"""Vector tables in LanceDB, read at a tagged version.
 
+LanceDB does not survive a fork. In a process whose parent had used it, it ends the process with a segmentation fault or
+hangs, also in tables that are opened there, and again when the process ends. So it is not used there.
+"""
+
+import atexit
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -11,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.errors import EmbeddingError, StoreError, one_line
+from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError, one_line
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.vector_index import matrix, nearest
 from lightrag_dagster.storage.home import Home
@@ -147,14 +153,42 @@ def open_vectors(home: Home, entry: VectorTable) -> VectorReader:
     return VectorReader(handle, entry)
 
 
+_used_before_fork = False
+
+
+class _EndOfLanceDB:
+    """Equals what LanceDB registered for the end of the process, where it waits for threads that a fork left behind."""
+
+    def __eq__(self, other: object) -> bool:
+        return getattr(other, "__name__", "") == "shutdown_runtime"
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _forked() -> None:
+    global _used_before_fork
+    _used_before_fork = True
+    atexit.unregister(_EndOfLanceDB())  # type: ignore[arg-type]
+
+
 @cache
 def _session() -> lancedb.Session:
     """Return the caches of this process. A connection without one may keep 7 GB of its own."""
+    os.register_at_fork(after_in_child=_forked)
     return lancedb.Session(index_cache_size_bytes=INDEX_CACHE, metadata_cache_size_bytes=METADATA_CACHE)
 
 
 def open_database(home: Home) -> Any:
-    """Return the LanceDB database of a home, with the caches of this process."""
+    """Return the LanceDB database of a home, with the caches of this process.
+
+    Raises:
+        ClosedError: this process was forked from one that had used LanceDB.
+    """
+    if _used_before_fork:
+        raise ClosedError(
+            "this process was forked from one that had a knowledge base open, which LanceDB does not survive; open it"
+            " only after the fork, or start processes by spawn or forkserver"
+        )
     return lancedb.connect(home.lance_uri, session=_session())
 
 

@@ -1,30 +1,29 @@
 """The published knowledge base, opened to be asked."""
 
-import asyncio
 import time
 import warnings
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest
-from lightrag_dagster.indexes.cypher.reader import LIMIT, CypherReader, require_graph
+from lightrag_dagster.indexes.cypher.reader import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.query.arguments import instance, path_of, several, text
 from lightrag_dagster.query.asking import require_model
 from lightrag_dagster.query.citations import resolve_citations
 from lightrag_dagster.query.context import context_of, prompt_of, request_of
-from lightrag_dagster.query.models import Models
-from lightrag_dagster.query.question import QueryOptions, Question, question_of
-from lightrag_dagster.query.retriever import Retriever
+from lightrag_dagster.query.opened import Opened
+from lightrag_dagster.query.question import QueryOptions, Question, question_of, takes_options
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.stages.prompts import NO_CONTEXT, load_prompts
-from lightrag_dagster.storage.generations import GRAPH
+from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
 
@@ -42,9 +41,17 @@ class Prepared:
     retrieval: Retrieval
     request: ChatRequest | None
 
+    def __repr__(self) -> str:
+        messages = len(self.request.messages) if self.request else 0
+        return f"Prepared({self.retrieval!r}, {messages} messages)"
+
 
 class KnowledgeBase:
-    """One snapshot, read-only; threads and tasks may share it.
+    """One snapshot, read-only; threads and tasks may share it, processes may not.
+
+    Close it, or open it in a `with` block. One that is left open is closed when nothing refers to it any more, or when
+    the interpreter ends, with a ResourceWarning. After `close`, and in a process that was forked after it was opened,
+    every method raises ClosedError.
 
     Every question takes the options of `QueryOptions`: mode, top_k, keywords, filters, and so on. When nothing is
     found, texts are an apology that ends in `[no-context]`, and no model is called. Methods that begin with `a` are for
@@ -59,11 +66,8 @@ class KnowledgeBase:
         """Use `open` instead."""
         self.snapshot = snapshot
         self.settings = settings
-        self._prompts = load_prompts(settings.prompts, settings.language)
-        self._models = Models(settings, snapshot.manifest.vectors, account)
-        self._cypher = CypherReader(snapshot.generation.path(GRAPH))
-        self._retriever = Retriever(snapshot, settings, self._models, self._prompts)
-        self._callers = ThreadPoolExecutor(settings.llm.max_concurrency, thread_name_prefix="lightrag-query")
+        self._opened = Opened(snapshot, settings, account)
+        self._unclosed = weakref.finalize(self, self._opened.abandon, repr(self))
 
     @classmethod
     def open(
@@ -80,13 +84,16 @@ class KnowledgeBase:
 
         Raises:
             NoSnapshotError: nothing has been published in the home yet.
+            QueryError: an argument is of another kind.
+            ClosedError: this process was forked from one that had a knowledge base open.
             SettingsError: the settings or prompts cannot be read.
             StoreError: there is no such snapshot, or a part of it is missing or damaged.
         """
-        settings = settings or load_settings()
+        settings = load_settings() if settings is None else instance(settings, Settings, "settings", "Settings")
         if home is not None:
-            settings = settings.model_copy(update={"home": Path(home)})
-        return cls(open_snapshot(Home.of(settings), snapshot_id), settings, account)
+            settings = settings.model_copy(update={"home": path_of(home, "home")})
+        name = None if snapshot_id is None else text(snapshot_id, "snapshot_id")
+        return cls(open_snapshot(Home.of(settings), name), settings, account)
 
     @property
     def snapshot_id(self) -> str:
@@ -103,30 +110,38 @@ class KnowledgeBase:
         """Provider, model and parameters that shape an answer."""
         return chat_identity(self.settings.llm.of("answer"))
 
+    @takes_options
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found for the question, best first, without an answer.
 
         Raises:
-            QueryError: the question is empty or too short, there is no such mode or source, or a value is out of
-                bounds.
+            QueryError: the question is empty or too short, there is no such mode, option or source, or a value is of
+                another kind or out of bounds.
+            ClosedError: the knowledge base is closed, or was opened in another process.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
             SettingsError: `filter_facts` or `decompose` asks a model, and none is configured.
         """
-        return self._retriever.retrieve(self._question(query, options))
+        with self._opened.in_use():
+            return self._opened.retriever.retrieve(self._question(query, options))
 
+    @takes_options
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords that `retrieve` would use; raises as it does."""
-        return self._retriever.keywords(self._question(query, options))
+        with self._opened.in_use():
+            return self._opened.retriever.keywords(self._question(query, options))
 
+    @takes_options
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; raises as `retrieve`."""
         return context_of(self.retrieve(query, **options))
 
+    @takes_options
     def prompt(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return every message that a model would see; raises as `retrieve`."""
         request = self.prepare(query, **options).request
         return prompt_of(request) if request else NO_CONTEXT
 
+    @takes_options
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return an answer; raises as `retrieve`.
 
@@ -134,43 +149,51 @@ class KnowledgeBase:
         """
         return self.answer(self.prepare(query, **options))
 
+    @takes_options
     def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
         """Return the answers to several questions, `llm.max_concurrency` at a time; raises as `retrieve`."""
+        several(queries, "query_batch", "a list of questions")
         return self.map(lambda query: self.query(query, **options), queries)
 
+    @takes_options
     def stream(self, query: str, **options: Unpack[QueryOptions]) -> Iterator[str]:
         """Return the text of an answer piece by piece, as the model gives it; raises as `retrieve`.
 
         Citations are not checked, and the answer is not stored.
         """
-        request = self.prepare(query, **options).request
-        return self._models.stream(request) if request else iter([NO_CONTEXT])
+        return self.pieces(self.prepare(query, **options))
 
+    @takes_options
     async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Retrieve in a thread; see `retrieve`."""
-        return await asyncio.to_thread(self.retrieve, query, **options)
+        return await self._opened.in_thread(partial(self.retrieve, query, **options))
 
+    @takes_options
     async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Query in a thread; see `query`."""
-        return await asyncio.to_thread(self.query, query, **options)
+        return await self._opened.in_thread(partial(self.query, query, **options))
 
+    @takes_options
     async def astream(self, query: str, **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
         """Stream from a thread; see `stream`."""
-        pieces = await asyncio.to_thread(self.stream, query, **options)
-        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        pieces = await self._opened.in_thread(partial(self.stream, query, **options))
+        while (piece := await self._opened.in_thread(partial(next, pieces, None))) is not None:
             yield piece
 
+    @takes_options
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
         """Return the request that `query` would put to the model, for `answer`; raises as `retrieve`."""
-        question = self._question(query, options)
-        retrieval = self._retriever.retrieve(question)
-        return Prepared(retrieval, request_of(self._prompts, question, retrieval))
+        with self._opened.in_use():
+            question = self._question(query, options)
+            retrieval = self._opened.retriever.retrieve(question)
+            return Prepared(retrieval, request_of(self._opened.prompts, question, retrieval))
 
     def answer(self, prepared: Prepared) -> Answer:
-        """Answer a prepared question; raises ProviderError."""
+        """Answer a prepared question; raises ProviderError, QueryError and ClosedError."""
+        retrieval = instance(prepared, Prepared, "answer", "what `prepare` returns").retrieval
         started = time.perf_counter()
-        text = self._models.complete(prepared.request).text if prepared.request else NO_CONTEXT
-        retrieval = prepared.retrieval
+        with self._opened.in_use():
+            text = self._opened.models.complete(prepared.request).text if prepared.request else NO_CONTEXT
         found = resolve_citations(text, retrieval.references)
         notes = {"cited": len(found.cited), "invalid citations": found.invalid_citations}
         step = Step("answer", (time.perf_counter() - started) * 1000, notes)
@@ -179,24 +202,36 @@ class KnowledgeBase:
             found.text, retrieval.references, retrieval, self.snapshot_id, found.cited, found.invalid_citations
         )
 
+    def pieces(self, prepared: Prepared) -> Iterator[str]:
+        """Yield the answer to a prepared question piece by piece; see `stream`."""
+        with self._opened.in_use():
+            request = instance(prepared, Prepared, "pieces", "what `prepare` returns").request
+            yield from self._opened.models.stream(request) if request else [NO_CONTEXT]
+
     def elements(self, chunks: Sequence[Chunk]) -> list[Element]:
         """Return the tables and figures that chunks hold a part of, such as those of a retrieval or an answer.
 
         Raises:
+            QueryError: what is given are no chunks.
+            ClosedError: the knowledge base is closed, or was opened in another process.
             StoreError: a table of the snapshot is missing or damaged.
         """
         from lightrag_dagster.query.elements import elements_of
 
-        with self.snapshot.reading():
-            return elements_of(self.snapshot.generation, chunks)
+        takes = "the chunks of a retrieval"
+        found = [instance(one, Chunk, "each of elements", takes) for one in several(chunks, "elements", takes)]
+        with self._opened.in_use(), self.snapshot.reading():
+            return elements_of(self.snapshot.generation, found)
 
     def complete(self, request: ChatRequest) -> str:
-        """Answer a request of the caller's own, such as a judge's, by the model of its role; raises ProviderError."""
-        return self._models.complete(request).text
+        """Answer a request of the caller's own, such as a judge's, by the model of its role; raises as `answer`."""
+        with self._opened.in_use():
+            return self._opened.models.complete(instance(request, ChatRequest, "complete", "a ChatRequest")).text
 
     def map(self, ask: Callable[[Item], Result], questions: Sequence[Item]) -> list[Result]:
         """Call `ask` for every question, `llm.max_concurrency` at a time, and return the results in order."""
-        return list(self._callers.map(ask, questions))
+        with self._opened.in_use():
+            return list(self._opened.callers.map(ask, questions))
 
     def cypher(
         self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int | None = None
@@ -209,9 +244,9 @@ class KnowledgeBase:
             QueryError: the query is wrong or refused, exceeds a bound (a minute, 2 GB), or ended its process.
             StoreError: the graph of this snapshot is not built yet, or damaged.
         """
-        with self.snapshot.reading():
+        with self._opened.in_use(), self.snapshot.reading():
             require_graph(self.snapshot.generation)
-            found = self._cypher.query(query, parameters, limit=LIMIT if limit is None else limit)
+            found = self._opened.cypher.query(query, parameters, limit=LIMIT if limit is None else limit)
         if found.more and limit is None:
             warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
         return found.rows
@@ -232,22 +267,26 @@ class KnowledgeBase:
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
 
-        self._models.require_open()
         with (
+            self._opened.in_use(),
             self.snapshot.reading(),
             open_tables(published_tables(self.snapshot.generation)) as connection,
         ):
             return last_result(connection, query, timeout=timeout)
 
     def close(self) -> None:
-        """Close models, threads and snapshot; the knowledge base cannot be asked any more."""
-        self._callers.shutdown(cancel_futures=True)
-        self._cypher.close()
-        self._retriever.close()
-        try:
-            self._models.close()
-        finally:
+        """Close models, threads and snapshot; the knowledge base cannot be asked any more.
+
+        Questions under way raise ClosedError. In a process that was forked it does nothing: all of it belongs to the
+        other one.
+        """
+        self._unclosed.detach()
+        if self._opened.close():
             self.snapshot.close()
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{self.manifest.rows[name]:,} {name}" for name in ("chunks", "entities", "relations"))
+        return f"KnowledgeBase({self.snapshot_id} of {self.settings.home}: {rows})"
 
     def __enter__(self) -> Self:
         return self
@@ -258,6 +297,6 @@ class KnowledgeBase:
         self.close()
 
     def _question(self, query: str, options: QueryOptions) -> Question:
-        question = question_of(query, options, self.settings.query)
+        question = question_of(query, options, self.settings.query, reranks=self._opened.models.reranks)
         require_model(question.settings, self.settings.llm)
         return question

@@ -6,15 +6,15 @@ them.
 
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from anyio.from_thread import start_blocking_portal
-
+from lightrag_dagster.core.background import BackgroundLoop
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
-from lightrag_dagster.errors import EmbeddingError, QueryError, StoreError
+from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError
 from lightrag_dagster.models.providers import (
     chat_identity,
     open_chat_model,
@@ -50,9 +50,8 @@ class Models:
         self._home = Home.of(settings)
         self._opened: dict[str, Any] = {}
         self._opening = threading.Lock()
-        self._closed = False
-        self._exit = ExitStack()
-        self._portal = self._exit.enter_context(start_blocking_portal(name="lightrag-models"))
+        self._stack = AsyncExitStack()
+        self._loop = BackgroundLoop("lightrag-models")
 
     def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request, from the response store if it is there; raises as `ChatModel.complete`."""
@@ -60,7 +59,7 @@ class Models:
             key = response_key(chat_identity(self._llm.of(request.role)), request)
             if stored := stored_answer(self._home.responses, key):
                 return stored
-        return self._call(self._chat_model(request.role).complete, request)
+        return self._run(self._chat_model(request.role).complete(request))
 
     def embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
         """Return unit vectors for questions.
@@ -75,7 +74,7 @@ class Models:
                 f"the snapshot was embedded by {self._embedder_identity}, and this version has"
                 f" {embedder.identity}; run `lightrag-dagster backfill --knowledge-base` to embed again"
             )
-        return self._call(embedder.embed_queries, texts, corpus_state)
+        return self._run(embedder.embed_queries(texts, corpus_state))
 
     @property
     def reranks(self) -> bool:
@@ -88,7 +87,7 @@ class Models:
 
         reranker = self._open("reranker", lambda: open_reranker(self._rerank))
         texts = after_first(texts) if self._rerank.with_first else texts
-        return self._call(reranker.rerank, query, texts, limit)
+        return self._run(reranker.rerank(query, texts, limit))
 
     def stream(self, request: ChatRequest) -> Iterator[str]:
         """Yield an answer piece by piece, without storing it; raises as `ChatModel.complete`.
@@ -107,24 +106,21 @@ class Models:
             async for piece in stream(request):
                 pieces.put(piece)
 
-        pumping = self._portal.start_task_soon(pump)
-        pumping.add_done_callback(lambda _: pieces.put(None))
         try:
-            while (piece := pieces.get()) is not None:
-                yield piece
-            pumping.result()
-        finally:
-            pumping.cancel()
+            pumping = self._loop.start(pump())
+            pumping.add_done_callback(lambda _: pieces.put(None))
+            try:
+                while (piece := pieces.get()) is not None:
+                    yield piece
+                pumping.result()
+            finally:
+                pumping.cancel()
+        except CancelledError:
+            raise _closed() from None
 
-    def require_open(self) -> None:
-        """Raise QueryError after `close`."""
-        if self._closed:
-            raise QueryError("this knowledge base is closed; open it again")
-
-    def close(self) -> None:
-        """Close the models and end the thread; closing again does nothing."""
-        self._closed = True
-        self._exit.close()
+    def close(self, timeout: float | None = None) -> None:
+        """End the calls under way, close the models and end the thread, in at most `timeout` seconds; once."""
+        self._loop.close(self._stack.aclose, timeout)
 
     def _chat_model(self, role: Role) -> ChatModel:
         own = self._llm.of(role)
@@ -144,18 +140,18 @@ class Models:
         return open_embedder(self._embedding, self._home, self._account)
 
     def _open(self, name: str, open_model: Callable[[], AbstractAsyncContextManager[Model]]) -> Model:
-        self.require_open()
         with self._opening:
             if name not in self._opened:
-                opening = self._portal.wrap_async_context_manager(open_model())
-                self._opened[name] = self._exit.enter_context(opening)
+                self._opened[name] = self._run(self._stack.enter_async_context(open_model()))
             model: Model = self._opened[name]
             return model
 
-    def _call(self, function: Callable[..., Awaitable[Result]], *args: object) -> Result:
-        future = self._portal.start_task_soon(function, *args)
+    def _run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+            return self._loop.run(coroutine)
+        except CancelledError:
+            raise _closed() from None
+
+
+def _closed() -> ClosedError:
+    return ClosedError("this knowledge base is closed; open it again")

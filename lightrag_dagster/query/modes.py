@@ -47,6 +47,8 @@ class Mode(NamedTuple):
     """Add the chunks behind the entities and relations to the chunks found."""
     retrieves: bool = True
     """False: the bare question is put to the model, without a context."""
+    ignores: frozenset[str] = frozenset()
+    """Options of a question that change nothing."""
 
 
 def round_robin(*ranked: Sequence[Item]) -> list[Item]:
@@ -117,15 +119,23 @@ def _graph(search: "Search", specifics: str, themes: str, question: str = "") ->
     )
 
 
+_KEYWORDS = frozenset({"keywords"})
+_RELATED = frozenset({"related_chunk_number", "related_chunk_method"})
+_GRAPH = frozenset({"top_k", "max_entity_tokens", "max_relation_tokens"})
+_NEAR = frozenset({"cosine_threshold"})
+_WALK = frozenset({"filter_facts"})
+_CONTEXT = frozenset({"response_type", "user_prompt", "system_prompt"})
+_ALL = frozenset({"filters", "chunk_top_k", "max_total_tokens", "rerank", "min_rerank_score", "decompose", "max_hops"})
+
 MODES: dict[str, Mode] = {
-    "fusion": Mode(_fusion),
-    "naive": Mode(_naive),
-    "bm25": Mode(_bm25),
-    "local": Mode(_local, keywords=True, related_chunks=True),
-    "global": Mode(_global, keywords=True, related_chunks=True),
-    "hybrid": Mode(_hybrid, keywords=True, related_chunks=True),
-    "mix": Mode(_mix, keywords=True, related_chunks=True),
-    "ppr": Mode(_ppr),
-    "bypass": Mode(_bypass, retrieves=False),
+    "fusion": Mode(_fusion, ignores=_KEYWORDS | _RELATED | _NEAR),
+    "naive": Mode(_naive, ignores=_KEYWORDS | _RELATED | _GRAPH | _WALK),
+    "bm25": Mode(_bm25, ignores=_KEYWORDS | _RELATED | _GRAPH | _WALK | _NEAR),
+    "local": Mode(_local, keywords=True, related_chunks=True, ignores=_WALK),
+    "global": Mode(_global, keywords=True, related_chunks=True, ignores=_WALK),
+    "hybrid": Mode(_hybrid, keywords=True, related_chunks=True, ignores=_WALK),
+    "mix": Mode(_mix, keywords=True, related_chunks=True, ignores=_WALK),
+    "ppr": Mode(_ppr, ignores=_KEYWORDS | _RELATED),
+    "bypass": Mode(_bypass, retrieves=False, ignores=_KEYWORDS | _RELATED | _GRAPH | _NEAR | _WALK | _CONTEXT | _ALL),
 }
 """Every mode by name."""

@@ -1,74 +1,38 @@
 """A question and its options, checked before anything is looked up."""
 
+import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import UTC, date, datetime, time
-from typing import Any, Literal, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from pydantic import ValidationError
 
 from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.arguments import instance, nearest, several, shown, suggested, text, texts, wrong
+from lightrag_dagster.query.filters import Filters
+from lightrag_dagster.query.modes import MODES, Mode
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
+
+Asked = TypeVar("Asked", bound=Callable[..., Any])
 
 _MIN_WEIGHT = 3
 # Scripts that write a word in one or two characters: each counts as two Latin letters.
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
-
-
-@dataclass(frozen=True)
-class Filters:
-    """Conditions on the documents that a question may see; all that are given must hold.
-
-    Lists may be any iterable, and a single text is a list of one.
-
-    Attributes:
-        sources: names of sources.
-        paths: patterns; the path below the source must match one. `*` is any text, slashes included.
-        media_types: such as `text/markdown`.
-        documents: ids of documents.
-        authors: names; one of a document's authors must be among them, in any case.
-        tags: a document must have one of them, in any case.
-        languages: codes of ISO 639, such as `de`.
-        modified_since: the earliest time of modification, UTC unless it says otherwise. A date means its first moment,
-            a text is ISO 8601.
-        dated_since: the earliest day of the document's own date, which not every document has.
-        dated_until: the latest day of that date.
-
-    Raises:
-        QueryError: what should be a time or a day is none.
-    """
-
-    sources: Iterable[str] = ()
-    paths: Iterable[str] = ()
-    media_types: Iterable[str] = ()
-    documents: Iterable[str] = ()
-    authors: Iterable[str] = ()
-    tags: Iterable[str] = ()
-    languages: Iterable[str] = ()
-    modified_since: date | str | None = None
-    dated_since: date | str | None = None
-    dated_until: date | str | None = None
-
-    def __post_init__(self) -> None:
-        settle: dict[str, Callable[[Any], object]] = {"modified_since": _time, "dated_since": _day, "dated_until": _day}
-        for one in fields(self):
-            settled = settle.get(one.name, _texts)(getattr(self, one.name))
-            object.__setattr__(self, one.name, settled)
+_ROLES = get_args(Message.__annotations__["role"])
 
 
 class QueryOptions(TypedDict, total=False):
     """Options of one question; an option that is left out or None is taken from the settings.
 
     `QuerySettings` describes each setting and checks the values. The first four are no settings: `keywords` replace
-    the call that finds them, in modes that need any, and do nothing in the others; `history` reaches the model that
-    answers, but not retrieval; `filters` bound what may be found; `explain` makes the steps of the result list every
-    item.
+    the call that finds them, in modes that need any; `history` reaches the model that answers, but not retrieval;
+    `filters` bound what may be found; `explain` makes the steps of the result list every item. An option that a mode
+    does not use changes nothing, and a note of the result says so.
     """
 
     keywords: Keywords | None
@@ -96,7 +60,7 @@ class QueryOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Question:
-    """A question that can be asked, with every option settled."""
+    """A question that can be asked, with every option settled; `notes` tell of options that change nothing."""
 
     text: str
     settings: QuerySettings
@@ -104,56 +68,115 @@ class Question:
     history: Sequence[Message] = ()
     filters: Filters = field(default_factory=Filters)
     explain: bool = False
+    notes: tuple[str, ...] = ()
 
 
-def question_of(query: str, options: QueryOptions, defaults: QuerySettings) -> Question:
-    """Return the question, without surrounding whitespace, and its options.
+def takes_options(method: Asked) -> Asked:
+    """Let a function with `**options: Unpack[QueryOptions]` show each option in its signature.
+
+    Type checkers know them by the annotation; a notebook completes what the signature lists.
+    """
+    signature = inspect.signature(method)
+    named = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in QueryOptions.__annotations__.items()
+    ]
+    method.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+    return method
+
+
+def question_of(query: str, options: QueryOptions, defaults: QuerySettings, *, reranks: bool = True) -> Question:
+    """Return the question, without surrounding white space, and its options; `reranks` if there is a reranker.
 
     Raises:
-        QueryError: it is empty or too short to retrieve by; there is no such mode or option, or a value is out of
-            bounds.
+        QueryError: it is no text, empty, or too short to retrieve by; there is no such mode or option, or a value is of
+            another kind or out of bounds.
     """
+    asked = text(query, "the question").strip()
+    for name in options:
+        if name not in QueryOptions.__annotations__:
+            raise QueryError(f"there is no option {shown(name)}{suggested(name, QueryOptions.__annotations__)}")
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    own = {one.name: given.pop(one.name) for one in fields(Question) if one.name in given}
-    try:
-        settings = QuerySettings.model_validate(defaults.model_dump() | given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise QueryError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}") from error
-    if settings.mode not in MODES:
-        raise QueryError(f"there is no mode {settings.mode!r}; choose one of {', '.join(MODES)}")
-    text = query.strip()
-    if not text:
+    own = {name: check(given[name]) for name, check in _OWN.items() if name in given}
+    settings = _settings(defaults, {name: value for name, value in given.items() if name not in own})
+    mode = _mode(settings.mode)
+    if not asked:
         raise QueryError("the question is empty; ask something")
-    if MODES[settings.mode].retrieves and len(text) + len(_WIDE.findall(text)) < _MIN_WEIGHT:
-        unbounded = " or ".join(name for name, mode in MODES.items() if not mode.retrieves)
+    if mode.retrieves and len(asked) + len(_WIDE.findall(asked)) < _MIN_WEIGHT:
+        unbounded = " or ".join(name for name, one in MODES.items() if not one.retrieves)
         raise QueryError(
-            f"the question {text!r} is too short; use at least {_MIN_WEIGHT} letters"
+            f"the question {asked!r} is too short; use at least {_MIN_WEIGHT} letters"
             f" (a Chinese, Japanese or Korean character counts as 2) or mode {unbounded}"
         )
-    return Question(text, settings, **own)
+    return Question(asked, settings, **own, notes=tuple(_unused({**given, **own}, settings, mode, reranks=reranks)))
 
 
-def _texts(value: Iterable[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+def _settings(defaults: QuerySettings, given: dict[str, Any]) -> QuerySettings:
+    for name, value in given.items():
+        if isinstance(value, str):
+            text(value, name)
+    try:
+        return QuerySettings.model_validate(defaults.model_dump() | given, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise QueryError(f"{where}: {first['msg']}, not {shown(first['input'])}") from error
 
 
-def _time(value: date | str | None) -> datetime | None:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError as error:
-            raise QueryError(f"modified since {value!r} is not a time; write it like 2026-01-31") from error
-    if value is None:
-        return None
-    moment = value if isinstance(value, datetime) else datetime.combine(value, time())
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+def _mode(name: str) -> Mode:
+    if name in MODES:
+        return MODES[name]
+    near = nearest(name, MODES)
+    meant = f"did you mean {near}, or another of" if near else "choose one of"
+    raise QueryError(f"there is no mode {shown(name)}; {meant} {', '.join(MODES)}")
 
 
-def _day(value: date | str | None) -> date | None:
-    if isinstance(value, str):
-        try:
-            return date.fromisoformat(value)
-        except ValueError as error:
-            raise QueryError(f"dated {value!r} is not a day; write it like 2026-01-31") from error
-    return value.date() if isinstance(value, datetime) else value
+def _keywords(value: object) -> Keywords:
+    found = instance(value, Keywords, "keywords", 'Keywords, such as Keywords(low_level=("Station 14",))')
+    return Keywords(texts(found.high_level, "keywords.high_level"), texts(found.low_level, "keywords.low_level"))
+
+
+def _history(value: object) -> tuple[Message, ...]:
+    takes = 'a list of Messages, such as Message("user", "Who?")'
+    found = tuple(instance(one, Message, "each of history", takes) for one in several(value, "history", takes))
+    for one in found:
+        text(one.content, "the content of a message in history")
+        if one.role not in _ROLES:
+            raise wrong("the role of a message in history", f"one of {', '.join(_ROLES)}", one.role)
+        if one.pictures:
+            raise wrong("history", "messages without pictures", one.pictures)
+    return found
+
+
+def _filters(value: object) -> Filters:
+    return instance(value, Filters, "filters", 'Filters, such as Filters(sources="handbook")')
+
+
+def _explain(value: object) -> bool:
+    return instance(value, bool, "explain", "True or False")
+
+
+_OWN: dict[str, Callable[[object], Any]] = {
+    "keywords": _keywords,
+    "history": _history,
+    "filters": _filters,
+    "explain": _explain,
+}
+"""Options that are no settings, and what checks them."""
+
+
+def _unused(given: Mapping[str, Any], settings: QuerySettings, mode: Mode, *, reranks: bool) -> list[str]:
+    """Return notes on the options that are given and change nothing."""
+    said = {name for name, value in given.items() if value is not False and value != Keywords() and value != Filters()}
+    notes = []
+    if ignored := sorted(said & mode.ignores):
+        notes.append(f"mode {settings.mode} does not use {', '.join(ignored)}")
+    if "max_hops" in said - mode.ignores and not settings.decompose:
+        notes.append("max_hops does nothing without decompose")
+    if unranked := sorted(said & {"rerank", "min_rerank_score"} - mode.ignores):
+        if not reranks:
+            notes.append(f"no reranker is configured (rerank.provider), so {' and '.join(unranked)} does nothing")
+        elif not settings.rerank:
+            notes.append("min_rerank_score does nothing where rerank is false")
+    return notes

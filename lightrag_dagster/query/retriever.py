@@ -1,20 +1,24 @@
 """Finds for the questions of an opened snapshot: their keywords, the documents that may be seen, what is in them."""
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
-from functools import lru_cache, partial
+from functools import partial
 
+from lightrag_dagster.core.background import DaemonThreads
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.core.tracing import span
 from lightrag_dagster.query.asking import Asking
 from lightrag_dagster.query.context import request_in_context
+from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.keywords import without_blanks
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.modes import MODES
-from lightrag_dagster.query.question import Filters, Question
+from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.retrieval import Trace, retrieve
+from lightrag_dagster.query.scopes import Scopes
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.types import Keywords, Retrieval
@@ -24,8 +28,8 @@ from lightrag_dagster.stages.prompts import Prompts
 _SPARE_TOKENS = 200
 """Part of the total budget for the headings of the context and the list of documents (as LightRAG has it)."""
 
-_SCOPES = 8
-"""Number of filters whose view of the snapshot is kept."""
+_SEARCHES = min(32, 4 + (os.cpu_count() or 1))
+"""Most searches of vector tables at once, three a question."""
 
 
 class Retriever:
@@ -38,10 +42,10 @@ class Retriever:
         self._models = models
         self._prompts = prompts
         self._asking = Asking(prompts, models.complete)
-        # Of a function, since a cache of a method would keep this object, and its memory, in a reference cycle.
-        self._scoped = lru_cache(_SCOPES)(partial(_scope, snapshot))
-        # A pool of its own: questions wait for their searches, so they must not take each other's threads.
-        self._searchers = ThreadPoolExecutor(thread_name_prefix="lightrag-search")
+        # Not a method, which would keep this object, and its memory, in a reference cycle.
+        self._scopes = Scopes(partial(_scoped, snapshot))
+        # Threads of their own: questions wait for their searches, so they must not take each other's.
+        self._searchers = DaemonThreads(_SEARCHES, "lightrag-search")
 
     def retrieve(self, question: Question) -> Retrieval:
         """Return everything found, best first; raises as `KnowledgeBase.retrieve`."""
@@ -58,15 +62,16 @@ class Retriever:
         given = without_blanks(question.keywords or Keywords())
         return given if given != Keywords() else self._asking.keywords(question.text)
 
-    def close(self) -> None:
-        """End the threads that search."""
-        self._searchers.shutdown(cancel_futures=True)
-        self._scoped.cache_clear()
+    def close(self, timeout: float | None = None) -> None:
+        """End the threads that search, in at most `timeout` seconds, and close the views of filters."""
+        self._searchers.shutdown(cancel_futures=True, timeout=timeout)
+        self._scopes.close()
 
     def _retrieve(self, question: Question) -> Retrieval:
         """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
         trace, settings, mode = Trace(explain=question.explain), question.settings, MODES[question.settings.mode]
-        nothing = Retrieval(question.text, settings.mode, self._snapshot.manifest.snapshot_id, Keywords())
+        snapshot_id = self._snapshot.manifest.snapshot_id
+        nothing = Retrieval(question.text, settings.mode, snapshot_id, Keywords(), notes=question.notes)
         keywords = Keywords()
         if mode.keywords:
             with trace.step("keywords") as notes:
@@ -74,13 +79,20 @@ class Retriever:
                 notes |= asdict(keywords)
         if not mode.retrieves or (mode.keywords and keywords == Keywords()):
             return replace(nothing, steps=trace.steps)
-        with trace.step("filter"):
-            snapshot = self._scoped(question.filters)
-        settled = replace(question, keywords=keywords)
-        search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
-        rerank = self._models.rerank if self._models.reranks else None
-        found = retrieve(search, self._count, self._reserved(question), rerank, trace)
-        return replace(found, steps=trace.steps)
+        with self._view(question.filters, trace) as snapshot:
+            settled = replace(question, keywords=keywords)
+            search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
+            rerank = self._models.rerank if self._models.reranks else None
+            found = retrieve(search, self._count, self._reserved(question), rerank, trace)
+        return replace(found, steps=trace.steps, notes=(*question.notes, *snapshot.notes))
+
+    @contextmanager
+    def _view(self, filters: Filters, trace: Trace) -> Iterator[Snapshot]:
+        """Give what a filter allows of the snapshot for the block."""
+        with ExitStack() as opened:
+            with trace.step("filter"):
+                view = opened.enter_context(self._scopes.view(filters)) if filters != Filters() else self._snapshot
+            yield view
 
     def _count(self, text: str) -> int:
         return load_tokenizer(self._settings.chunking.encoding).count(text)
@@ -94,9 +106,7 @@ class Retriever:
         return self._models.embed(texts, self._snapshot.corpus_state)
 
 
-def _scope(snapshot: Snapshot, filters: Filters) -> Snapshot:
-    if filters == Filters():
-        return snapshot
-    from lightrag_dagster.query.scope import scoped
+def _scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
+    from lightrag_dagster.query.scope import scoped  # here, since a question without a filter needs no DuckDB
 
     return scoped(snapshot, filters)

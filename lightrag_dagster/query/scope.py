@@ -5,13 +5,9 @@ no list and no search result; the others are rebuilt from allowed evidence by th
 Only the vectors are those of the whole: they decide the order, and show nothing.
 """
 
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.resources import files as package_files
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -21,16 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable, priority_of
 from lightrag_dagster.indexes.arrays import Lists, Rows
-from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
 from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.indexes.views import create_views
-from lightrag_dagster.query.question import Filters
+from lightrag_dagster.query.allowed import allowed_documents
+from lightrag_dagster.query.evidence import Evidence, lists_of, offsets_of
+from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
-from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.stages.merging.evidence import merge_evidence
 
 Mask = npt.NDArray[np.bool_]
 
@@ -43,39 +38,44 @@ _FLAT_ROWS = 20_000
 """Up to this many allowed vectors are kept in memory and all compared: 80 MiB at 1,024 dimensions."""
 
 
-def scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
-    """Return the snapshot as if it held the allowed documents alone, merged by its own settings.
+@dataclass(frozen=True, repr=False)
+class View(Snapshot):
+    """A snapshot as if it held the allowed documents alone."""
+
+    evidence: Evidence = field(kw_only=True)
+
+    def close(self) -> None:
+        """Free the allowed vectors and the evidence; the rest belongs to the whole snapshot."""
+        super().close()
+        self.evidence.close()
+
+
+def scoped(snapshot: Snapshot, filters: Filters) -> View:
+    """Return the snapshot as if it held the allowed documents alone, merged by its own settings; close it in the end.
 
     Raises:
-        QueryError: a source is named that the snapshot does not hold.
+        QueryError: a source, media type or language is named that there is not.
         StoreError: a table is missing or damaged.
     """
     connection, whole = duckdb.connect(), snapshot.graph
     try:
         create_views(connection, snapshot.generation, temporary=False)
-        documents = _allowed_documents(connection, filters)
-        evidence = _Evidence(connection, documents, whole, snapshot.manifest.inputs.merging)
+        documents, notes = allowed_documents(connection, filters)
+        evidence = Evidence(connection, documents, whole, snapshot.manifest.inputs.merging)
         graph, allowed = _restricted(whole, documents, evidence)
-    except duckdb.Error as error:
+    except BaseException as error:
+        connection.close()
+        if not isinstance(error, duckdb.Error):
+            raise
         generation = snapshot.generation.id
         raise StoreError(f"the tables of {generation} cannot be filtered: {one_line(error)}; run again") from error
     tables = {"chunk_vectors": whole.chunks, "entity_vectors": whole.entities, "relation_vectors": whole.relations}
     vectors = {name: AllowedVectors(reader, tables[name], allowed[name]) for name, reader in snapshot.vectors.items()}
-    return replace(snapshot, graph=graph, vectors=vectors)
+    known = (snapshot.manifest, snapshot.generation)
+    return View(*known, graph, vectors, snapshot.corpus_state, notes, evidence=evidence)
 
 
-def _allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -> pa.Array:
-    held = {source for (source,) in connection.execute("SELECT DISTINCT source FROM raw_documents").fetchall()}
-    for source in filters.sources:
-        if source not in held:
-            raise QueryError(f"there is no source {source!r} in the snapshot; `lightrag-dagster status` lists them")
-    given = {one.name: getattr(filters, one.name) for one in fields(filters)}
-    parameters = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
-    rows = connection.execute(_sql("allowed_documents"), parameters).fetchall()
-    return pa.array([doc_id for (doc_id,) in rows], pa.string())
-
-
-def _restricted(whole: Adjacency, documents: pa.Array, evidence: "_Evidence") -> tuple[Adjacency, dict[str, Mask]]:
+def _restricted(whole: Adjacency, documents: pa.Array, evidence: Evidence) -> tuple[Adjacency, dict[str, Mask]]:
     """Return the graph with allowed rows alone, and the masks of the vectors that may be found."""
     here = np.asarray(pc.is_in(whole.citations.column("doc_id"), value_set=documents))
     places = np.repeat(np.arange(len(whole.chunks.ids)), np.diff(whole.citation_offsets))[here]
@@ -85,7 +85,9 @@ def _restricted(whole: Adjacency, documents: pa.Array, evidence: "_Evidence") ->
     entities, relations = _lengths(entity_chunks) > 0, _lengths(relation_chunks) > 0
 
     kept = relations[whole.entity_relations.values]
-    entity_relations = _lists(_owners(whole.entity_relations)[kept], whole.entity_relations.values[kept], len(entities))
+    entity_relations = lists_of(
+        _owners(whole.entity_relations)[kept], whole.entity_relations.values[kept], len(entities)
+    )
     degree = _lengths(entity_relations)
     rank, weight = degree[whole.endpoints].sum(axis=1), evidence.weights
     same_names = _all_in(whole.entity_chunks, chunks)
@@ -107,7 +109,7 @@ def _restricted(whole: Adjacency, documents: pa.Array, evidence: "_Evidence") ->
         entities=_Rebuilt(known.rows, known.ids, described, same_names, rebuild_entities, {"degree": degree}),
         relations=_Rebuilt(joined.rows, joined.ids, described_here, same_ends, rebuild_relations, numbers),
         citations=whole.citations.filter(pa.array(here)),
-        citation_offsets=_offsets(places_of_chunk),
+        citation_offsets=offsets_of(places_of_chunk),
         priority=priority_of(rank, weight),
         entity_relations=entity_relations,
         entity_chunks=entity_chunks,
@@ -154,57 +156,6 @@ class _Rebuilt(KeyedTable):
         ]
 
 
-class _Evidence:
-    """The evidence in some documents of a generation; threads may share it."""
-
-    entity_chunks: Lists
-    relation_chunks: Lists
-    weights: npt.NDArray[np.float64]
-    """The weight of every relation; 0 without allowed evidence."""
-
-    def __init__(
-        self, connection: duckdb.DuckDBPyConnection, documents: pa.Array, graph: Adjacency, settings: MergingSettings
-    ) -> None:
-        """Take an in-memory database with the views of the generation; it spills into a temporary file when it must."""
-        self._connection, self._graph, self.settings = connection, graph, settings
-        connection.execute("SET memory_limit = '512MB'")
-        connection.execute("SET temp_directory = $1", [str(Path(tempfile.gettempdir()) / f"lightrag-{os.getpid()}")])
-        connection.register("allowed_document", pa.table({"doc_id": documents}))
-        connection.execute(_sql("scope"))
-        ids = {"entity": graph.entities, "relation": graph.relations, "chunk": graph.chunks}
-        keeps_first = settings.chunk_limit_method == "KEEP"
-        place_chunks(connection, {kind: table.rows.column(0) for kind, table in ids.items()}, keeps_first=keeps_first)
-        self.entity_chunks = chunk_lists(connection, "entity", "entity_chunks('said_of_entity', 'said_of_relation')")
-        self.relation_chunks = chunk_lists(connection, "relation", "relation_chunks('said_of_relation')")
-        mentioned = connection.execute("SELECT DISTINCT row FROM said_of_entity JOIN entity_row ON entity_id = id")
-        self._mentioned = np.zeros(len(graph.entities.ids), dtype=bool)
-        self._mentioned[mentioned.fetchnumpy()["row"]] = True
-        weighed = connection.execute(
-            "SELECT row, weight FROM summed_weights('weighed') JOIN relation_row USING (id)"
-        ).fetchnumpy()
-        self.weights = np.zeros(len(graph.relations.ids))
-        self.weights[weighed["row"]] = weighed["weight"]
-
-    def merged(self, entities: Rows, relations: Rows, entity_relations: Lists) -> tuple[pa.Table, pa.Table]:
-        """Merge the allowed evidence of some entities and relations; the result may hold a few more of them."""
-        ends = np.union1d(entities, self._graph.endpoints[relations].ravel())
-        # An entity without evidence of its own takes its name from all relations that end there.
-        relations = np.union1d(relations, entity_relations.of_any(ends[~self._mentioned[ends]]))
-        with self._connection.cursor() as cursor:
-            for name, table, rows in (
-                ("entity", self._graph.entities, ends),
-                ("relation", self._graph.relations, relations),
-            ):
-                cursor.register(f"wanted_{name}", pa.table({f"{name}_id": pa.array(table.ids_at(rows), pa.string())}))
-                cursor.execute(
-                    f"CREATE TEMP TABLE {name} AS FROM said_of_{name} SEMI JOIN wanted_{name} USING ({name}_id)"
-                )
-            cited = "SELECT chunk_id FROM entity UNION SELECT chunk_id FROM relation"
-            statements = ("FROM entity", "FROM relation", f"FROM place SEMI JOIN ({cited}) USING (chunk_id)")
-            said, joined, chunks = (cursor.sql(statement).to_arrow_table() for statement in statements)
-        return merge_evidence(said, joined, chunks, self.settings)
-
-
 class AllowedVectors:
     """A vector table of which only some rows may be found. It implements `VectorSearch`."""
 
@@ -247,35 +198,22 @@ class AllowedVectors:
         return ids, np.stack([vectors[one] for one in ids])
 
 
-def _lengths(lists: Lists) -> npt.NDArray[np.int64]:
-    return np.diff(lists.offsets)
-
-
-def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
 def _owners(lists: Lists) -> npt.NDArray[np.int64]:
     """Return the row that each value is in the list of."""
     return np.repeat(np.arange(len(lists.offsets) - 1), _lengths(lists))
 
 
-def _lists(owners: npt.NDArray[Any], values: Rows, number: int) -> Lists:
-    """Return lists from pairs of owner and value, which are sorted by owner."""
-    return Lists(_offsets(np.bincount(owners, minlength=number)), values)
+def _lengths(lists: Lists) -> npt.NDArray[np.int64]:
+    return np.diff(lists.offsets)
 
 
 def _first(lists: Lists, most: int) -> Lists:
     """Return the lists cut to so many values."""
     places = np.arange(len(lists.values)) - np.repeat(lists.offsets[:-1], _lengths(lists))
-    return Lists(_offsets(np.minimum(_lengths(lists), most)), lists.values[places < most])
+    return Lists(offsets_of(np.minimum(_lengths(lists), most)), lists.values[places < most])
 
 
 def _all_in(lists: Lists, allowed: Mask) -> Mask:
     """Return a mask of the rows whose list has allowed values only."""
     others = np.bincount(_owners(lists)[~allowed[lists.values]], minlength=len(lists.offsets) - 1)
     return np.equal(others, 0)
-
-
-def _sql(name: str) -> str:
-    return package_files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")

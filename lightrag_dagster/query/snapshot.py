@@ -50,6 +50,8 @@ class Snapshot:
     graph: Adjacency
     vectors: Mapping[str, VectorSearch]
     corpus_state: Vectors | None
+    notes: tuple[str, ...] = ()
+    """What a question to it should be told, such as a value of a filter that no document meets."""
 
     def close(self) -> None:
         """Free what is in memory; the snapshot cannot be used again."""
@@ -72,6 +74,9 @@ class Snapshot:
         from lightrag_dagster.query.ranking.transitions import transitions_of
 
         return transitions_of(self.graph)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.manifest.snapshot_id})"
 
     def entities(self, hits: Hits) -> Iterator[Entity]:
         """Yield the entities of some rows, with their scores; rows are read a block at a time, as they are consumed."""

@@ -1,7 +1,27 @@
 """What a question returns: plain frozen data, best first, ready for JSON by `to_dict`."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
+
+_SHOWN = 60
+"""Characters of a text that a result shows of itself."""
+
+
+class Brief:
+    """A dataclass that shows itself on one line: texts are shortened, collections counted, empty fields left out."""
+
+    def __repr__(self) -> str:
+        values = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        shown = (f"{name}={_brief(value)}" for name, value in values.items() if value not in (None, "", (), {}))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _brief(value: object) -> str:
+    if isinstance(value, str) and len(value) > _SHOWN:
+        return repr(f"{value[: _SHOWN - 1]}…")
+    if isinstance(value, tuple | dict):
+        return f"<{len(value)}>"
+    return repr(value)
 
 
 @dataclass(frozen=True)
@@ -12,8 +32,8 @@ class Keywords:
     low_level: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Entity:
+@dataclass(frozen=True, repr=False)
+class Entity(Brief):
     """An entity; `score` is its cosine similarity to the low-level keywords, None when the graph led to it.
 
     In mode `ppr` it is compared with the question; in mode `fusion` the score is its share of the random walk.
@@ -27,8 +47,8 @@ class Entity:
     score: float | None
 
 
-@dataclass(frozen=True)
-class Relation:
+@dataclass(frozen=True, repr=False)
+class Relation(Brief):
     """A relation; `score` is its cosine similarity to the high-level keywords, None when the graph led to it.
 
     In modes `fusion` and `ppr` it is compared with the question.
@@ -73,8 +93,8 @@ class Citation:
         return f"page {self.page}" if last == self.page else f"pages {self.page}–{last}"
 
 
-@dataclass(frozen=True)
-class Element:
+@dataclass(frozen=True, repr=False)
+class Element(Brief):
     """A table or figure of a document: `content == document[char_start:char_end]`, as Markdown.
 
     `kind` is `table` or `figure`. `caption` is the line above a table, or the alternative text of a figure. `page` is
@@ -93,8 +113,8 @@ class Element:
     chunk_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Chunk:
+@dataclass(frozen=True, repr=False)
+class Chunk(Brief):
     """A chunk and every place where it occurs, in canonical order.
 
     `score` is its cosine similarity to the question, None where no vector was compared; in mode `ppr` its share of the
@@ -132,8 +152,8 @@ class Reference:
         return f"{self.source}/{self.path}"
 
 
-@dataclass(frozen=True)
-class Step:
+@dataclass(frozen=True, repr=False)
+class Step(Brief):
     """One step of a question: how long it took, and what it found, kept and cut."""
 
     name: str
@@ -145,7 +165,8 @@ class Step:
 class Retrieval:
     """Everything found for a question, before any answer; the model sees exactly this.
 
-    `steps` tell how it was found and do not count when two retrievals are compared.
+    `notes` say what of the options and filters changed nothing or met no document, `steps` how it was found; neither
+    counts when two retrievals are compared.
     """
 
     query: str
@@ -157,6 +178,7 @@ class Retrieval:
     chunks: tuple[Chunk, ...] = ()
     references: tuple[Reference, ...] = ()
     steps: tuple[Step, ...] = field(default=(), compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def passages(self, reference: Reference) -> tuple[Chunk, ...]:
         """Return the chunks of a referenced document, best first: the exact quotes and their places."""
@@ -170,6 +192,11 @@ class Retrieval:
     def to_dict(self) -> dict[str, Any]:
         """Return it as dictionaries that `json.dumps` takes."""
         return asdict(self)
+
+    def __repr__(self) -> str:
+        counts = {name: len(getattr(self, name)) for name in ("entities", "relations", "chunks", "references", "notes")}
+        found = ", ".join(f"{count} {name}" for name, count in counts.items() if count or name != "notes")
+        return f"Retrieval({_brief(self.query)}, mode={self.mode!r}: {found})"
 
 
 @dataclass(frozen=True)
@@ -190,3 +217,12 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """Return it as dictionaries that `json.dumps` takes."""
         return asdict(self)
+
+    def __repr__(self) -> str:
+        return f"Answer({_brief(self.text)}, cites {len(self.cited)} of {len(self.references)} references)"
+
+    def _repr_markdown_(self) -> str:
+        """Return what a notebook shows of it."""
+        from lightrag_dagster.query.notebook import answer_markdown
+
+        return answer_markdown(self)

@@ -12,7 +12,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.query import snapshot
-from lightrag_dagster.query.question import Filters
+from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.schemas import ANSWERS
 from lightrag_dagster.settings import RetentionSettings

@@ -34,6 +34,12 @@ def language_name(code: str | None) -> str | None:
 
 
 @cache
+def language_codes() -> Mapping[str, str]:
+    """Return the codes of all languages by their English names, in lower case."""
+    return {name.lower(): code for code, name in _names().items() if "_" not in code}
+
+
+@cache
 def _names() -> "Mapping[str, str]":
     from babel import Locale
 

@@ -79,7 +79,9 @@ def open_small_database(variables: Variables) -> Iterator[duckdb.DuckDBPyConnect
 
 @cache
 def _small_database() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(config={"threads": 1, "memory_limit": f"{MEMORY_GIGABYTES}GB"})
+    # Without threads of its own, which a process that is forked has not, and without which it could not even end.
+    config: dict[str, str | bool | int | float | list[str]] = {"threads": 1, "async_threads": 0}
+    connection = duckdb.connect(config=config | {"memory_limit": f"{MEMORY_GIGABYTES}GB"})
     run(connection, "macros")
     return connection
 

@@ -1,0 +1,79 @@
+"""Checks of what callers give: each error names the argument, what it takes, and what it was given."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from reprlib import Repr
+from typing import TypeVar
+
+from lightrag_dagster.errors import QueryError
+
+Value = TypeVar("Value")
+
+_REPR = Repr()
+_REPR.maxstring = _REPR.maxother = 60
+
+
+def shown(value: object) -> str:
+    """Return a value as Python writes it, shortened."""
+    return _REPR.repr(value)
+
+
+def wrong(name: str, takes: str, value: object) -> QueryError:
+    """Return the error for a value of the wrong kind."""
+    return QueryError(f"{name} takes {takes}, not {shown(value)}")
+
+
+def instance(value: object, kind: type[Value], name: str, takes: str) -> Value:
+    """Return a value that is of a class; raises QueryError."""
+    if not isinstance(value, kind):
+        raise wrong(name, takes, value)
+    return value
+
+
+def text(value: object, name: str) -> str:
+    """Return a text that can be stored and sent; raises QueryError."""
+    found = instance(value, str, name, "text")
+    try:
+        found.encode()
+    except UnicodeEncodeError as error:
+        place = f"{shown(found[error.start])} at position {error.start}"
+        raise QueryError(f"{name} holds half a character, {place}, which no text in UTF-8 has; remove it") from error
+    return found
+
+
+def texts(value: object, name: str) -> tuple[str, ...]:
+    """Return texts from one text or several; raises QueryError."""
+    if isinstance(value, str):
+        return (text(value, name),)
+    return tuple(text(one, f"each of {name}") for one in several(value, name, "a text or a list of texts"))
+
+
+def path_of(value: object, name: str) -> Path:
+    """Return the path that a text or a path is; raises QueryError."""
+    try:
+        found = Path(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise wrong(name, "a path", value) from error
+    if "\0" in str(found):
+        raise wrong(name, "a path without zero bytes", value)
+    return found
+
+
+def several(value: object, name: str, takes: str) -> Iterable[object]:
+    """Return what is a list, or like one, and no text and no mapping; raises QueryError."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise wrong(name, takes, value)
+    return value
+
+
+def nearest(value: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like another, or None."""
+    found = get_close_matches(value, known, n=1)
+    return found[0] if found else None
+
+
+def suggested(value: str, known: Iterable[str]) -> str:
+    """Return the part of an error that names the known name most like another; empty where none is like it."""
+    found = nearest(value, known)
+    return f"; did you mean {found!r}?" if found else ""

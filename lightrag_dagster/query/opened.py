@@ -1,0 +1,96 @@
+"""The models, threads and retriever of an opened knowledge base, and whether they may be used."""
+
+import asyncio
+import contextvars
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from lightrag_dagster.core.background import DaemonThreads
+from lightrag_dagster.errors import ClosedError
+from lightrag_dagster.indexes.cypher.reader import CypherReader
+from lightrag_dagster.query.models import Models
+from lightrag_dagster.query.retriever import Retriever
+from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.storage.generations import GRAPH
+
+Result = TypeVar("Result")
+
+_AWAITED = 32
+"""Most questions of event loops that are worked on at once."""
+
+_LAST_SECONDS = 1.0
+"""How long each part of a knowledge base that was left open may take to end."""
+
+
+class Opened:
+    """What works for a knowledge base, from its opening to its end; it belongs to one process."""
+
+    def __init__(self, snapshot: Snapshot, settings: Settings, account: Account | None) -> None:
+        """Start what answers questions; the snapshot remains the caller's to close."""
+        self._process = os.getpid()
+        self._closed = False
+        self.prompts = load_prompts(settings.prompts, settings.language)
+        self.models = Models(settings, snapshot.manifest.vectors, account)
+        self.retriever = Retriever(snapshot, settings, self.models, self.prompts)
+        self.cypher = CypherReader(snapshot.generation.path(GRAPH))
+        self.callers = DaemonThreads(settings.llm.max_concurrency, "lightrag-query")
+        self._awaited = DaemonThreads(_AWAITED, "lightrag-async")
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Refuse the block where the knowledge base is closed, and say so if it is closed meanwhile.
+
+        Raises:
+            ClosedError: it is closed, or was opened in another process.
+        """
+        self._require_open()
+        try:
+            yield
+        except Exception:
+            self._require_open()
+            raise
+
+    async def in_thread(self, function: Callable[[], Result]) -> Result:
+        """Call a function in a thread, in the caller's context; raises as it does, and ClosedError.
+
+        A thread of `asyncio.to_thread` would keep the caller's event loop from ending.
+        """
+        with self.in_use():
+            return await asyncio.wrap_future(self._awaited.submit(contextvars.copy_context().run, function))
+
+    def close(self, timeout: float | None = None) -> bool:
+        """End calls and threads, waiting for each part at most `timeout` seconds; return whether there was any to end.
+
+        There is none the second time, and in a process that was forked: all of it belongs to the other one.
+        """
+        if self._closed or os.getpid() != self._process:
+            return False
+        self._closed = True
+        self.cypher.close()
+        try:
+            self.models.close(timeout)
+        finally:
+            for threads in (self.callers, self._awaited):
+                threads.shutdown(cancel_futures=True, timeout=timeout)
+            self.retriever.close(timeout)
+        return True
+
+    def abandon(self, name: str) -> None:
+        """Close what was left open, with a ResourceWarning that names it."""
+        if self.close(_LAST_SECONDS):
+            warnings.warn(f"{name} was left open; use a `with` block, or close it", ResourceWarning, stacklevel=2)
+
+    def _require_open(self) -> None:
+        if os.getpid() != self._process:
+            raise ClosedError(
+                f"this knowledge base was opened in another process, {self._process}; open it here, and in each process"
+                " after the fork"
+            )
+        if self._closed:
+            raise ClosedError("this knowledge base is closed; open it again")
