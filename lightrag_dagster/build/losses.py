@@ -86,7 +86,7 @@ def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
         by_rules = _by_rules(recipes)
         warnings.append(
             f"the graph of {manifest.snapshot_id} is empty: {_named_nothing(rows['chunks'], by_rules)}. Questions "
-            "in the modes local, global, hybrid and ppr find nothing; ask in the mode fusion, bm25 or naive, or "
+            "in the modes local, global and hybrid find nothing; ask in the mode fusion, bm25 or naive, or "
             f"{_NAME_IT[by_rules]}"
         )
     return warnings

@@ -84,7 +84,16 @@ class Retriever:
             search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
             rerank = self._models.rerank if self._models.reranks else None
             found = retrieve(search, self._count, self._reserved(question), rerank, trace)
-        return replace(found, steps=trace.steps, notes=(*question.notes, *snapshot.notes))
+        return replace(found, steps=trace.steps, notes=(*question.notes, *snapshot.notes, *self._lacking(found)))
+
+    def _lacking(self, found: Retrieval) -> list[str]:
+        """Return why nothing was found, where the snapshot has no graph that could be searched."""
+        if found.chunks or len(self._snapshot.graph.entities.ids) or not len(self._snapshot.graph.chunks.ids):
+            return []
+        return [
+            f"the graph of {found.snapshot_id} has no entity; ask in the mode fusion, bm25 or naive, or extract with a "
+            "model (docs/extraction.md)"
+        ]
 
     @contextmanager
     def _view(self, filters: Filters, trace: Trace) -> Iterator[Snapshot]:

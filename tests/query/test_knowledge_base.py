@@ -14,7 +14,7 @@ import pytest
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
 from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
 from lightrag_dagster.query.types import Answer
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from tests.loopback import Loopback, Reply
 from tests.query.published import SOURCES, publish_sources
@@ -445,3 +445,16 @@ def test_bypass_asks_the_model_alone(elsewhere: KnowledgeBase, loopback: Loopbac
     assert answer.text == "Hello."
     assert answer.retrieval.empty
     assert messages(loopback) == [[{"role": "user", "content": "Hi"}]]
+
+
+def test_a_question_that_needs_a_graph_says_when_there_is_none(settings: Settings) -> None:
+    publish_sources(settings, {"tech": {"coil.txt": "the coil is heated by the current until it melts"}})
+    with KnowledgeBase.open(settings=settings) as opened:
+        for mode in ("local", "global", "hybrid"):
+            found = opened.retrieve("what melts the coil?", mode=mode, keywords=Keywords(("coil",), ("heat",)))
+            assert not found.chunks, mode
+            assert "has no entity; ask in the mode fusion, bm25 or naive" in found.notes[-1]
+            assert opened.query("what melts the coil?", mode=mode).retrieval.notes == found.notes
+        for mode in ("naive", "bm25", "fusion", "mix", "ppr"):
+            found = opened.retrieve("what melts the coil?", mode=mode)
+            assert (len(found.chunks), found.notes) == (1, ()), mode
