@@ -40,7 +40,7 @@ from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.settings import EmbeddingSettings, MergingSettings, QuerySettings, load_settings
+from lightrag_dagster.settings import EmbeddingSettings, QuerySettings, load_settings
 from lightrag_dagster.storage.acceptance import accept
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import VECTOR_TABLES
@@ -278,7 +278,7 @@ def main() -> None:
             ask(snapshot, embedder, mode, given.queries, mode)
     print(f"  memory, at most: {memory():.0f} MiB")
     started = time.perf_counter()
-    filtered = scoped(snapshot, Filters(sources="north"), MergingSettings())
+    filtered = scoped(snapshot, Filters(sources="north"))
     print(f"  filter, first time: {time.perf_counter() - started:.2f} s")
     ask(filtered, embedder, "mix", max(5, given.queries // 5), "mix, one source")
     recall(snapshot, embedder, given.queries)
