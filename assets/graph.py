@@ -17,6 +17,7 @@ from resources import LightRAG
         "entities",
         "relations",
         "entity_evidence",
+        "relation_evidence",
     ],
     group_name="knowledge_base",
     pool=WRITER_POOL,

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files as package_files
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,11 +48,12 @@ from lightrag_dagster.storage import files
 if TYPE_CHECKING:
     import duckdb
 
-    from lightrag_dagster.indexes.chunk_lists import Kind
-
 ENTITY_COLUMNS = ["entity_id", "name", "type", "description", "degree"]
 RELATION_COLUMNS = ["relation_id", "src_id", "tgt_id", "src", "tgt", "keywords", "description", "weight", "rank"]
 _ROWS_PER_BATCH = 50_000
+
+# The lists of more mentions and chunks are made in a database that spills.
+_ROWS_IN_MEMORY = 200_000
 
 
 class Evidence(NamedTuple):
@@ -219,13 +221,14 @@ def build_adjacency(
 
 
 def _write_evidence(
-    arrays: Path, relations: pa.Table, evidence: Evidence, ids: dict["Kind", pa.Array], keeps_first: bool
+    arrays: Path, relations: pa.Table, evidence: Evidence, ids: dict[str, pa.Array], keeps_first: bool
 ) -> None:
     """Write chunks, citations, and the chunks of the entities and relations that have these ids."""
     from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
-    from lightrag_dagster.storage.memory import spilling, view_files, view_source_files
+    from lightrag_dagster.storage.memory import in_memory, spilling, view_files, view_source_files
 
-    with spilling(arrays.parent) as connection:
+    rows = sum(map(files.count_rows, chain(*evidence)))
+    with in_memory() if rows <= _ROWS_IN_MEMORY else spilling(arrays.parent) as connection:
         view_source_files(connection, "chunks", evidence.chunks, CHUNKS)
         connection.execute("CREATE TEMP VIEW place AS FROM chunks")
         view_files(connection, "entity_evidence", evidence.entities, ENTITY_EVIDENCE)

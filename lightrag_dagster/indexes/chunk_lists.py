@@ -5,7 +5,6 @@ The chunks of a row are in turn over sources, as the merge lists them, so that t
 
 from collections.abc import Mapping
 from importlib.resources import files as package_files
-from typing import Literal
 
 import duckdb
 import numpy as np
@@ -15,18 +14,16 @@ from lightrag_dagster.errors import IntegrityError
 from lightrag_dagster.indexes.arrays import Lists, offsets_of
 from lightrag_dagster.stages.merging.database import run
 
-Kind = Literal["entity", "relation", "chunk"]
 
-
-def place_chunks(connection: duckdb.DuckDBPyConnection, ids: Mapping[Kind, pa.Array], *, keeps_first: bool) -> None:
-    """Make what `chunk_lists` reads, in a database of its own.
+def place_chunks(connection: duckdb.DuckDBPyConnection, ids: Mapping[str, pa.Array], *, keeps_first: bool) -> None:
+    """Make what `chunk_lists` reads, seen by this connection alone.
 
     Args:
         connection: has `place` (source, path, chunk_index, chunk_id) with every place that counts, and `relations`.
-        ids: of entities, relations and chunks, in the order of their rows; they become the tables <kind>_row (id, row).
+        ids: kind (entity, relation, chunk) → ids in the order of their rows, which become tables <kind>_row (id, row).
         keeps_first: whether the first chunks of a source have their turn first, or the last.
     """
-    run(connection, "macros")
+    run(connection, "shared")
     connection.execute("SET VARIABLE keeps_first = $1", [keeps_first])
     connection.execute(_sql("evidence"))
     for kind, own in ids.items():
@@ -34,7 +31,7 @@ def place_chunks(connection: duckdb.DuckDBPyConnection, ids: Mapping[Kind, pa.Ar
     connection.execute(_sql("chunk_positions"))
 
 
-def chunk_lists(connection: duckdb.DuckDBPyConnection, kind: Kind, support: str) -> Lists:
+def chunk_lists(connection: duckdb.DuckDBPyConnection, kind: str, support: str) -> Lists:
     """Return the chunks of each entity or relation.
 
     Args:

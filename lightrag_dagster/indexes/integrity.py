@@ -103,14 +103,19 @@ def _counts_all_evidence(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _register_arrays(connection: duckdb.DuckDBPyConnection, generation: Generation) -> None:
-    """Register the rows of ids, and each pair of a row and a chunk in the lists of chunks."""
+    """Register the rows of ids, with the number of chunks listed, and each pair of a row and a chunk in the lists."""
     graph = Adjacency.open(generation.path(generations.ADJACENCY))
-    for kind, table in (("entity", graph.entities), ("relation", graph.relations), ("chunk", graph.chunks)):
-        rows = pa.table({"id": table.rows.column(0), "row": np.arange(len(table.ids), dtype=np.int32)})
-        connection.register(f"{kind}_row", rows)
-    for name, lists in (("entity_chunks", graph.entity_chunks), ("relation_chunks", graph.relation_chunks)):
-        owners = np.repeat(np.arange(len(lists.offsets) - 1, dtype=np.int32), np.diff(lists.offsets))
-        connection.register(f"stored_{name}", pa.table({"row": owners, "chunk": np.asarray(lists.values)}))
+    chunks = graph.chunks.rows.column(0)
+    connection.register("chunk_row", pa.table({"id": chunks, "row": np.arange(len(chunks), dtype=np.int32)}))
+    for kind, table, lists in (
+        ("entity", graph.entities, graph.entity_chunks),
+        ("relation", graph.relations, graph.relation_chunks),
+    ):
+        rows, listed = np.arange(len(table.ids), dtype=np.int32), np.diff(lists.offsets)
+        owners = pa.table({"id": table.rows.column(0), "row": rows, "chunks": listed})
+        pairs = pa.table({"row": np.repeat(rows, listed), "chunk": np.asarray(lists.values)})
+        connection.register(f"{kind}_row", owners)
+        connection.register(f"stored_{kind}_chunks", pairs)
     connection.execute(_sql("evidence.sql"))
 
 

@@ -104,15 +104,10 @@ def test_chunks_of_a_hub_are_all_listed_in_turn_over_sources(
         for source in "abc"
     ]
     own = [f"{source}{n}" for source, n in placed]
-    tables = (
-        entities([{"name": "Hub", "chunk_ids": own}, {"name": "Named by relations"}]),
-        relations([{"src": "Hub", "tgt": "Named by relations", "chunk_ids": own}]),
-    )
-    evidence = write_evidence(tmp_path, *tables, files)
-    capped = [
-        one.set_column(one.schema.get_field_index("chunk_ids"), "chunk_ids", [[own[:1]] * len(one)]) for one in tables
-    ]
-    build_adjacency(tmp_path / "adjacency", *capped, evidence, keeps_first=keeps_first)
+    known = entities([{"name": "Hub", "chunk_ids": own}, {"name": "Named by relations"}])
+    joined = relations([{"src": "Hub", "tgt": "Named by relations", "chunk_ids": own}])
+    evidence = write_evidence(tmp_path, known, joined, files)
+    build_adjacency(tmp_path / "adjacency", known, joined, evidence, keeps_first=keeps_first)
     graph = Adjacency.open(tmp_path / "adjacency")
     for lists, owners in ((graph.entity_chunks, 2), (graph.relation_chunks, 1)):
         assert [graph.chunks.ids_at(lists.of(owner)) for owner in range(owners)] == [expected] * owners

@@ -186,8 +186,9 @@ def test_arrays_that_are_cut_are_found(generation: Generation) -> None:
     offsets, values = (np.load(folder / f"entity_chunks_{part}.npy") for part in ("offsets", "values"))
     np.save(folder / "entity_chunks_offsets.npy", np.append(offsets[:-1], offsets[-1] - 1))
     np.save(folder / "entity_chunks_values.npy", values[:-1])
-    (problem,) = findings(generation)
-    assert problem.startswith("a chunk is missing from the arrays, in entity_chunks (1 times, first chunk-")
+    missing, miscounted = findings(generation)
+    assert missing.startswith("a chunk is missing from the arrays, in entity_chunks (1 times, first chunk-")
+    assert miscounted.startswith(f"{MISCOUNTED} (1 times, first ent-")
 
 
 def test_a_graph_without_all_rows_is_not_kept(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,8 @@ def _small_database() -> duckdb.DuckDBPyConnection:
 def _prepare(connection: duckdb.DuckDBPyConnection, variables: Variables) -> None:
     for name, value in ({"whitespace": WHITESPACE} | variables).items():
         connection.execute(f"SET VARIABLE {name} = $1", [value])
-    run(connection, "embedded_text")
+    for name in ("embedded_text", "shared"):
+        run(connection, name)
     connection.execute("CREATE TEMP TABLE entity_name (name VARCHAR, entity_id VARCHAR)")
 
 

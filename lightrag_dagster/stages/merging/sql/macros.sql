@@ -24,13 +24,6 @@ CREATE MACRO documents_of(chunks) AS TABLE
 SELECT DISTINCT c.id, d.doc_id AS member, d.source, d.path, 0 AS chunk_index
 FROM query_table(chunks) c JOIN citation d ON c.member = d.chunk_id;
 
--- The members of each row in rounds: the first of each source is in round 1, the second in round 2, and so on. In turn they
--- are by round, then by source. `members` has id, member, source, and the position of the member in its source.
-CREATE MACRO rounds(members) AS TABLE
-SELECT *, CASE WHEN getvariable('keeps_first') THEN row_number() OVER of_source
-               ELSE 1 + count(*) OVER (PARTITION BY id, source) - row_number() OVER of_source END AS round
-FROM query_table(members) WINDOW of_source AS (PARTITION BY id, source ORDER BY position);
-
 -- The members of each row that are not listed, since `most` others have their turn before them.
 CREATE MACRO beyond_limit(members, most) AS TABLE
 WITH crowded AS (SELECT id FROM query_table(members) GROUP BY id HAVING count(*) > most),
@@ -42,12 +35,6 @@ QUALIFY row_number() OVER (PARTITION BY id ORDER BY round, source) > most;
 CREATE MACRO distinct_descriptions(statements) AS TABLE
 SELECT id, list(description ORDER BY length(description) DESC, description) AS descriptions
 FROM (SELECT DISTINCT id, description FROM query_table(statements) WHERE description <> '') GROUP BY id;
-
--- The sum of the weights of each row. They are added up in a fixed order, since the sum of floating-point numbers depends
--- on it; equal ones are counted first, so that no list is as long as the evidence.
-CREATE MACRO summed_weights(statements) AS TABLE
-SELECT id, list_sum(list(weight * times ORDER BY weight)) AS weight
-FROM (SELECT id, weight, count(*) AS times FROM query_table(statements) GROUP BY ALL) GROUP BY id;
 
 -- What each row cites, of tables of its chunks, of those that are not listed, and of its documents.
 CREATE MACRO provenance(chunks, unlisted, documents, most) AS TABLE
