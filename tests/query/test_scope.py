@@ -103,16 +103,16 @@ HUB = {
     ],
     ids=["more than seven descriptions", "the first chunks", "the last chunks"],
 )
-def test_a_filter_merges_by_the_rules_of_the_merge(tmp_path: Path, merging: dict[str, Any]) -> None:
+@pytest.mark.parametrize("source", ["office", pytest.param("archive", marks=pytest.mark.long)])
+def test_a_filter_merges_by_the_rules_of_the_merge(tmp_path: Path, merging: dict[str, Any], source: str) -> None:
     merging = {"summary_min_tokens": 10_000, **merging}
     together = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", merging=merging)
     publish_sources(together, HUB)
-    for source, files in HUB.items():
-        alone = load_settings(home=tmp_path / source, sources=tmp_path / f"of {source}", merging=merging)
-        publish_sources(alone, {source: files})
-        found = held(scoped(open_snapshot(Home(together.home), None), Filters(sources=source), together.merging))
-        assert found == held(open_snapshot(Home(alone.home), None))
-        assert any("Weir" in row["name"] for row in found["entities"].values())
+    alone = load_settings(home=tmp_path / source, sources=tmp_path / f"of {source}", merging=merging)
+    publish_sources(alone, {source: HUB[source]})
+    found = held(scoped(open_snapshot(Home(together.home), None), Filters(sources=source), together.merging))
+    assert found == held(open_snapshot(Home(alone.home), None))
+    assert any("Weir" in row["name"] for row in found["entities"].values())
 
 
 @pytest.fixture
