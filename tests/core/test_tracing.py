@@ -1,6 +1,7 @@
 """Spans go to the endpoint that the environment names, and nowhere else."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,9 +13,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from lightrag_dagster.settings import load_settings
 from tests.loopback import Loopback, Reply
-from tests.query.published import publish_sources
 
 QUESTION = "Who maintains the gauge?"
 
@@ -80,15 +79,17 @@ def query(collector: Collector, *options: str) -> subprocess.CompletedProcess[st
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_question_is_a_trace(
-    tmp_path: Path, loopback: Loopback, collector: Collector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loopback.chat = lambda body: '{"high_level_keywords": ["upkeep"], "low_level_keywords": ["gauge"]}'
-    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
-    publish_sources(settings)
-    for name, value in {"HOME": settings.home, "SOURCES": settings.sources, "LLM__PROVIDER": "openai"}.items():
+@pytest.fixture
+def _home(published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Point commands to a copy of a published home, and to a model at the endpoint."""
+    home = shutil.copytree(published_home, tmp_path / "home")
+    for name, value in {"HOME": home, "SOURCES": tmp_path / "sources", "LLM__PROVIDER": "openai"}.items():
         monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))
 
+
+@pytest.mark.usefixtures("_home")
+def test_a_question_is_a_trace(loopback: Loopback, collector: Collector) -> None:
+    loopback.chat = lambda body: '{"high_level_keywords": ["upkeep"], "low_level_keywords": ["gauge"]}'
     answered = query(collector, "--mode", "mix")
 
     assert answered.returncode == 0, answered.stderr
@@ -108,14 +109,9 @@ def test_a_question_is_a_trace(
     assert os.environ["OPENAI_API_KEY"].encode() not in told
 
 
-def test_a_failed_call_is_an_error_in_the_trace(
-    tmp_path: Path, loopback: Loopback, collector: Collector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
-    publish_sources(settings)
+@pytest.mark.usefixtures("_home")
+def test_a_failed_call_is_an_error_in_the_trace(loopback: Loopback, collector: Collector) -> None:
     loopback.fault = lambda received: Reply.error(401)
-    for name, value in {"HOME": settings.home, "SOURCES": settings.sources, "LLM__PROVIDER": "openai"}.items():
-        monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))
     answered = query(collector)
     assert answered.returncode == 2
     (failed,) = collector.spans["chat gpt-4o-mini"]

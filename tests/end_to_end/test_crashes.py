@@ -77,7 +77,7 @@ def large(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     return scene._replace(before=before, writes=_writes(undisturbed, "build"))
 
 
-@pytest.mark.parametrize("moment", [*MOMENTS[1:], pytest.param("before", marks=pytest.mark.long)])
+@pytest.mark.parametrize("moment", ["during", *(pytest.param(one, marks=pytest.mark.long) for one in MOMENTS[::2])])
 @pytest.mark.parametrize("last", [2, *(pytest.param(last, marks=pytest.mark.long) for last in (1, 5, 9, 14, 20))])
 def test_a_run_killed_after_publication_leaves_a_snapshot_that_answers_and_a_graph_to_build(
     large: Scene, tmp_path: Path, last: int, moment: str
@@ -96,6 +96,7 @@ def test_a_run_killed_while_it_cuts_a_source_into_shards_leaves_nothing_to_mend(
     _kill_and_run_again(scene, tmp_path, chance.randint(1, len(scene.writes) // 2), chance.choice(MOMENTS))
 
 
+@pytest.mark.long
 def test_a_run_killed_in_dagster_leaves_nothing_to_mend(scene: Scene, tmp_path: Path) -> None:
     # Dagster adds writes of its own to those of the scene, so this falls well before the end.
     _kill_and_run_again(scene, tmp_path, len(scene.writes), "during", "run")

@@ -71,7 +71,10 @@ def flip_extractions(home: Path) -> None:
     flip(path)
 
 
-@pytest.mark.parametrize("damage", [remove_vectors, truncate_table, flip_extractions])
+OTHERS = [pytest.param(one, marks=pytest.mark.long) for one in (remove_vectors, truncate_table)]
+
+
+@pytest.mark.parametrize("damage", [flip_extractions, *OTHERS])
 def test_a_damaged_snapshot_is_built_again(
     settings: Settings, loopback: Loopback, damage: Callable[[Path], None]
 ) -> None:

@@ -57,6 +57,7 @@ def workers() -> list[int]:
     return [one.pid for one in children if "spawn_main" in " ".join(one.cmdline())]
 
 
+@pytest.mark.long
 def test_all_workers_together_have_the_requests_in_flight_of_one_process(
     tables: SourceTables, loopback: Loopback
 ) -> None:
@@ -65,12 +66,15 @@ def test_all_workers_together_have_the_requests_in_flight_of_one_process(
     assert 1 < loopback.peak <= 8
 
 
-def test_a_killed_worker_buys_nothing_twice(tables: SourceTables, loopback: Loopback) -> None:
-    lock, killed = threading.Lock(), list[int]()
+def test_workers_keep_to_the_requests_in_flight_of_one_process_and_a_killed_one_buys_nothing_twice(
+    tables: SourceTables, loopback: Loopback
+) -> None:
+    lock, killed, in_flight = threading.Lock(), list[int](), list[int]()
 
     def kill(_: Received) -> Reply | None:
         with lock:
             if len(loopback.requests) == KILLED_AT and not killed:
+                in_flight.append(loopback.peak)
                 killed.append(workers()[0])
                 os.kill(killed[0], signal.SIGKILL)
         return None
@@ -78,6 +82,7 @@ def test_a_killed_worker_buys_nothing_twice(tables: SourceTables, loopback: Loop
     loopback.fault = kill
     extract(tables, in_flight=2)
     assert len(killed) == 1
+    assert in_flight == [2]
     asked = Counter(str(one.body["messages"]) for one in loopback.requests)
     assert len(asked) == CHUNKS
     # The pool of a killed worker ends whole: what was not answered yet, one question a worker, is asked again.

@@ -29,12 +29,26 @@ SETTINGS = {
 }
 
 
-def _lightrag(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+COMMANDS = (["run"], ["query", "Who maintains the gauge at Halden Weir?"], ["status"])
+SCRIPT = f"""
+import sys
+from lightrag_dagster.cli import main
+for command in {COMMANDS!r}:
+    sys.argv[1:] = command
+    try:
+        main()
+    except SystemExit as ended:
+        print("exit code", ended.code)
+"""
+
+
+def _lightrag(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the commands one after the other, in one process that logs all that the client does."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OPENAI_LOG": "debug"}
-    command = [sys.executable, "-c", "from lightrag_dagster.cli import main; main()", *arguments]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+        [sys.executable, "-c", SCRIPT], cwd=folder, env=environment, capture_output=True, text=True, timeout=120,
+        check=True,
+    )  # fmt: skip
 
 
 def test_the_key_is_nowhere(loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,18 +67,15 @@ def test_the_key_is_nowhere(loopback: Loopback, tmp_path: Path, monkeypatch: pyt
         return Reply.error(400, "invalid_prompt", f"key {API_KEY}") if FLOOD in str(received.body) else None
 
     loopback.fault = spread
-    runs = [
-        _lightrag(tmp_path, "run"),
-        _lightrag(tmp_path, "query", "Who maintains the gauge at Halden Weir?"),
-        _lightrag(tmp_path, "status"),
-    ]
+    done = _lightrag(tmp_path)
 
-    assert [run.returncode for run in runs] == [2, 2, 0], [run.stderr for run in runs]
+    codes = [line for line in done.stdout.splitlines() if line.startswith("exit code")]
+    assert codes == ["exit code 2", "exit code 2", "exit code 0"], done.stderr
     assert any(received.headers["authorization"].endswith(API_KEY) for received in loopback.requests)
-    assert "OPENAI_API_KEY" in runs[0].stderr
+    assert "OPENAI_API_KEY" in done.stderr
     tables = [pq.read_table(file) for file in (tmp_path / "home").rglob("extractions/**/*.parquet")]
     assert any("failed" in table["status"].to_pylist() for table in tables)
-    for text in _all_that_is_left(tmp_path, [output for run in runs for output in (run.stdout, run.stderr)]):
+    for text in _all_that_is_left(tmp_path, [done.stdout, done.stderr]):
         assert API_KEY not in text
 
 

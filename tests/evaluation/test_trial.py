@@ -1,5 +1,6 @@
 """Another recipe is tried on a sample, by the stores of the home and without changing the home."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from lightrag_dagster.evaluation.trial import MODES_TRIED, try_recipe
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
+from tests.conftest import pointing_to
 from tests.loopback import Answer, Loopback
 from tests.models.models import offline_answer, role_of
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
@@ -36,19 +38,33 @@ def answer_with(model: str, entity: str) -> Callable[[dict[str, Any]], Answer]:
     return chat
 
 
-@pytest.fixture
-def paid(tmp_path: Path, loopback: Loopback) -> Settings:
-    loopback.chat = answer_with("gpt-4o", "Everywhere")
-    settings = load_settings(
-        home=tmp_path / "home",
-        sources=tmp_path / "sources",
+def settings_in(folder: Path) -> Settings:
+    return load_settings(
+        home=folder / "home",
+        sources=folder / "sources",
         llm={"provider": "openai", "model": "gpt-4o-mini"},
         extraction={"gleaning": 0},
     )
-    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
-    write_source(settings, "others", {"office.md": OFFICE, **OTHERS})
-    build(settings)
-    return settings
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Path:
+    """The folder of a published home and its sources, to be copied."""
+    folder = tmp_path_factory.mktemp("paid")
+    settings = settings_in(folder)
+    with pointing_to(_server):
+        _server.chat = answer_with("gpt-4o", "Everywhere")
+        write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+        write_source(settings, "others", {"office.md": OFFICE, **OTHERS})
+        build(settings)
+    return folder
+
+
+@pytest.fixture
+def paid(built: Path, tmp_path: Path, loopback: Loopback) -> Settings:
+    loopback.chat = answer_with("gpt-4o", "Everywhere")
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    return settings_in(tmp_path)
 
 
 def spent(settings: Settings) -> float:
