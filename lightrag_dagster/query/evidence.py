@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable
-from lightrag_dagster.indexes.arrays import Lists, Rows
-from lightrag_dagster.indexes.chunk_lists import Kind, chunk_lists, place_chunks
+from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
+from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging.evidence import merge_evidence
 
@@ -37,7 +37,7 @@ class Evidence:
         connection.execute("SET temp_directory = $1", [str(spilled)])
         connection.register("allowed_document", pa.table({"doc_id": documents}))
         connection.execute(package_files(__package__).joinpath("scope.sql").read_text(encoding="utf-8"))
-        tables: dict[Kind, KeyedTable] = {
+        tables: dict[str, KeyedTable] = {
             "entity": graph.entities,
             "relation": graph.relations,
             "chunk": graph.chunks,
@@ -85,8 +85,3 @@ class Evidence:
 def lists_of(owners: npt.NDArray[Any], values: Rows, number: int) -> Lists:
     """Return lists from pairs of owner and value, which are sorted by owner."""
     return Lists(offsets_of(np.bincount(owners, minlength=number)), values)
-
-
-def offsets_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return where lists of these lengths begin, and where the last ends."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -24,35 +24,10 @@ CREATE MACRO documents_of(chunks) AS TABLE
 SELECT DISTINCT c.id, d.doc_id AS member, d.source, d.path, 0 AS chunk_index
 FROM query_table(chunks) c JOIN citation d ON c.member = d.chunk_id;
 
--- The members of each row that are not listed, since `most` others have their turn before them.
-CREATE MACRO beyond_limit(members, most) AS TABLE
-WITH crowded AS (SELECT id FROM query_table(members) GROUP BY id HAVING count(*) > most),
-crowded_member AS (SELECT *, (path, chunk_index) AS position FROM query_table(members) SEMI JOIN crowded USING (id))
-SELECT id, member FROM rounds('crowded_member')
-QUALIFY row_number() OVER (PARTITION BY id ORDER BY round, source) > most;
-
 -- The distinct descriptions of each row, the longest first.
 CREATE MACRO distinct_descriptions(statements) AS TABLE
 SELECT id, list(description ORDER BY length(description) DESC, description) AS descriptions
 FROM (SELECT DISTINCT id, description FROM query_table(statements) WHERE description <> '') GROUP BY id;
-
--- What each row cites, of tables of its chunks, of those that are not listed, and of its documents.
-CREATE MACRO provenance(chunks, unlisted, documents, most) AS TABLE
-WITH listed AS (FROM query_table(chunks) ANTI JOIN query_table(unlisted) USING (id, member)),
-chunk_list AS (SELECT id, list(member ORDER BY source, path, chunk_index) AS chunk_ids FROM listed GROUP BY id),
-chunk_total AS (SELECT id, count(*) AS chunk_count FROM query_table(chunks) GROUP BY id),
-document_listed AS (FROM query_table(documents) ANTI JOIN beyond_limit(documents, most) USING (id, member)),
-document_list AS (
-    SELECT id, list(member ORDER BY member) AS doc_ids,
-           list(DISTINCT source || '/' || path ORDER BY source || '/' || path) AS file_paths
-    FROM document_listed GROUP BY id
-),
-document_total AS (
-    SELECT id, count(*) AS document_count, list(DISTINCT source ORDER BY source) AS sources
-    FROM query_table(documents) GROUP BY id
-)
-SELECT *, chunk_count > most OR document_count > most AS capped
-FROM chunk_list JOIN chunk_total USING (id) JOIN document_list USING (id) JOIN document_total USING (id);
 
 -- The bucket of an id, by the first bits of its hash.
 CREATE MACRO bucket_of(id, bits) AS (('0x' || split_part(id, '-', 2)[:4])::INTEGER >> (16 - bits));
