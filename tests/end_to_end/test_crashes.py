@@ -19,7 +19,7 @@ from lightrag_dagster.storage.snapshots import current_snapshot
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 MOMENTS = ("before", "during", "after")
-KINDS = ("replace", "rename", "fsync", "write_table", "_write", "_run", "execute", "delete", "add")
+KINDS = ("replace", "rename", "fsync", "write_table", "_write", "_run", "delete", "add")
 ROOT = Path(__file__).parents[2]
 
 

@@ -18,12 +18,12 @@ from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS, WRONG
+from lightrag_dagster.indexes.graph_process import MAX_DATABASE
 
 _THREADS = os.cpu_count() or 1
 _HALF = MEMORY_GB << 29
-_MAX_DATABASE = 1 << 35
 _BATCH_BYTES = 1 << 18
-_FULL = ("bad_alloc", "Unable to allocate memory")
+_FULL = ("std::bad_alloc", "Buffer manager exception")
 
 # A value of each type that Kùzu finds only once the modules of Python are imported, which is too late without rights.
 _TYPES = [date(1, 1, 1), datetime(1, 1, 1, tzinfo=UTC), timedelta(1), Decimal(1), UUID(int=1), [1], {"a": 1}]
@@ -46,7 +46,7 @@ def serve(channel: Channel, arguments: list[str]) -> None:
 
 def _open(path: str) -> kuzu.Database:
     return kuzu.Database(
-        path, buffer_pool_size=_HALF, max_db_size=_MAX_DATABASE, max_num_threads=_THREADS, read_only=True
+        path, buffer_pool_size=_HALF, max_db_size=MAX_DATABASE, max_num_threads=_THREADS, read_only=True
     )
 
 
@@ -76,7 +76,7 @@ def _answer(channel: Channel, connection: kuzu.Connection) -> bool:
         try:
             message = next(messages, None)
         except Exception as error:
-            if isinstance(error, MemoryError) or any(sign in str(error) for sign in _FULL):
+            if isinstance(error, MemoryError) or str(error).startswith(_FULL):
                 channel.send(FULL)
                 return False
             message = WRONG + one_line(error).encode("utf-8", "replace")

@@ -141,7 +141,7 @@ def _failure(message: bytes, seconds: float) -> QueryError:
     if message[:1] == FULL:
         return QueryError(f"the Cypher needs more than {MEMORY_GB} GB of memory; narrow it and ask again")
     reason = message[1:].decode("utf-8", "replace")
-    return _too_slow(seconds) if "Interrupted" in reason else QueryError(f"the Cypher cannot be run: {reason}")
+    return _too_slow(seconds) if reason.startswith("Interrupted") else QueryError(f"the Cypher cannot be run: {reason}")
 
 
 def _too_slow(seconds: float) -> QueryError:

@@ -42,16 +42,16 @@ def loads(data: bytes) -> Any:
 
 
 def _written(value: object) -> object:
-    if type(value) in _PLAIN:
+    if isinstance(value, _PLAIN):
         return value
     if isinstance(value, list | tuple):
         return [_written(item) for item in value]
     if isinstance(value, dict):
-        if all(type(key) is str and key for key in value):
+        if all(isinstance(key, str) and key for key in value):
             return {key: _written(item) for key, item in value.items()}
         return {"": ["map", [[_written(key), _written(item)] for key, item in value.items()]]}
     for kind, (type_, write, _) in _KINDS.items():
-        if type(value) is type_:
+        if isinstance(value, type_):
             return {"": [kind, write(value)]}
     raise TypeError(f"{type(value).__name__} is no type of Cypher")
 
@@ -67,8 +67,8 @@ def _read(found: dict[str, Any]) -> Any:
 
 _KINDS: dict[str, tuple[type, Any, Any]] = {
     "bytes": (bytes, lambda value: b64encode(value).decode(), b64decode),
+    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),  # is a date as well
     "date": (date, date.isoformat, date.fromisoformat),
-    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
     "decimal": (Decimal, str, Decimal),
     "duration": (
         timedelta,

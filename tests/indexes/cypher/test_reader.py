@@ -75,6 +75,7 @@ def test_a_process_answers_many_queries_and_errors_do_not_end_it(own: CypherRead
         ("MATCH (e:Nowhere) RETURN e", "the Cypher cannot be run: Binder exception: Table Nowhere does not exist"),
         ("MATCH (e", "the Cypher cannot be run: Parser exception"),
         ("MATCH (e:Entity) RETURN CAST(e.name AS INT64)", "the Cypher cannot be run: Conversion exception"),
+        ("RETURN 'std::bad_alloc Interrupted' AS a, b", "the Cypher cannot be run: Binder exception: Variable b"),
         ("RETURN map([[1]], [2])", "the Cypher cannot be run: unhashable type"),
         ("RETURN '\ud800'", "the Cypher is no text that can be stored"),
         ("LOAD FROM '/etc/passwd' RETURN *", "LOAD is not allowed here"),
