@@ -12,15 +12,19 @@ from lightrag_dagster.models.offline.prose import plain
 from lightrag_dagster.models.offline.summarise import answer, summarise
 from lightrag_dagster.models.offline.terms import terms
 from lightrag_dagster.models.offline.words import words
+from lightrag_dagster.stages.extraction.delimiters import END, FIELD, mark
+from lightrag_dagster.stages.extraction.normalise import normalise_name
 from lightrag_dagster.stages.extraction.records import Records
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
 _VERSION = 5
-"""Raise it when an answer changes: it is part of the key of stored answers."""
+"""Raise it when records of an answer change: it is part of the key of stored answers."""
 
 _DELIMITER = "<|#|>"
 _COMPLETE = "<|COMPLETE|>"
 _MARKS = re.compile(r"<\|[^<>|\s]{0,20}\|>|<\|+|(?<!\|)\|+[>#]|#\|+")
+_MAY_BE_MARK = re.compile(r"[<|#＜｜＃]|&(?:lt|#)")
+_SHORT_NUMBER = re.compile(r"[0-9.]{1,5}")
 _LIMIT = re.compile(r"(\d{1,6}) tokens")
 _SUMMARY_TOKENS = 600
 
@@ -74,11 +78,35 @@ def without_marks(content: str) -> str:
 
 
 def as_rows(found: Records) -> str:
-    """Return a chunk's entities and relations as an answer, one record a line."""
-    rows: list[tuple[str, ...]] = [("entity", one.name, one.type, one.description) for one in found.entities]
-    rows += [("relation", one.src, one.tgt, one.keywords, one.description) for one in found.relations]
-    lines = (_DELIMITER.join(" ".join(_MARKS.sub(" ", field).split()) for field in row) for row in rows)
-    return "\n".join([*lines, _COMPLETE])
+    """Return a chunk's entities and relations as an answer, one record a line.
+
+    Those with a number of few digits for a name or description are left out: a reader would refuse their rows.
+    """
+    rows: list[tuple[str, ...]] = [
+        ("entity", one.name, one.type, one.description)
+        for one in found.entities
+        if _is_readable(one.name, one.description)
+    ]
+    rows += [
+        ("relation", one.src, one.tgt, one.keywords, one.description)
+        for one in found.relations
+        if _is_readable(one.src, one.tgt, one.description)
+    ]
+    return "\n".join([*(_DELIMITER.join(map(_plain_field, row)) for row in rows), _COMPLETE])
+
+
+def _is_readable(*fields: str) -> bool:
+    return not any(_SHORT_NUMBER.fullmatch(field) and not normalise_name(field) for field in fields)
+
+
+def _plain_field(field: str) -> str:
+    """Return a field on one line, without anything that a reader of answers takes for a delimiter or a marker."""
+    plain = " ".join(_MARKS.sub(" ", field).split())
+    if _MAY_BE_MARK.search(plain):
+        marked = mark(plain)
+        if FIELD in marked or END in marked:
+            return " ".join(marked.replace(FIELD, " ").replace(END, " ").split())
+    return plain
 
 
 def _keywords(query: str) -> str:

@@ -51,7 +51,7 @@ _END = re.compile(
     """,
     re.VERBOSE,
 )
-_CUT_DELIMITER = re.compile(r"<\|?#?\s*\Z")
+_CUT_DELIMITER = re.compile(r"<\|?#?[^\S\x1e]*\Z")
 _CLOSER_AFTER_FIELD = re.compile(r"\x1f ?[>}\])＞〉]")
 # Characters at which some models begin a new line. In an answer that begins no row at them they are in a field.
 _OTHER_BREAKS = "\r\x85\u2028\u2029"

@@ -28,6 +28,7 @@ _HAN_AND_KANA = (
 )
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
 _SIDE = r"a-zA-Z0-9()\[\]@#$%!&*\-=+_\u00b7"
+# Punctuation that is written without spaces.
 _MARKS = "\u3001-\u3004\u3008-\u3020\uff01-\uff65"
 
 # Control characters, halves of pairs, and what shows nothing: soft hyphens, marks of direction, zero-width spaces.
@@ -51,6 +52,7 @@ def _spaces_in(script: str) -> re.Pattern[str]:
 _NAME_SPACES = _spaces_in(_HAN_AND_KANA + _HANGUL)
 _PROSE_SPACES = _spaces_in(_HAN_AND_KANA)
 
+_QUOTE = re.compile("['\"‘’“”]")
 _QUOTES_AT_CJK = re.compile(
     rf"(?<!['\"‘’])['\"‘’]++(?=[{_HAN_AND_KANA}{_HANGUL}])|(?<=[{_HAN_AND_KANA}{_HANGUL}])['\"‘’]+"
 )
@@ -69,8 +71,10 @@ def _label(words: str) -> re.Pattern[str]:
 
 
 # What a model may write before a value: `Name: Alice`, `entity_type=person`, `**Target entity:** Acme`.
-_END = r"(?:source|target|src|tgt|head|tail|subject|object)[ _-]?"
-_NAME_LABEL = _label(rf"(?:{_END})?(?:(?:entity|node)(?:[ _-]?name)?(?:[ _#-]{{0,2}}\d+)?|name)|source|target|src|tgt")
+_RELATION_END = r"(?:source|target|src|tgt|head|tail|subject|object)[ _-]?"
+_NAME_LABEL = _label(
+    rf"(?:{_RELATION_END})?(?:(?:entity|node)(?:[ _-]?name)?(?:[ _#-]{{0,2}}\d+)?|name)|source|target|src|tgt"
+)
 _TYPE_LABEL = _label(r"(?:(?:entity|node)[ _-]?)?(?:types?|category|class|kind)")
 _KEYWORDS_LABEL = _label(r"(?:relation(?:ship)?[ _-]?)?(?:keywords?|types?)")
 _DESCRIPTION_LABEL = _label(r"(?:(?:entity|node|relation(?:ship)?)[ _-]?)?desc(?:ription)?")
@@ -137,7 +141,7 @@ def _name_pass(text: str) -> str:
 
 def _type_pass(text: str) -> str:
     types = _TYPE_ENDS.split(_one_line(_without(_TYPE_LABEL, text)))
-    first = next(filter(None, (one.strip(" []{}") for one in types)), "")
+    first = next(filter(None, (one.strip(" []{}【】［］") for one in types)), "")
     return "".join(first.lower().split())
 
 
@@ -150,13 +154,13 @@ def _description_pass(text: str) -> str:
 
 
 def _without(label: re.Pattern[str], text: str) -> str:
-    found = label.match(text)
+    found = label.match(text) if ":" in text or "=" in text or "：" in text else None
     return text[found.end() :] if found else text
 
 
 def _one_line(text: str) -> str:
     text = " ".join(_cleaned(text, _NAME_SPACES).split())
-    if text.isascii():
+    if text.isascii() or not _QUOTE.search(text):
         return text
     text = _QUOTES_AT_CJK.sub("", text).replace("“", "").replace("”", "")
     # Without an opening quote, ’ is an apostrophe: O’Brien, the Workers’ Party.

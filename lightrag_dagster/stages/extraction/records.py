@@ -31,7 +31,7 @@ _PLACEHOLDER_NAME = re.compile(
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
-    r"[<{\[].*[>}\]]|\W*(?:(?:(?:entity|source|target|relation(?:ship)?)[ _])?"
+    r"[<{\[].*[>}\]]|\W*(?:(?:(?:entity|source|target|relation(?:ship)?)[ _]?)?"
     r"(?:name|type|description|keywords?|strength)|(?:source|target)(?:[ _]entity)?)\W*",
     re.IGNORECASE,
 )

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Message
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.models.offline import OfflineChatModel
+from lightrag_dagster.models.offline.chat import as_rows
 from lightrag_dagster.settings import Role
+from lightrag_dagster.stages.extraction.parsing import parse_response
+from lightrag_dagster.stages.extraction.records import Entity, Records, Relation
 from lightrag_dagster.stages.prompts.fencing import fence
 from tests.models.offline.passages import HANDBOOK
 
@@ -50,6 +53,28 @@ def test_marks_in_the_text_break_no_record(content: str) -> None:
         assert not any("<|" in field or "|>" in field for field in row)
     entities = {row[1] for row in rows if row[0] == "entity"}
     assert {end for row in rows if row[0] == "relation" for end in row[1:3]} <= entities
+
+
+@given(
+    st.lists(
+        st.sampled_from([*MARKS, "<#>", "＜｜＃｜＞", "&lt;|#|&gt;", "18", "1.5", "Anna Berg leads", "\u200b"])
+    ).map(" ".join)
+)
+def test_every_row_is_read(content: str) -> None:
+    user = Message("user", f"Record it.\n\n{fence(content)}")
+    answer = ask("extract", Message("system", "Rules."), user).text
+    read = parse_response(answer)
+    assert len(read.entities) + len(read.relations) == answer.count("\n")
+    assert read.complete
+
+
+def test_what_a_row_cannot_hold_is_left_out() -> None:
+    found = Records(
+        (Entity("18", "content", "An album."), Entity("Oslo", "location", "It has <#> trams.")),
+        (Relation("Oslo", "18", "related", "An album."),),
+        complete=True,
+    )
+    assert as_rows(found) == "entity<|#|>Oslo<|#|>location<|#|>It has trams.\n<|COMPLETE|>"
 
 
 def test_gleaning_finds_nothing_more() -> None:
@@ -116,6 +141,8 @@ def test_a_message_without_a_fence_is_refused() -> None:
 
 SCRIPT = """
 import asyncio, hashlib
+from lightrag_dagster.stages.extraction.parsing import parse_response
+from lightrag_dagster.stages.extraction.records import Entity, Records, Relation
 from lightrag_dagster.stages.prompts.fencing import fence
 from lightrag_dagster.models.offline import LexicalEmbedder, OfflineChatModel
 from lightrag_dagster.core.protocols import ChatRequest, Message

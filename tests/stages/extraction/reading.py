@@ -15,15 +15,13 @@ Written = TypeVar("Written")
 def read(answer: str) -> list[str]:
     """Return the records of an answer, entities first, their fields joined by ` ¦ `; a weight of 1 is left out."""
     found = parse_response(answer.replace("¦", "<|#|>"))
-    return [_line(record) for record in (*found.entities, *found.relations)]
+    return [*map(_entity_line, found.entities), *map(_relation_line, found.relations)]
 
 
 def read_json(*fields: str) -> list[str]:
     """Return the records of an answer in JSON with one item: an entity of three fields, or a relation of four."""
-    if len(fields) == 3:
-        key, names = "entities", ("name", "type", "description")
-    else:
-        key, names = "relationships", ("source", "target", "keywords", "description")
+    entity, relation = ("name", "type", "description"), ("source", "target", "keywords", "description")
+    key, names = ("entities", entity) if len(fields) == len(entity) else ("relationships", relation)
     return read(json.dumps({key: [dict(zip(names, fields, strict=True))]}))
 
 
@@ -35,8 +33,10 @@ def differences(
     return {written: both for written, both in found.items() if both[0] != both[1]}
 
 
-def _line(record: Entity | Relation) -> str:
-    if isinstance(record, Entity):
-        return f"{record.name} ¦ {record.type} ¦ {record.description}"
-    weight = "" if record.weight == 1 else f" ¦ {record.weight:g}"
-    return f"{record.src} ¦ {record.tgt} ¦ {record.keywords} ¦ {record.description}{weight}"
+def _entity_line(entity: Entity) -> str:
+    return f"{entity.name} ¦ {entity.type} ¦ {entity.description}"
+
+
+def _relation_line(relation: Relation) -> str:
+    weight = "" if relation.weight == 1 else f" ¦ {relation.weight:g}"
+    return f"{relation.src} ¦ {relation.tgt} ¦ {relation.keywords} ¦ {relation.description}{weight}"

@@ -87,6 +87,7 @@ def test_a_marker_in_any_form(marker: str) -> None:
         ("Alice leads.<|COMPLETE|> I hope this helps!", "Alice leads.■ I hope this helps!"),
         ("Alice leads. <|COMPLETE|> I hope this helps!", "Alice leads. ■ I hope this helps!"),
         ("**<|COMPLETE|>**", "**■**"),
+        ("Alice leads <\n<|COMPLETE|>", "Alice leads <\n■"),
         ("`<|COMPLETE|>`", "`■`"),
         ("It ends with the <|COMPLETE|> token on its own line.", None),
         ("It writes `<|COMPLETE|>` last.", None),

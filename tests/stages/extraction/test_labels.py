@@ -114,6 +114,8 @@ PROSE = [
     "The entity list has these¦Alice¦Person¦She leads.",
     "entity: name¦type¦description",
     "Entity name¦Entity type¦Entity description",
+    "entity¦Name¦Entity Type¦Description",
+    "entity¦&lt;entity_name&gt;¦Person¦d",
     "entity_name: Alice",
     f"{'A long story. ' * 9} entity¦Alice¦Person¦She leads.",
 ]

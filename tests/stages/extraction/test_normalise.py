@@ -15,10 +15,37 @@ from lightrag_dagster.stages.extraction.normalise import (
 
 # Text in which the rules meet: quotes, tags, escapes, spaces and several scripts, close together.
 hostile = st.text(
-    alphabet=st.sampled_from("ab1. \t\n\"'“”‘’《》&;<>/|,，中文カな한글（Ａ５—\u3000\u00a0\x85\x00ſİß"), max_size=30
+    alphabet=st.sampled_from(
+        "ab1. \t\n\"'“”‘’《》&;<>/|,，、·:=[]{}中文カな한글👩（Ａ５—\u3000\u00a0\u200b\u200d\u00ad\x85\x00ſİß"
+    ),
+    max_size=30,
 ) | st.lists(
     st.sampled_from(
-        ["&amp;", "&lt;", "&#60;", "lt;", "br>", "<br>", "<p>", "</p >", "“", "”", "'", '"', "東 京", "x", " "]
+        [
+            "&amp;",
+            "&lt;",
+            "&#60;",
+            "lt;",
+            "br>",
+            "<br>",
+            "<p>",
+            "</p >",
+            "“",
+            "”",
+            "'",
+            '"',
+            "東 京",
+            "x",
+            " ",
+            "name:",
+            "Entity name = ",
+            "type=",
+            "description: ",
+            "**",
+            "&#0;",
+            "&shy;",
+            "\u200d",
+        ]
     ),
     max_size=12,
 ).map("".join)

@@ -100,20 +100,14 @@ def test_relations_with_a_strength() -> None:
     )
     blank = {text: [f"A ¦ B ¦  ¦ They met.{weight}"] for text, weight in weights.items()}
     assert differences(blank, lambda text: read(f"relation¦A¦B¦They met.¦¦{text}¦")) == {}
-    two = {text: [*expected[text], "C ¦ D ¦ k ¦ d"] for text in weights}
-    for joint in ("\n", " ", "¦", "##", "\r"):
-        assert (
-            differences(
-                two, lambda text, joint=joint: read(f"relation¦A¦B¦work¦They met.¦{text}{joint}relation¦C¦D¦k¦d")
-            )
-            == {}
-        )
+    two = {f"{text}{joint}": [*expected[text], "C ¦ D ¦ k ¦ d"] for text in weights for joint in ("\n", " ", "¦", "##")}
+    assert differences(two, lambda text: read(f"relation¦A¦B¦work¦They met.¦{text}relation¦C¦D¦k¦d")) == {}
 
 
 def test_entities_with_a_strength() -> None:
     for kind in ("Person", "Weapon"):
-        expected = {text: [f"A ¦ {kind.lower()} ¦ She leads"] for text in STRENGTHS}
-        assert differences(expected, lambda text, kind=kind: read(f"entity¦A¦{kind}¦She leads¦{text}")) == {}
+        expected = {f"{kind}¦She leads¦{text}": [f"A ¦ {kind.lower()} ¦ She leads"] for text in STRENGTHS}
+        assert differences(expected, lambda fields: read(f"entity¦A¦{fields}")) == {}
 
 
 def test_a_relation_with_another_text_at_its_end_is_dropped() -> None:

@@ -40,6 +40,8 @@ TYPES = {
     "[[Person]]": "person",
     "[Person], [Author]": "person",
     "[人物、组织]": "人物",
+    "【人物】": "人物",
+    "［人物，组织］": "人物",
     "[Person": "person",
     "Person]": "person",
     # quotes
