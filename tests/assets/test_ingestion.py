@@ -58,6 +58,7 @@ def test_materialisations_report_rows_schema_and_calls(
     slowest = documents["slowest"].splitlines()
     assert (slowest[0], len(slowest)) == ("| path | seconds |", 2 + 4)
     assert (documents["failures"], documents["unchanged"]) == ("none", 0)
+    assert [documents[kind] for kind in ("deleted", "emptied", "repeating", "switched_off")] == [0, 0, 0, 0]
     extractions = metadata_of(result, "extractions")
     assert (extractions["calls"], extractions["ok"], extractions["kept"], extractions["outdated"]) == (4, 2, 0, 0)
     checks = result.get_asset_check_evaluations()

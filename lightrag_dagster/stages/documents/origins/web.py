@@ -50,8 +50,8 @@ class Web:
 
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""
-        hidden = (any(part.startswith(".") for part in name.split("/")) for name in self.names)
-        wanted = [name for name, one in zip(self.names, hidden, strict=True) if not one and self.patterns.match(name)]
+        visible = (name for name in self.names if not any(part.startswith(".") for part in name.split("/")))
+        wanted = [name for name in visible if self.patterns.match(name)]
         yield from (listed for _, listed in map_in_time(self._listed, wanted, self.at_once) if listed)
 
     def read(self, listed: ListedFile, most: int) -> bytes:
