@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
+from lightrag_dagster.query.question import takes_options
 from lightrag_dagster.query.types import Answer, Retrieval
 from lightrag_dagster.settings import load_settings
 
@@ -47,22 +48,27 @@ class KnowledgeBaseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         settings = load_settings(home=self.home, **self.options)
         return KnowledgeBase.open(snapshot_id=self.snapshot_id, settings=settings, account=account)
 
+    @takes_options
     def retrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
         """Return what the run's snapshot holds on the question; see `KnowledgeBase.retrieve`."""
         return self._knowledge().retrieve(query, **options)
 
+    @takes_options
     def query(self, query: str, **options: "Unpack[QueryOptions]") -> Answer:
         """Return an answer from the run's snapshot; see `KnowledgeBase.query`."""
         return self._knowledge().query(query, **options)
 
+    @takes_options
     def query_batch(self, queries: Sequence[str], **options: "Unpack[QueryOptions]") -> list[Answer]:
         """Return the answers to several questions, asked at once; see `KnowledgeBase.query_batch`."""
         return self._knowledge().query_batch(queries, **options)
 
+    @takes_options
     async def aretrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
         """Do as `retrieve`, in an event loop."""
         return await (await asyncio.to_thread(self._knowledge)).aretrieve(query, **options)
 
+    @takes_options
     async def aquery(self, query: str, **options: "Unpack[QueryOptions]") -> Answer:
         """Do as `query`, in an event loop."""
         return await (await asyncio.to_thread(self._knowledge)).aquery(query, **options)

@@ -60,6 +60,7 @@ class VectorReader:
                 f"the question's vector has {len(vector)} numbers, those of {self._entry.table} "
                 f"{self._entry.dimensions}; ask with the embedding settings it was built with"
             )
+        limit = min(limit, self._entry.rows)
         # In memory it takes a tenth of LanceDB's time. A large table without an index would not fit there.
         if self._entry.rows < vector_index.INDEX_ROWS:
             ids, vectors = self._all

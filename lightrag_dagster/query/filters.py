@@ -60,6 +60,9 @@ class Filters:
                 " document passes; exchange them"
             )
 
+    def __repr__(self) -> str:
+        return f"Filters({', '.join(f'{name}={value!r}' for name, value in self.given.items())})"
+
     @property
     def given(self) -> dict[str, Any]:
         """The conditions that are given, by name."""

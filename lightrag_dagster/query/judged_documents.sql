@@ -1,6 +1,6 @@
 -- Of each list of a filter, the values that a document with text meets, and whether it meets the times. A document with
 -- several authors names them in one text, with commas.
-CREATE TEMP TABLE judged AS
+CREATE OR REPLACE TEMP TABLE judged AS
 SELECT
     doc_id,
     if(source IN (SELECT unnest($sources::VARCHAR[])), [source], []) AS sources,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.indexes.cypher.reader import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.query.arguments import instance, path_of, several, text
+from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
 from lightrag_dagster.query.asking import require_model
 from lightrag_dagster.query.citations import resolve_citations
 from lightrag_dagster.query.context import context_of, prompt_of, request_of
@@ -204,9 +204,11 @@ class KnowledgeBase:
 
     def pieces(self, prepared: Prepared) -> Iterator[str]:
         """Yield the answer to a prepared question piece by piece; see `stream`."""
+        request = instance(prepared, Prepared, "pieces", "what `prepare` returns").request
         with self._opened.in_use():
-            request = instance(prepared, Prepared, "pieces", "what `prepare` returns").request
-            yield from self._opened.models.stream(request) if request else [NO_CONTEXT]
+            for piece in self._opened.models.stream(request) if request else [NO_CONTEXT]:
+                yield piece
+                self._opened.require_open()
 
     def elements(self, chunks: Sequence[Chunk]) -> list[Element]:
         """Return the tables and figures that chunks hold a part of, such as those of a retrieval or an answer.
@@ -230,6 +232,9 @@ class KnowledgeBase:
 
     def map(self, ask: Callable[[Item], Result], questions: Sequence[Item]) -> list[Result]:
         """Call `ask` for every question, `llm.max_concurrency` at a time, and return the results in order."""
+        if not callable(ask):
+            raise wrong("map", "a function and a list of questions", ask)
+        several(questions, "map", "a function and a list of questions")
         with self._opened.in_use():
             return list(self._opened.callers.map(ask, questions))
 

@@ -42,6 +42,16 @@ class Opened:
         self.callers = DaemonThreads(settings.llm.max_concurrency, "lightrag-query")
         self._awaited = DaemonThreads(_AWAITED, "lightrag-async")
 
+    def require_open(self) -> None:
+        """Raise ClosedError where it is closed, or was opened in another process."""
+        if os.getpid() != self._process:
+            raise ClosedError(
+                f"this knowledge base was opened in another process, {self._process}; open it here, and in each process"
+                " after the fork"
+            )
+        if self._closed:
+            raise ClosedError("this knowledge base is closed; open it again")
+
     @contextmanager
     def in_use(self) -> Iterator[None]:
         """Refuse the block where the knowledge base is closed, and say so if it is closed meanwhile.
@@ -49,11 +59,11 @@ class Opened:
         Raises:
             ClosedError: it is closed, or was opened in another process.
         """
-        self._require_open()
+        self.require_open()
         try:
             yield
         except Exception:
-            self._require_open()
+            self.require_open()
             raise
 
     async def in_thread(self, function: Callable[[], Result]) -> Result:
@@ -85,12 +95,3 @@ class Opened:
         """Close what was left open, with a ResourceWarning that names it."""
         if self.close(_LAST_SECONDS):
             warnings.warn(f"{name} was left open; use a `with` block, or close it", ResourceWarning, stacklevel=2)
-
-    def _require_open(self) -> None:
-        if os.getpid() != self._process:
-            raise ClosedError(
-                f"this knowledge base was opened in another process, {self._process}; open it here, and in each process"
-                " after the fork"
-            )
-        if self._closed:
-            raise ClosedError("this knowledge base is closed; open it again")

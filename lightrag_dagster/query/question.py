@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from pydantic import ValidationError
@@ -116,6 +117,8 @@ def _settings(defaults: QuerySettings, given: dict[str, Any]) -> QuerySettings:
     for name, value in given.items():
         if isinstance(value, str):
             text(value, name)
+        elif isinstance(value, Integral) and not isinstance(value, bool):
+            given[name] = int(value)  # a number of numpy
     try:
         return QuerySettings.model_validate(defaults.model_dump() | given, strict=True)
     except ValidationError as error:

@@ -163,7 +163,9 @@ class QuerySettings(Section):
     mode: str = Field(default="fusion", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
     top_k: int = Field(default=40, gt=0, description="Entities, and relations, found by vector search.")
     chunk_top_k: int = Field(default=20, gt=0, description="Chunks in the context.")
-    cosine_threshold: float = Field(default=0.2, ge=-1, le=1, description="Less similar hits are dropped.")
+    cosine_threshold: float = Field(
+        default=0.2, ge=-1, le=1, allow_inf_nan=False, description="Less similar hits are dropped."
+    )
     max_entity_tokens: int = Field(default=6000, gt=0, description="Entities in the context. Tokens.")
     max_relation_tokens: int = Field(default=8000, gt=0, description="Relations in the context. Tokens.")
     max_total_tokens: int = Field(default=30_000, gt=0, description="The whole prompt, without history. Tokens.")
@@ -176,7 +178,9 @@ class QuerySettings(Section):
     user_prompt: str = Field(default="", description="Further instructions to the model that answers.")
     system_prompt: str = Field(default="", description="Replaces the package's instructions to that model.")
     rerank: bool = Field(default=True, description="Rerank chunks, where a reranker is configured.")
-    min_rerank_score: float = Field(default=0.0, description="Chunks that the reranker scores lower are dropped.")
+    min_rerank_score: float = Field(
+        default=0.0, allow_inf_nan=False, description="Chunks that the reranker scores lower are dropped."
+    )
     filter_facts: bool = Field(
         default=False,
         description="In modes `fusion` and `ppr`, ask the language model, in its role `facts`, which of the 20 "

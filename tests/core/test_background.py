@@ -107,12 +107,17 @@ def test_what_the_last_raises_is_raised_and_the_thread_ends() -> None:
 
 
 def test_a_loop_whose_last_never_ends_is_left() -> None:
+    going_on = Event()
+
     async def last() -> None:
-        await asyncio.Event().wait()
+        await asyncio.to_thread(going_on.wait)
 
     loop = BackgroundLoop("hanging")
     loop.close(last, timeout=0.0)
-    assert "hanging" in {one.name for one in threading.enumerate()}
+    (left,) = (one for one in threading.enumerate() if one.name == "hanging")
+    going_on.set()
+    left.join(30)
+    assert not left.is_alive()
 
 
 def test_a_cancelled_call_ends_in_the_loop() -> None:

@@ -4,15 +4,20 @@ import asyncio
 import json
 import logging
 import shutil
+import socket
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
-from lightrag_dagster.errors import EmbeddingError, ProviderAccessError, QueryError
+from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.errors import ClosedError, EmbeddingError, ProviderAccessError, QueryError
+from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.prompts import NO_CONTEXT
@@ -261,6 +266,53 @@ def test_closing_ends_the_thread_and_another_opening_gives_the_same(published_ho
     assert threading.active_count() == before
 
 
+def test_after_closing_every_method_says_so(published_home: Path) -> None:
+    with KnowledgeBase.open(published_home) as closed:
+        prepared, chunks = closed.prepare(STATION), closed.retrieve(STATION).chunks
+        half = closed.stream(STATION)
+        next(half)
+    closed.close()
+    ways: list[Callable[[], object]] = [
+        *(partial(closed.retrieve, STATION, mode=mode, keywords=KEYWORDS) for mode in MODES),
+        *(partial(closed.query, STATION, mode=mode, filters=Filters(sources="office")) for mode in MODES),
+        *(partial(method, STATION) for method in (closed.keywords, closed.context, closed.prompt, closed.prepare)),
+        *(lambda: next(closed.stream(STATION)), lambda: next(half), lambda: next(closed.pieces(prepared))),
+        *(lambda: closed.query_batch([STATION]), lambda: closed.map(str, [1]), lambda: closed.answer(prepared)),
+        *(lambda: closed.elements(chunks), lambda: closed.complete(ChatRequest("answer", (Message("user", "Who?"),)))),
+        *(lambda: asyncio.run(closed.aquery(STATION)), lambda: asyncio.run(closed.aretrieve(STATION))),
+        *(partial(_first, closed), lambda: closed.cypher("MATCH (e:Entity) RETURN e.name")),
+    ]
+    for ask in ways:
+        with pytest.raises(ClosedError, match="this knowledge base is closed; open it again"):
+            ask()
+
+
+def _first(knowledge: KnowledgeBase) -> str:
+    async def first() -> str:
+        return await anext(knowledge.astream(STATION))
+
+    return asyncio.run(first())
+
+
+def test_questions_under_way_when_it_is_closed_say_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several threads ask until they may not, and a model never answers one of them."""
+
+    def ask(mode: str) -> None:
+        while True:
+            opened.retrieve(STATION, mode=mode, keywords=KEYWORDS, filters=Filters(sources="archive"))
+
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(5) as threads:
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+        opened = KnowledgeBase.open(settings=load_settings(home=home, llm={"provider": "openai"}))
+        questions: list[Future[Any]] = [threads.submit(ask, mode) for mode in ("naive", "local", "bm25", "fusion")]
+        questions.append(threads.submit(opened.query, STATION, mode="naive"))
+        connection, _ = silent.accept()
+        opened.close()
+        connection.close()
+        assert {type(one.exception()) for one in questions} == {ClosedError}
+
+
 def test_retrieval_with_given_keywords_writes_nothing(home: Path) -> None:
     def listed() -> dict[Path, tuple[int, int]]:
         return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.rglob("*")}
@@ -403,8 +455,6 @@ def test_an_answer_is_stored_under_all_that_the_model_saw(elsewhere: KnowledgeBa
 
 
 def test_history_reaches_the_model_but_not_retrieval(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
-    from lightrag_dagster.core.protocols import Message
-
     history = [Message("user", "Tell me of Bergen."), Message("assistant", "An office.")]
     with_history = elsewhere.query(STATION, keywords=KEYWORDS, history=history)
     assert with_history.retrieval == elsewhere.retrieve(STATION, keywords=KEYWORDS)

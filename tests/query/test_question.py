@@ -1,5 +1,11 @@
+import inspect
+import re
+from typing import Any
+
+import numpy as np
 import pytest
 
+from lightrag_dagster import Filters, KnowledgeBase, KnowledgeBaseResource
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.question import QueryOptions, question_of
@@ -7,6 +13,7 @@ from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
 
 DEFAULTS = QuerySettings()
+KEYWORDS = Keywords(low_level=("Station 14",))
 
 
 def test_what_is_left_out_or_none_is_as_in_the_settings() -> None:
@@ -20,6 +27,59 @@ def test_what_is_left_out_or_none_is_as_in_the_settings() -> None:
 def test_the_options_are_the_settings_and_four_more() -> None:
     own = {"keywords", "history", "filters", "explain"}
     assert QueryOptions.__annotations__.keys() == QuerySettings.model_fields.keys() - {"ppr"} | own
+
+
+def test_a_number_of_numpy_is_one() -> None:
+    options: Any = {"top_k": np.int64(7), "cosine_threshold": np.float32(0.5)}
+    question = question_of("Who wrote it?", options, DEFAULTS)
+    assert (question.settings.top_k, question.settings.cosine_threshold) == (7, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "notes"),
+    [
+        ({}, ()),
+        ({"mode": "mix", "keywords": KEYWORDS, "top_k": 5, "max_hops": None}, ()),
+        ({"keywords": KEYWORDS}, ("mode fusion does not use keywords",)),
+        ({"keywords": Keywords(), "filters": Filters(), "filter_facts": False}, ()),
+        ({"mode": "naive", "top_k": 5, "keywords": KEYWORDS}, ("mode naive does not use keywords, top_k",)),
+        ({"mode": "local", "filter_facts": True}, ("mode local does not use filter_facts",)),
+        ({"mode": "ppr", "filter_facts": True, "chunk_top_k": 5, "cosine_threshold": 0.0}, ()),
+        ({"mode": "bm25", "cosine_threshold": 0.0}, ("mode bm25 does not use cosine_threshold",)),
+        ({"mode": "bypass", "filters": Filters(sources="a")}, ("mode bypass does not use filters",)),
+        ({"mode": "bypass", "user_prompt": "Be terse."}, ("mode bypass does not use user_prompt",)),
+        ({"mode": "mix", "max_hops": 2}, ("max_hops does nothing without decompose",)),
+        ({"mode": "mix", "max_hops": 2, "decompose": True}, ()),
+        ({"rerank": True, "min_rerank_score": 0.5}, ("no reranker is configured .* min_rerank_score and rerank",)),
+        ({"rerank": False}, ()),
+    ],
+    ids=str,
+)
+def test_options_that_change_nothing_are_noted(options: QueryOptions, notes: tuple[str, ...]) -> None:
+    found = question_of("Who wrote it?", options, DEFAULTS, reranks=False).notes
+    assert len(found) == len(notes)
+    assert all(re.match(expected, note) for expected, note in zip(notes, found, strict=True))
+
+
+def test_a_bound_of_reranking_needs_reranking() -> None:
+    options: QueryOptions = {"rerank": False, "min_rerank_score": 0.5}
+    assert question_of("Who?", options, DEFAULTS).notes == ("min_rerank_score does nothing where rerank is false",)
+    assert question_of("Who?", {"min_rerank_score": 0.5}, DEFAULTS).notes == ()
+
+
+def test_options_are_in_the_signature_of_each_method_that_takes_them() -> None:
+    methods = (
+        *("retrieve", "keywords", "context", "prompt", "query", "query_batch", "stream", "prepare"),
+        *("aretrieve", "aquery", "astream"),
+    )
+    resource = ("retrieve", "query", "query_batch", "aretrieve", "aquery")
+    taking = [getattr(KnowledgeBase, name) for name in methods]
+    taking += [getattr(KnowledgeBaseResource, name) for name in resource]
+    for method in taking:
+        named = inspect.signature(method).parameters
+        assert list(named)[2:] == list(QueryOptions.__annotations__)
+        assert all(one.kind is one.KEYWORD_ONLY and one.default is None for one in list(named.values())[2:])
+        assert inspect.get_annotations(method)["options"]  # for type checkers
 
 
 def test_keywords_go_with_the_question() -> None:
