@@ -1,0 +1,97 @@
+"""`python -m tests.mutants`: draw mutants, try them, and say which survive; the exit code is 1 if one is unexplained.
+
+`survivors.yaml` lists survivors with the reason why no test notices them. Outcomes are kept in `.mutants.jsonl`, so
+that a run may be interrupted; what was edited since is tried again.
+"""
+
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from difflib import unified_diff
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Annotated
+
+import typer
+import yaml
+
+from tests.mutants.drawing import Mutant, draw
+from tests.mutants.trying import END_TO_END, Copy, Limits, Results, stages_of
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = [f"lightrag_dagster/{name}" for name in ("storage", "build", "stages", "query", "spending")]
+LISTED = Path(__file__).with_name("survivors.yaml")
+MOST_SURVIVING = 0.08
+
+
+def explained() -> dict[str, str]:
+    """Return the key of each listed survivor, and the reason."""
+    return {f"{one['where']}: {one['change']}": one["why"] for one in yaml.safe_load(LISTED.read_text()) or ()}
+
+
+def shown(mutant: Mutant) -> str:
+    """Return a mutant as a diff."""
+    source = (ROOT / mutant.path).read_bytes()
+    before, after = (text.decode().splitlines() for text in (source, mutant.applied(source)))
+    lines = list(unified_diff(before, after, n=1, lineterm=""))[3:]
+    return "\n".join([f"{mutant.path}:{mutant.line} {mutant.place}", *(f"    {line}" for line in lines)])
+
+
+def main(
+    number: Annotated[int, typer.Option(help="Mutants to draw.")] = 300,
+    seed: Annotated[int, typer.Option(help="Which ones.")] = 24,
+    workers: Annotated[int, typer.Option(help="Mutants tried at once.")] = 2,
+    below: Annotated[str, typer.Option(help="Of those drawn, only try the ones of this folder or file.")] = "",
+    end_to_end: Annotated[bool, typer.Option(help="Try the tests end to end too.")] = True,
+) -> None:
+    """Try mutants, and print those that no test notices."""
+    drawn = [one for one in draw(ROOT, FOLDERS, number, seed) if one.path.startswith(below)]
+    results, limits, listed = Results(ROOT, ROOT / ".mutants.jsonl"), Limits(), explained()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as threads:
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        for worker in range(workers):
+            copies.put(Copy(ROOT, Path(folder, str(worker))))
+
+        def attempt(mutant: Mutant) -> str | None:
+            tried, killed_by = results.killed_by(mutant)
+            if tried:
+                return killed_by
+            stages = stages_of(ROOT, mutant.path)
+            if mutant.key in listed or not end_to_end:
+                stages.remove(END_TO_END)  # which takes minutes
+            copy = copies.get()
+            try:
+                killed_by = copy.killed_by(mutant, stages, limits)
+            finally:
+                copies.put(copy)
+            if killed_by or end_to_end:
+                results.put(mutant, killed_by)
+            print(f"{killed_by or 'SURVIVES':40} {mutant.key}", flush=True)  # noqa: T201
+            return killed_by
+
+        try:
+            outcomes = dict(zip(drawn, threads.map(attempt, drawn), strict=True))
+        except BaseException:
+            threads.shutdown(cancel_futures=True)  # what is being tried is still tried to its end
+            raise
+    report(outcomes, listed)
+
+
+def report(outcomes: dict[Mutant, str | None], listed: dict[str, str]) -> None:
+    """Print who noticed how many, and the survivors with their reasons; end the process."""
+    survivors = [mutant for mutant, killed_by in outcomes.items() if killed_by is None]
+    unexplained = [mutant for mutant in survivors if mutant.key not in listed]
+    stale = {mutant.key for mutant, killed_by in outcomes.items() if killed_by} & listed.keys()
+    found = Counter((one or "no test").partition("/test_")[0] for one in outcomes.values())
+    lines = [f"{count:5} noticed by {where}" for where, count in sorted(found.items())]
+    lines += [f"\n{shown(one)}\n  {listed.get(one.key, 'UNEXPLAINED: ' + one.key)}" for one in survivors]
+    lines += [f"\nlisted, but noticed: {key}" for key in sorted(stale)]
+    share = len(survivors) / max(1, len(outcomes))
+    lines += [f"\n{len(survivors)} of {len(outcomes)} mutants survive ({share:.1%}), {len(unexplained)} unexplained"]
+    print("\n".join(lines))  # noqa: T201
+    sys.exit(bool(unexplained or stale) or share > MOST_SURVIVING)
+
+
+if __name__ == "__main__":
+    typer.run(main)
