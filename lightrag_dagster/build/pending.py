@@ -5,11 +5,12 @@ nothing is chunked or merged: the cost is that of listing the sources.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from lightrag_dagster.build.generation import next_publication, outdated
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import BuilderLockedError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
@@ -18,6 +19,7 @@ from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import accept, accepted, judge
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot, without_graph
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
@@ -173,6 +175,8 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
 def accept_pending(settings: Settings) -> None:
     """Accept every source whose current tables may be merged, as after documents.max_failed_share was raised.
 
+    One that another process is ingesting is left to that, which accepts it at its end.
+
     Raises:
         SourceError: the folder of sources cannot be listed.
         StoreError: a record is damaged or the disk refuses.
@@ -180,7 +184,10 @@ def accept_pending(settings: Settings) -> None:
     home, share = Home.of(settings), settings.documents.max_failed_share
     with bucket.writing(home):
         for name in find_sources(settings):
-            accept(home, name, share)
+            judged, record = judge(SourceTables(home), name, share), accepted(home, name)
+            if judged.accepted and (record is None or record.tables != judged.tables):
+                with suppress(BuilderLockedError), ingesting(home, name, 0):
+                    accept(home, name, share)
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
