@@ -16,6 +16,7 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatError, ProviderAccessError
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
+from lightrag_dagster.indexes.views_file import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -114,6 +115,7 @@ def bring_up_to_date(
     """
     sources = chosen_sources(settings, names) if names is not None else []
     command, outcome = command or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
+    refresh_views(Home.of(settings), verify=verify)
     states = pending(settings)
     busy = states.publish is not None or states.graph or any(states.sources[source.name].busy for source in sources)
     if busy or backfill or knowledge_base or questions_pending(settings):

@@ -349,3 +349,38 @@ def vector_schema(dimensions: int) -> pa.Schema:
             _field("vector", pa.list_(pa.float32(), dimensions), "Unit-length embedding."),
         ]
     )
+
+
+DOCUMENT_ELEMENTS = pa.schema(
+    [
+        _SOURCE,
+        _field("doc_id", pa.string(), "The document."),
+        _field("path", pa.string(), "Path of that document."),
+        _field("element_index", pa.int64(), "Position among the elements of the document, from 0."),
+        _field("kind", pa.string(), "table or figure."),
+        _field("caption", pa.string(), "What stands above or below it.", nullable=True),
+        _field("content", pa.string(), "The text: document[char_start:char_end]."),
+        _field("page", pa.int64(), "Page it starts on, where pages exist.", nullable=True),
+        _field("char_start", pa.int64(), "First character in the document."),
+        _field("char_end", pa.int64(), "One past the last character."),
+        _field("chunk_ids", _TEXTS, "Chunks that hold a part of it, in order."),
+    ]
+)
+"""A view of the elements of RAW_DOCUMENTS."""
+
+VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | {"document_elements": DOCUMENT_ELEMENTS}
+"""The tables of a snapshot, as analysts see them."""
+
+DESCRIPTIONS: dict[str, str] = {
+    "raw_documents": "One row a document: text, identity, status; failures and duplicates are rows too.",
+    "chunks": "One row a chunk position: text, tokens, character span, heading, page.",
+    "extractions": "One row a distinct chunk of a source: the raw responses of the model, status, tokens and cost.",
+    "entity_mentions": "One row an entity that a response names.",
+    "relation_mentions": "One row a relation that a response names.",
+    "entities": "One row an entity, merged over all sources.",
+    "relations": "One row a relation, merged over all sources: an unordered pair of entities.",
+    "entity_evidence": "The mentions behind each entity, with source, document and chunk.",
+    "relation_evidence": "The mentions behind each relation, with source, document and chunk.",
+    "document_elements": "One row a table or figure of a document, with the chunks that hold a part of it.",
+}
+"""One sentence on each of VIEWS."""

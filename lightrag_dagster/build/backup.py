@@ -6,7 +6,7 @@ that was killed is never taken for a whole one, and the same command makes it ag
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -14,14 +14,13 @@ from typing import NamedTuple
 from sqlalchemy import Table
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.indexes.views import build_views
+from lightrag_dagster.indexes.views_file import refresh_views
 from lightrag_dagster.models.batch.ledger import BATCHES, BatchLedger
 from lightrag_dagster.spending.ledger import open_ledger
 from lightrag_dagster.spending.tables import KEPT
 from lightrag_dagster.storage.damage import FILES, find_damage, portable_files, record_files
 from lightrag_dagster.storage.database import Database
 from lightrag_dagster.storage.formats import FIRST, Format, require_not_newer
-from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.held import require_held
 from lightrag_dagster.storage.home import Address, Home
 from lightrag_dagster.storage.lock import builder_lock, building, using_batches
@@ -168,10 +167,9 @@ def _key(table: Table) -> str:
 
 
 def _complete_snapshots(home: Home) -> None:
-    """Make what only a home on disk has: the views of each snapshot, and its records and views in its `files.json`."""
+    """Make what only a home on disk has: the views of each snapshot, and its records in its `files.json`."""
+    refresh_views(home)
     for manifest in list_snapshots(home):
-        with suppress(StoreError):
-            build_views(Generation(home, manifest.snapshot_id))
         if not find_damage(home, manifest.snapshot_id):
             record_files(home, manifest, manifest.snapshot_id)
 

@@ -5,6 +5,7 @@ The merge follows today's code and settings at once and keeps two things until a
 snapshot, and summaries whose descriptions have not changed.
 """
 
+import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building
 from lightrag_dagster.storage.manifest import Embedder, GenerationInputs, Manifest, VectorTable
 from lightrag_dagster.storage.snapshots import latest_snapshot, publish, require_current
+
+_log = logging.getLogger(__name__)
 
 LOCK_SECONDS = 3600.0
 """How long a step waits for another builder: longer than any merge, shorter than a night."""
@@ -206,7 +209,9 @@ def publish_newest(recipes: Recipes) -> Manifest:
         build_views(generation)
         manifest = publish(home, generation, findings(generation), lock)
         if retention.automatic:
-            collect_garbage(home, retention, dry_run=False)
+            skipped = collect_garbage(home, retention, dry_run=False).skipped
+            if skipped:
+                _log.info("gc skipped sources that are being ingested, until next time: %s", ", ".join(skipped))
     return manifest
 
 

@@ -5,6 +5,7 @@ Decided from the files of each source and from records in the home, never from D
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
@@ -14,7 +15,7 @@ from lightrag_dagster.build.losses import Loss, added_up, lost_of_source, snapsh
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.reuse import PARSED_TABLES
 from lightrag_dagster.core.in_time import map_in_time
-from lightrag_dagster.errors import SettingsError, SourceError
+from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
@@ -23,6 +24,7 @@ from lightrag_dagster.stages.documents.sources import Source, find_sources, misn
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import Bounds, accept, accepted, judge
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot, without_graph
 from lightrag_dagster.storage.tables import SourceTables, TableVersion
@@ -226,6 +228,8 @@ def to_accept(settings: Settings) -> dict[str, dict[str, str]]:
 def accept_pending(settings: Settings) -> None:
     """Accept every source whose current tables may be merged, as after a bound of what it may lack was raised.
 
+    One that another process is ingesting is left to that, which accepts it at its end.
+
     Raises:
         SourceError: the folder of sources cannot be listed.
         StoreError: a record is damaged or the disk refuses.
@@ -233,7 +237,8 @@ def accept_pending(settings: Settings) -> None:
     home, bounds = Home.of(settings), Bounds.of(settings)
     with bucket.writing(home):
         for name in to_accept(settings):
-            accept(home, name, *bounds)
+            with suppress(BuilderLockedError), ingesting(home, name, 0):
+                accept(home, name, *bounds)
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:

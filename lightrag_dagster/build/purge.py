@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,6 +39,8 @@ from lightrag_dagster.storage.vectors import VectorStore
 
 LOCK_SECONDS = 5.0
 
+_DOCUMENTS = pa.schema({name: pa.string() for name in ("version", "path", "content_hash")})
+
 
 @dataclass(frozen=True)
 class Purged:
@@ -52,6 +55,7 @@ class Purged:
 def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
     """Return what `SOURCE` and `SOURCE/PATH` name; raises SourceError when one of them is still there."""
     sources, gone = find_sources(settings), Gone()
+    listed = cache(lambda source: {file.path for file in list_files(sources[source])})
     for name in names:
         source, _, path = name.partition("/")
         if source not in sources:
@@ -63,7 +67,7 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
                 f"{source} is still a source; remove {sources[source].origin.name}, or its entry in lightrag.yaml, and "
                 "run `lightrag-dagster run` first"
             )
-        elif any(file.path == path for file in list_files(sources[source])):
+        elif path in listed(source):
             raise SourceError(
                 f"{name} is still in its source; delete {sources[source].origin.name}/{path} and run "
                 "`lightrag-dagster run` first"
@@ -106,30 +110,33 @@ def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
 
 def holders(home: Home, gone: Gone) -> dict[str, list[str]]:
     """Return for each document, or source, that is gone the snapshots that have it, in order of publication."""
-    found = list_snapshots(home)
-
-    def having(source: str, versions: set[str]) -> list[str]:
-        return [one.snapshot_id for one in found if one.inputs.sources.get(source, {}).get("raw_documents") in versions]
-
-    return {
-        f"{source}/{path}" if path else source: having(source, _versions(home, source, path))
-        for source, paths in gone.items()
-        for path in sorted(paths) or [""]
-    }
+    snapshots, found = list_snapshots(home), {}
+    for source, paths in gone.items():
+        used = {one.snapshot_id: one.inputs.sources.get(source, {}).get("raw_documents") for one in snapshots}
+        if not paths:
+            found[source] = [snapshot_id for snapshot_id, version in used.items() if version]
+            continue
+        for path, versions in _versions_by_path(_stored_documents(home, source), paths).items():
+            found[f"{source}/{path}"] = [snapshot_id for snapshot_id, version in used.items() if version in versions]
+    return found
 
 
 def copies(home: Home, gone: Gone, snapshot: Manifest) -> dict[str, list[str]]:
     """Return for documents that are gone the published ones with the same text, as after a document was renamed."""
-    columns, tables, found = ["source", "path", "content_hash"], SourceTables(home), {}
-    published = Generation(home, snapshot.snapshot_id).read_table("raw_documents", columns)
+    removed = [pa.table({"name": pa.array([], pa.string()), "content_hash": pa.array([], pa.string())})]
     for source, paths in gone.items():
-        versions = _versions(home, source)
-        rows = [tables.read("raw_documents", source, one, columns) for one in sorted(versions)]
-        for row in pa.concat_tables(rows).to_pylist() if rows else ():
-            if row["content_hash"] and (not paths or row["path"] in paths):
-                same = published.filter(pc.equal(published["content_hash"], row["content_hash"])).to_pylist()
-                found[f"{source}/{row['path']}"] = [f"{one['source']}/{one['path']}" for one in same]
-    return {name: same for name, same in found.items() if same}
+        rows = _stored_documents(home, source)
+        if paths:
+            rows = rows.filter(pc.is_in(rows["path"], pa.array(sorted(paths))))
+        removed.append(_named(pa.scalar(source), rows, "name"))
+    published = Generation(home, snapshot.snapshot_id).read_table("raw_documents", ["source", "path", "content_hash"])
+    with_text = pa.concat_tables(removed).filter(pc.field("content_hash") != "")
+    same = with_text.join(_named(published["source"], published, "copy"), "content_hash", join_type="inner")
+    pairs = same.group_by(["name", "copy"]).aggregate([])  # several versions may have the same
+    found: dict[str, list[str]] = {}
+    for row in pairs.sort_by([("name", "ascending"), ("copy", "ascending")]).to_pylist():
+        found.setdefault(row["name"], []).append(row["copy"])
+    return found
 
 
 def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
@@ -155,7 +162,7 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     for entry in snapshot.vectors.tables.values():
         rewrite_vectors(home, entry)
     record_files(home, snapshot, None)
-    garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, {*gone, ALL_SOURCES}, dry_run=False)
+    garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
     for entry in snapshot.vectors.tables.values():
         remove_other_versions(home, entry)
     if home.bucket:
@@ -165,6 +172,11 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     if home.may_have_batches:
         with BatchLedger(home.batches) as ledger:
             ledger.forget_reasons()
+    if garbage.skipped:
+        raise StoreError(
+            f"being ingested, so that older versions of their tables stay: {', '.join(garbage.skipped)}; "
+            "purge again when that has ended"
+        )
     return Purged(len(garbage.generations), garbage.table_versions, *map(len, unused))
 
 
@@ -175,7 +187,8 @@ def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, path
     if paths and (current := tables.current("raw_documents", source)):
         record = accepted(home, source)
         versions = {current.version, used.get("raw_documents"), record.tables["raw_documents"] if record else None}
-        held = [path for path in sorted(paths) if not versions.isdisjoint(_versions(home, source, path))]
+        stored = _versions_by_path(_stored_documents(home, source), paths)
+        held = [path for path, having in stored.items() if not versions.isdisjoint(having)]
         reason = f"the tables of {source} still hold {held[0]}" if held else None
         if not judge(tables, source, *Bounds.of(settings)).whole:
             reason = f"the tables of {source} are not made from its documents as they are now"
@@ -183,13 +196,29 @@ def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, path
         raise StoreError(f"{reason}; run `lightrag-dagster run` until it accepts {source}, then purge again")
 
 
-def _versions(home: Home, source: str, path: str = "") -> set[str]:
-    """Return the stored versions of a source's documents, with a path those that have a document there."""
+def _stored_documents(home: Home, source: str) -> pa.Table:
+    """Return `version`, `path` and `content_hash` of the documents in every stored version of a source."""
     stored = bucket.stored_files(home, home.source_table("raw_documents", source))
-    versions, tables = {one.stem for one in stored if one.suffix in (".parquet", ".shards")}, SourceTables(home)
-    if not path:
-        return versions
-    return {one for one in versions if path in tables.read("raw_documents", source, one, ["path"])["path"].to_pylist()}
+    found, tables = [_DOCUMENTS.empty_table()], SourceTables(home)
+    for version in sorted({one.stem for one in stored if one.suffix in (".parquet", ".shards")}):
+        rows = tables.read("raw_documents", source, version, ["path", "content_hash"])
+        found.append(rows.add_column(0, "version", pa.repeat(version, rows.num_rows)).cast(_DOCUMENTS))
+    return pa.concat_tables(found)
+
+
+def _named(source: pa.Scalar | pa.ChunkedArray, documents: pa.Table, column: str) -> pa.Table:
+    """Return `source/path` of documents, in a column of that name, and `content_hash`."""
+    names = pc.binary_join_element_wise(source, documents["path"], "/")
+    return pa.table({column: names, "content_hash": documents["content_hash"]})
+
+
+def _versions_by_path(documents: pa.Table, paths: set[str]) -> dict[str, set[str]]:
+    """Return for each path, in order, the versions that have a document there."""
+    found: dict[str, set[str]] = {path: set() for path in sorted(paths)}
+    rows = documents.filter(pc.is_in(documents["path"], pa.array(sorted(paths))))
+    for row in rows.select(["path", "version"]).to_pylist():
+        found[row["path"]].add(row["version"])
+    return found
 
 
 def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:

@@ -85,6 +85,8 @@ def collect(console: Console, *, dry_run: bool) -> None:
         garbage = collect_garbage(home, retention, dry_run=dry_run)
     for snapshot, reason in sorted(garbage.retained.items()):
         console.print(f"kept: {snapshot} ({reason})")
+    if garbage.skipped:
+        console.print(f"skipped, being ingested: {', '.join(garbage.skipped)}; the next `gc` looks at them again")
     verb = "would be removed" if dry_run else "removed"
     console.print(
         f"{verb}: {len(garbage.generations)} snapshots, {garbage.table_versions} table versions, "

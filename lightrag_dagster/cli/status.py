@@ -10,6 +10,7 @@ from rich.console import Console
 from lightrag_dagster.build.pending import Pending, pending
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.indexes.views_file import refresh_views
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -26,6 +27,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
     """
     settings = load_settings()
     home, states = Home.of(settings), pending(settings)
+    refresh_views(home)
     if as_json:
         sys.stdout.write(json.dumps(_facts(home, states), ensure_ascii=False, indent=2) + "\n")
         return

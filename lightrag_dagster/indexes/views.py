@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.resources import files as package_files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.indexes import views_file
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stages.merging.database import run
 from lightrag_dagster.storage import files
@@ -70,18 +70,29 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
 
 def add_elements(connection: duckdb.DuckDBPyConnection) -> None:
     """Add the view `document_elements`, tables and figures with their chunks, to one that has those of all tables."""
-    connection.execute(package_files(__package__).joinpath("document_elements.sql").read_text("utf-8"))
+    connection.execute(views_file.elements_sql())
 
 
-def build_views(generation: Generation) -> None:
-    """Write `views.duckdb` unless the generation has it; raises StoreError."""
-    if generation.has(VIEWS):
+def build_views(generation: Generation, *, verify: bool = False) -> None:
+    """Write `views.duckdb` and its record, unless the generation has what would be written; raises StoreError.
+
+    DuckDB 1.0 and later can read it. With `verify` the file that is there is read whole.
+    """
+    if views_file.is_current(generation, verify=verify):
         return
     with files.replacing(generation.path(VIEWS)) as temporary:
         temporary.unlink()  # DuckDB refuses a file that is there and empty
-        with duckdb.connect(str(temporary)) as connection:
+        with duckdb.connect() as connection:
+            place = str(temporary).replace("'", "''")
+            connection.execute(f"ATTACH '{place}' AS views (STORAGE_VERSION 'v1.0.0')")
+            connection.execute("USE views")
+            connection.execute("BEGIN")
             create_views(connection, generation, temporary=False)
             add_elements(connection)
+            for comment in views_file.comments():
+                connection.execute(comment)
+            connection.execute("COMMIT")
+    views_file.record(generation)
 
 
 @contextmanager

@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable, priority_of
-from lightrag_dagster.indexes.arrays import Lists, Rows
+from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.allowed import allowed_documents
-from lightrag_dagster.query.evidence import Evidence, lists_of, offsets_of
+from lightrag_dagster.query.evidence import Evidence, lists_of
 from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage import files, formats
-from lightrag_dagster.storage.cache import evict, is_held, link_of_another
+from lightrag_dagster.storage.cache import is_held, link_of_another
 from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.mirror import DATA, Mirror, each
+from lightrag_dagster.storage.mirror import Mirror, each
 from lightrag_dagster.storage.objects import Stored
 
 _FOOTER_BYTES = 64 << 10
@@ -73,13 +73,12 @@ def refresh(home: Home) -> None:
 
 
 def refresh_records(home: Home, paths: Sequence[Path]) -> None:
-    """Make some records those of the bucket, unless this process is writing; raises StoreError."""
+    """Make some records those of the bucket, while this process writes those of other ingestions; raises StoreError."""
     if home.bucket is not None:
         mirror = _mirror_of(home)
         with mirror.busy:
-            if not mirror.writers:
-                mirror.get_records([mirror.name(path) for path in paths])
-                mirror.save_tags()
+            mirror.get_records(filter(mirror.is_of_others, map(mirror.name, paths)))
+            mirror.save_tags()
 
 
 def fetch(home: Home, paths: Sequence[Path]) -> None:
@@ -94,7 +93,7 @@ def fetch(home: Home, paths: Sequence[Path]) -> None:
     missing = [path for path in paths if not path.exists()]
     if missing:
         each(mirror.fetch, missing)
-        evict(home.root, DATA, home.cached_bytes)
+        mirror.keep_within(home.cached_bytes)
 
 
 def download(home: Home, paths: Sequence[Path]) -> None:

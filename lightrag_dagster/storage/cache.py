@@ -89,10 +89,10 @@ def empty_unclaimed(root: Path) -> None:
                     shutil.rmtree(folder)
 
 
-def evict(root: Path, folders: Iterable[str], limit: float) -> None:
+def evict(root: Path, folders: Iterable[str], limit: float) -> int:
     """Remove the files of a folder that were not used for longest, until the others take at most `limit` bytes.
 
-    Files that are not in the bucket, or were used within UNUSED_SECONDS, stay.
+    Files that are not in the bucket, or were used within UNUSED_SECONDS, stay. Return how many bytes are left.
     """
     found = [path for folder in folders for path in (root / folder).rglob("*") if path.suffix != ".json"]
     facts = sorted((path.stat().st_mtime, path) for path in found if path.is_file() and is_held(path))
@@ -102,3 +102,4 @@ def evict(root: Path, folders: Iterable[str], limit: float) -> None:
             break
         total -= path.stat().st_size
         path.unlink()
+    return total

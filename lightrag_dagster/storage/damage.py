@@ -1,7 +1,8 @@
 """Damage of published files: record sizes and hashes at publication, and find what differs later.
 
 `files.json` in the folder of a generation lists every file that its snapshot reads: its own, the Parquet files of its
-sources, and the LanceDB files of its vector versions. The graph database, which may come later, has its own record.
+sources, and the LanceDB files of its vector versions. The graph database, which may come later, has its own record, and
+so have the views, which name the place of the home.
 """
 
 import hashlib
@@ -39,7 +40,8 @@ class PublishedFiles(Record):
     mended_by = MADE_AGAIN
 
     files: dict[str, FileFacts] = Field(
-        description="Every file that the snapshot reads, but this one and the graph; older versions list the graph too"
+        description="Every file that the snapshot reads, except this one, the graph and the views; older versions list "
+        "them too"
     )
 
 
@@ -84,9 +86,9 @@ def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
 
 
 def portable_files(content: bytes) -> bytes:
-    """Return `files.json` as a home in a bucket has it: without records, and without views that name paths."""
+    """Return `files.json` as a home in a bucket has it: without records."""
     found = PublishedFiles.model_validate_json(content).files
-    kept = {name: facts for name, facts in found.items() if not is_record(name) and Path(name).name != OF_THIS_HOME}
+    kept = {name: facts for name, facts in found.items() if not is_record(name) and Path(name).name not in OF_THIS_HOME}
     return PublishedFiles(files=kept).model_dump_json().encode()
 
 
@@ -111,7 +113,8 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
     except StoreError as error:
         return [Damage(folder / generations.GRAPH_RECORD, f"is damaged: {error}")]
     listed = _listed(home, manifest)
-    checks |= {home.root / name: facts for name, facts in record.files.items() if Path(name).name not in _OF_GRAPH}
+    left_out = (*_OF_GRAPH, *OF_THIS_HOME)
+    checks |= {home.root / name: facts for name, facts in record.files.items() if Path(name).name not in left_out}
     return [
         Damage(path, reason)
         for path, facts in checks.items()
@@ -133,10 +136,10 @@ def _graph_facts(generation: Generation, record: PublishedFiles) -> dict[Path, F
 
 
 def _own_files(home: Home, manifest: Manifest) -> list[Path]:
-    """Return the files of the snapshot but the graph and those of LanceDB; of a bucket, the data files."""
-    folder, left_out = home.generation(manifest.snapshot_id), generations.VIEWS if home.bucket else FILES
+    """Return the files of the snapshot except graph, views and those of LanceDB; of a bucket, the data files."""
+    folder, left_out = home.generation(manifest.snapshot_id), (FILES, *_OF_GRAPH, *OF_THIS_HOME)
     own = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "."]
-    own = [path for path in own if path.name not in (left_out, *_OF_GRAPH)]
+    own = [path for path in own if path.name not in left_out]
     own = [path for path in own if not (home.bucket and path.suffix == ".json")]
     return sorted({*own, *_source_files(home, manifest)})
 
@@ -157,7 +160,7 @@ def _source_files(home: Home, manifest: Manifest) -> list[Path]:
 
 def _required(home: Home, manifest: Manifest) -> list[Path]:
     folder = home.generation(manifest.snapshot_id)
-    own = (generations.ADJACENCY, generations.VIEWS, *(f"{table}.parquet" for table in MERGED_TABLES))
+    own = (generations.ADJACENCY, *(f"{table}.parquet" for table in MERGED_TABLES))
     tags = [_tag_file(home, entry) for entry in manifest.vectors.tables.values()]
     return [*(folder / name for name in own), *_source_files(home, manifest), *tags]
 

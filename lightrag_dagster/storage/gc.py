@@ -1,17 +1,26 @@
-"""Garbage collection of generations, table versions and vector versions that no retained snapshot uses."""
+"""Garbage collection of generations, table versions and vector versions that no retained snapshot uses.
 
-from collections.abc import Collection
+A generation, and a vector table, is written under the builder's lock, which the collection holds; a table version under
+the lock of its source. Between storing a file and recording the version that names it nobody else can tell that it is
+needed, so the files of a source go under its lock, and stay where another process holds it.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import lancedb
 
+from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage import bucket, generations
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import source_lock
 from lightrag_dagster.storage.manifest import Pointer, Vectors, read_record
 from lightrag_dagster.storage.snapshots import (
     current_snapshot,
@@ -22,8 +31,7 @@ from lightrag_dagster.storage.snapshots import (
 )
 from lightrag_dagster.storage.tables import SourceTables
 
-MINIMUM_AGE = 60.0
-"""Younger table versions stay: the run that wrote one may not have made it current yet. Seconds."""
+_log = logging.getLogger(__name__)
 
 CLEANUP_MARGIN = timedelta(seconds=10)
 """Time that LanceDB may take to begin a cleanup, whose limit is an age."""
@@ -33,10 +41,12 @@ CLEANUP_MARGIN = timedelta(seconds=10)
 class Garbage:
     """The removed objects, or in a dry run those to be removed. Sizes in bytes.
 
-    `retained` maps each kept snapshot to the reason.
+    `retained` maps each kept snapshot to the reason; `skipped` are sources whose table versions all stay, since another
+    process was ingesting them.
     """
 
     retained: dict[str, str] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
     generations: list[str] = field(default_factory=list)
     table_versions: int = 0
     vector_tables: list[str] = field(default_factory=list)
@@ -57,24 +67,21 @@ def collect_garbage(home: Home, retention: RetentionSettings, *, dry_run: bool) 
     return remove_unused(home, _retained(home, retention), dry_run=dry_run)
 
 
-def remove_unused(home: Home, retained: dict[str, str], locked: Collection[str] = (), *, dry_run: bool) -> Garbage:
+def remove_unused(home: Home, retained: dict[str, str], *, dry_run: bool) -> Garbage:
     """Remove everything that some retained snapshots do not use. Call it while holding the builder lock.
 
     Args:
         home: the home to clean.
         retained: snapshot → why it is retained.
-        locked: sources whose locks the caller holds, so that no other process can make a young table version current.
         dry_run: only say what would be removed.
 
     Raises:
         StoreError: a record is damaged, or the disk refuses.
     """
-    garbage = Garbage(retained=retained, bytes_before=_size(home))
+    garbage, used = Garbage(retained=retained, bytes_before=_size(home)), _used_versions(home, retained)
     garbage.generations = sorted(
         path.name for path in home.generations.glob("gen-*") if path.name not in garbage.retained
     )
-    versions = _unused_versions(home, garbage.retained, locked)
-    garbage.table_versions = len(versions)
     tags = _tags(home, garbage.retained)
     found = bucket.stored_files(home, home.lance)
     stored = {path.relative_to(home.lance).parts[0].removesuffix(".lance") for path in found}
@@ -87,9 +94,9 @@ def remove_unused(home: Home, retained: dict[str, str], locked: Collection[str] 
         bucket.remove_scratch(home)
         for name in garbage.generations:
             bucket.remove_folder(home, home.generation(name))
-        bucket.remove(home, versions)
         if stored:
             _clean_vectors(home, tags, garbage.vector_tables)
+    _remove_versions(home, garbage, used, dry_run=dry_run)
     garbage.bytes_after = _size(home)
     return garbage
 
@@ -110,26 +117,53 @@ def _retained(home: Home, retention: RetentionSettings) -> dict[str, str]:
     return reasons
 
 
-def _unused_versions(home: Home, retained: dict[str, str], locked: Collection[str]) -> list[Path]:
-    tables, candidates = SourceTables(home), SourceTables(home, candidate=True)
-    used: set[Path] = set()
+def _used_versions(home: Home, retained: Iterable[str]) -> set[Path]:
+    """Return the files of the table versions that snapshots read."""
+    tables, versions = SourceTables(home), set[tuple[str, str, str]]()
     for name in retained:
-        for source, versions in Generation(home, name).inputs().sources.items():
-            used |= {path for one in versions.items() for path in tables.all_paths(one[0], source, one[1])}
-    stored = bucket.stored_files(home, home.root / "tables")
-    times = {path: one.modified for path, one in stored.items() if path.suffix in (".parquet", ".shards")}
-    for folder in {path.parent for path in times}:
-        table, source = folder.parent.name, Home.source_of(folder)
-        record = accepted(home, source)
-        found = [one.version for one in (tables.current(table, source), candidates.current(table, source)) if one]
-        found += [record.tables[table]] if record and table in record.tables else []
-        used |= {path for version in found for path in tables.all_paths(table, source, version)}
-    youngest = datetime.now(UTC) - timedelta(seconds=MINIMUM_AGE)
-    return sorted(
-        path
-        for path, modified in times.items()
-        if path not in used and (modified <= youngest or Home.source_of(path.parent) in locked)
-    )
+        for source, used in Generation(home, name).inputs().sources.items():
+            versions |= {(table, source, version) for table, version in used.items()}
+    return {path for table, source, version in versions for path in tables.all_paths(table, source, version)}
+
+
+def _remove_versions(home: Home, garbage: Garbage, used: Collection[Path], *, dry_run: bool) -> None:
+    """Remove the files of table versions, source by source, that neither snapshots nor the source itself uses."""
+    unused: dict[str, list[Path]] = defaultdict(list)
+    for path in bucket.stored_files(home, home.root / "tables"):
+        if path.suffix in (".parquet", ".shards") and path not in used:
+            unused[Home.source_of(path.parent)].append(path)
+    for source, paths in sorted(unused.items()):
+        if not set(paths) - _recorded(home, source, paths):
+            continue
+        try:
+            with source_lock(home, source, 0):
+                _refresh(home, source, paths)
+                gone = sorted(set(paths) - _recorded(home, source, paths))
+                if not dry_run:
+                    bucket.remove(home, gone)
+                garbage.table_versions += len(gone)
+        except BuilderLockedError as error:
+            _log.info("the older versions of %s stay: %s", source, error)
+            garbage.skipped.append(source)
+
+
+def _recorded(home: Home, source: str, paths: Iterable[Path]) -> set[Path]:
+    """Return the files of current and accepted versions, and of a backfill, of the tables that have the `paths`."""
+    tables, candidates, record = SourceTables(home), SourceTables(home, candidate=True), accepted(home, source)
+    found = set()
+    for table in {path.parent.parent.name for path in paths}:
+        versions = {one.version for one in (tables.current(table, source), candidates.current(table, source)) if one}
+        versions |= {record.tables[table]} if record and table in record.tables else set()
+        found |= {path for version in versions for path in tables.all_paths(table, source, version)}
+    return found
+
+
+def _refresh(home: Home, source: str, paths: Iterable[Path]) -> None:
+    """Take over what an ingestion elsewhere recorded of a source before its lock was taken."""
+    records = [
+        folder / name for folder in {path.parent for path in paths} for name in ("current.json", "candidate.json")
+    ]
+    bucket.refresh_records(home, [*records, home.accepted(source)])
 
 
 def _tags(home: Home, retained: dict[str, str]) -> dict[str, set[str]]:

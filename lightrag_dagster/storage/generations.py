@@ -9,7 +9,7 @@ generation.json                       what the merge read and made (GenerationRe
 vectors.json, corpus_state.npy        the vector tables, and what their embedder knows of the corpus
 adjacency/                            the graph as arrays, which queries use
 graph.kuzu, graph.json                the graph database, and its record; a large one comes after the manifest
-views.duckdb                          views over the tables above and the accepted versions
+views.duckdb, views.json              views over the tables above and the accepted versions, and their record
 manifest.json                         written when it is published
 """
 
@@ -38,6 +38,7 @@ GRAPH = "graph.kuzu"
 GRAPH_RECORD = "graph.json"
 ADJACENCY = "adjacency"
 VIEWS = "views.duckdb"
+VIEWS_RECORD = "views.json"
 MANIFEST = "manifest.json"
 
 

@@ -14,6 +14,7 @@ tables/<table>/<source>/              immutable Parquet files, `current.json`, a
                                       <version>.shards lists the files of a large version; `refused.json` of the
                                       documents says which files were not taken
 accepted/<source>.json                versions of a source that the merge reads
+views.duckdb                          link to the views of the published snapshot; not of a bucket
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json
 scratch/<id>/                         of a bucket alone: what the steps of a merge hand on, until it ends
 lance/                                LanceDB tables, updated in place; versions are tagged
@@ -151,6 +152,11 @@ class Home:
     def failures(self) -> Path:
         """Failed runs of the daemon, one JSON object a line."""
         return self.of_machine / "failures.jsonl"
+
+    @property
+    def views(self) -> Path:
+        """Link to the views of the published snapshot."""
+        return self.root / "views.duckdb"
 
     @property
     def newest(self) -> Path:

@@ -63,11 +63,15 @@ def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
         OlderFormatError: a builder must bring the home forward first.
         StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
     """
-    with (
-        _held(home, home.source_lock(source), timeout, f"is ingesting source {source!r}") as lock,
-        bucket.writing(home),
-    ):
+    with source_lock(home, source, timeout) as lock, bucket.writing(home):
         formats.begin(home)
+        yield lock
+
+
+@contextmanager
+def source_lock(home: Home, source: str, timeout: float) -> Iterator[Lock]:
+    """Hold only the lock of one source, without taking over what others wrote; raises as `ingesting`."""
+    with _held(home, home.source_lock(source), timeout, f"is ingesting source {source!r}") as lock:
         yield lock
 
 

@@ -183,6 +183,14 @@ class BuiltGraph(Graph):
         return Graph.model_validate(self.model_dump(exclude={"file"}))
 
 
+class BuiltViews(Record):
+    """`views.json`: where and for which tables the file of views was made; it names absolute paths."""
+
+    folder: str
+    tables: str = Field(description="Hash of the views, their columns and their comments")
+    file: FileFacts
+
+
 class Manifest(Record):
     """`manifest.json`: a published snapshot."""
 

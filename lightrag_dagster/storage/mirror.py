@@ -21,7 +21,7 @@ from typing import BinaryIO, TypeVar
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage import files
-from lightrag_dagster.storage.cache import HELD, is_held
+from lightrag_dagster.storage.cache import HELD, evict, is_held
 from lightrag_dagster.storage.held import Lock, require_held
 from lightrag_dagster.storage.objects import Objects, Stored, Tag
 
@@ -37,11 +37,14 @@ POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "FORMAT")
 _PATTERNS = ("generations/gen-*/*.json", "tables/*/*/*.json", "accepted/*.json")
 _OF_SOURCES = ("tables/", "accepted/")
 _OF_RECORDS = (*_OF_SOURCES, "generations/")
-OF_THIS_HOME = "views.duckdb"
-"""Database of each generation of a home on disk; its views name absolute paths."""
+OF_THIS_HOME = ("views.duckdb", "views.json")
+"""Files of each generation of a home on disk that name absolute paths."""
 
 _TAGS = ".tags.json"
 _AT_ONCE = 16
+
+# What the cache grows by between two looks at all of its files, and what is removed beyond what has to be. Share.
+_STEP = 0.05
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -55,6 +58,8 @@ class Mirror:
         self.root = root
         self.busy = threading.RLock()
         self.writers = 0
+        self._counting = threading.Lock()
+        self._room = 0.0
         self.tags: dict[str, Tag] = {}
         with suppress(OSError, ValueError):
             self.tags = json.loads((root / _TAGS).read_bytes())
@@ -62,12 +67,11 @@ class Mirror:
     def pull(self) -> None:
         """Make the records those of the bucket; while this process writes, only what other ingestions wrote."""
         listed = {key.removeprefix(f"{RECORDS}/"): one for key, one in self.objects.list(RECORDS).items()}
-        wanted = self._is_of_others if self.writers else lambda name: True
-        changed = [name for name, one in listed.items() if wanted(name) and not self._is_same(name, one)]
+        changed = [name for name, one in listed.items() if self.is_of_others(name) and not self._is_same(name, one)]
         self.get_records(changed)
         for path in self.records():
             name = self.name(path)
-            if name not in listed and wanted(name):
+            if name not in listed and self.is_of_others(name):
                 self._forget(name)
         if not self.writers:
             self._remove_leftovers()
@@ -114,13 +118,31 @@ class Mirror:
         with files.replacing(path) as temporary:
             if self.objects.download(self.name(path), temporary):
                 temporary.chmod(HELD)
+                self._count(temporary)
                 return
         path.unlink()
 
     def upload(self, path: Path) -> None:
-        """Upload a data file."""
+        """Upload a data file; one that was in the bucket already, only if it is gone, as garbage of another process."""
+        if is_held(path) and self.objects.head(self.name(path)):
+            return
         self.objects.upload(self.name(path), path, create=self._is_named_by_content(path))
         path.chmod(HELD)
+        self._count(path)
+
+    def keep_within(self, limit: float) -> None:
+        """Remove what was not used for longest from the cache, if since the last look it may have passed `limit` bytes.
+
+        Where files that are in use take more, it is looked at again when it has grown by a step.
+        """
+        with self._counting:
+            if self._room < 0:
+                left = evict(self.root, DATA, (1 - _STEP) * limit)
+                self._room = max(limit - left, _STEP * limit)
+
+    def _count(self, path: Path) -> None:
+        with self._counting:
+            self._room -= path.stat().st_size
 
     def _is_named_by_content(self, path: Path) -> bool:
         return path.is_relative_to(self.root / "tables")
@@ -128,7 +150,10 @@ class Mirror:
     def _is_same(self, name: str, listed: Stored) -> bool:
         return is_held(self.root / name) and self.tags.get(name, {}).get("e_tag") == listed.e_tag
 
-    def _is_of_others(self, name: str) -> bool:
+    def is_of_others(self, name: str) -> bool:
+        """Say whether a record may be taken over: any, and while this process writes, those of other ingestions."""
+        if not self.writers:
+            return True
         path = self.root / name
         return name.startswith(_OF_SOURCES) and (is_held(path) or not (path.exists() or name in self.tags))
 
@@ -152,7 +177,7 @@ class Mirror:
 
     def _is_left_out(self, path: Path) -> bool:
         hidden = any(part.startswith(".") for part in path.relative_to(self.root).parts)
-        return hidden or path.suffix == ".json" or path.name == OF_THIS_HOME
+        return hidden or path.suffix == ".json" or path.name in OF_THIS_HOME
 
     def _upload_data(self, lock: Lock | None) -> None:
         data = self._data()

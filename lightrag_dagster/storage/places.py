@@ -121,7 +121,7 @@ class Files:
         for folder in (*places, *DATA, "lance"):
             found |= self.place.list(folder)
         sizes = {key.removeprefix(f"{RECORDS}/"): one.size for key, one in found.items()}
-        return {name: size for name, size in sizes.items() if Path(name).name not in (_FORMAT, OF_THIS_HOME)}
+        return {name: size for name, size in sizes.items() if Path(name).name not in (_FORMAT, *OF_THIS_HOME)}
 
     def records(self) -> dict[str, bytes]:
         """Return record → content, but FORMAT."""

@@ -10,11 +10,14 @@ from lightrag_dagster.storage.damage import Damage, find_damage, is_of_graph
 from lightrag_dagster.storage.generations import Generation, discard_graph
 from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.manifest import Pointer, read_record
 from lightrag_dagster.storage.snapshots import held_snapshot, list_snapshots, set_current
 from lightrag_dagster.storage.tables import SourceTables
 
 _log = logging.getLogger(__name__)
+
+_LOCK_SECONDS = 5.0
 
 
 def find_current_damage(home: Home, *, verify: bool = False) -> list[Damage]:
@@ -58,6 +61,7 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
         lock: the builder's lock, which the caller holds.
 
     Raises:
+        BuilderLockedError: another process ingests a source whose table is damaged.
         StoreError: a rollback holds the snapshot, so that no run would build it again; or a record is damaged.
     """
     if all(map(is_of_graph, damage)):
@@ -102,9 +106,10 @@ def _is_whole(pointer: Path) -> bool:
 
 
 def _discard_version(home: Home, path: Path) -> None:
-    """Remove a file of a source's table, and the record of the current version if that has it."""
+    """Remove a file of a source's table, and the record of the current version if that has it, under its lock."""
     tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
-    current = tables.current(table, source)
-    if current is not None and path in tables.all_paths(table, source, current.version):
-        (path.parent / "current.json").unlink()
-    bucket.remove(home, [path])
+    with ingesting(home, source, _LOCK_SECONDS):
+        current = tables.current(table, source)
+        if current is not None and path in tables.all_paths(table, source, current.version):
+            (path.parent / "current.json").unlink()
+        bucket.remove(home, [path])

@@ -4,10 +4,13 @@ A snapshot is a generation with a manifest. `CURRENT` points to the one that rea
 whole of publication and of rollback.
 """
 
+import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.resources import files as package_files
 from typing import NamedTuple
+from uuid import uuid4
 
 from pydantic import Field
 
@@ -19,6 +22,8 @@ from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.held import Lock, require_held
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import BuiltGraph, Manifest, Pointer, Record, Vectors, read_record
+
+_log = logging.getLogger(__name__)
 
 _NAMED_PROBLEMS = 3
 
@@ -266,6 +271,22 @@ def set_current(home: Home, snapshot_id: str, lock: Lock | None = None) -> None:
     require_held(lock)
     files.write_text(home.current, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
     bucket.push(home, lock)
+    link_views(home, snapshot_id)
+
+
+def link_views(home: Home, snapshot_id: str) -> None:
+    """Let the views of a home on disk be those of a snapshot, at once; where a disk has no links, there are none."""
+    target = (home.generation(snapshot_id) / generations.VIEWS).relative_to(home.root)
+    if home.bucket or (home.views.is_symlink() and home.views.readlink() == target):
+        return
+    temporary = home.root / f".{home.views.name}.{uuid4().hex}.tmp"
+    try:
+        temporary.symlink_to(target)
+        temporary.replace(home.views)
+    except OSError as error:
+        _log.info("%s is not linked to the views of %s: %s", home.views, snapshot_id, error)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _count_rows(generation: Generation) -> dict[str, int]:

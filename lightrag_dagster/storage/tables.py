@@ -21,6 +21,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, STAMPS, UNPARTITIONED_TABLES
 from lightrag_dagster.storage import bucket, files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.manifest import Record, read_record
 from lightrag_dagster.storage.shards import Shard, leaf_versions, version_of
 
@@ -30,6 +31,9 @@ ALL_SOURCES = "all"
 _SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | {"stamps": STAMPS}
 _COUNTED = ("status", "error_kind", "recipe", "reason")
 _SUMMED = ("entities", "relations", "rejected_rows")
+
+# Longer than an ingestion, or a collection of garbage, keeps a table of all sources from being written.
+_LOCK_SECONDS = 3600.0
 
 
 class TableVersion(BaseModel):
@@ -108,12 +112,18 @@ class SourceTables:
         fingerprint: str,
         reasons: Sequence[str] = (),
     ) -> TableVersion:
-        """Store a table as one file, and make it current; raises as `store` and `record`."""
-        stored = [self.store(table, source, rows)]
-        return self.record(table, source, stored, inputs=inputs, fingerprint=fingerprint, reasons=reasons)
+        """Store a table as one file and make it current, under the lock of its source.
+
+        Raises as `store`, `record` and `ingesting`.
+        """
+        with ingesting(self.home, source, _LOCK_SECONDS):
+            stored = [self.store(table, source, rows)]
+            return self.record(table, source, stored, inputs=inputs, fingerprint=fingerprint, reasons=reasons)
 
     def store(self, table: str, source: str, rows: pa.Table) -> StoredShard:
         """Sort and store the rows of one shard; equal rows are the same file. No version has them yet.
+
+        Call it in one block of `ingesting` with the `record` that names the file: without that, it is garbage.
 
         Raises:
             StoreError: the rows do not have the table's schema, or the disk refuses.
@@ -130,7 +140,7 @@ class SourceTables:
         path = self._file(table, source, name)
         if not path.exists():
             files.write_parquet(path, ordered)
-            bucket.upload(self.home, [path])
+        bucket.upload(self.home, [path])
         return StoredShard(name, leaves, ordered.num_rows, _counts(ordered), sum_columns(ordered))
 
     def record(

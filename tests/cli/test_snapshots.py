@@ -2,13 +2,18 @@
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.manifest import Manifest
 from tests.cli.test_cli import command
+from tests.storage import corpus
+from tests.storage.corpus import home_of
 from tests.support import RIVER, build, published, write_source
 
 
@@ -86,3 +91,20 @@ def test_what_is_not_there_is_one_line_and_exit_code_2(
     assert code == 2
     assert errors.startswith("error: ")
     assert errors.count("\n") == 1
+
+
+def test_gc_says_which_sources_are_being_ingested(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = home_of(tmp_path, river=corpus.RIVER)
+    corpus.write_source(home, "river", {})
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home.root))
+    with ThreadPoolExecutor(1) as thread, ExitStack() as held:
+        thread.submit(held.enter_context, ingesting(home, "river", 0)).result()
+        for option in (["--dry-run"], []):
+            code, output, _ = command(capfd, monkeypatch, "gc", *option)
+            assert (code, "skipped, being ingested: river; the next `gc`" in output) == (0, True)
+            assert "0 table versions" in output
+        thread.submit(held.close).result()
+    assert "skipped" not in command(capfd, monkeypatch, "gc", "--dry-run")[1]
+    assert "removed: 0 snapshots, 5 table versions" in command(capfd, monkeypatch, "gc")[1]

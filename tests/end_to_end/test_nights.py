@@ -49,7 +49,6 @@ def pass_nights(folder: Path, nights: int, documents: int) -> None:
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A night is over in seconds here, so what waits for seconds would wait for nights."""
-    monkeypatch.setattr(gc, "MINIMUM_AGE", 0.0)
     monkeypatch.setattr(gc, "CLEANUP_MARGIN", timedelta(seconds=1))
 
 

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from obstore.store import MemoryStore
 from pydantic import SecretStr
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage import bucket, files
+from lightrag_dagster.storage import bucket, files, mirror
 from lightrag_dagster.storage.cache import claim_folder, evict, is_held
 from lightrag_dagster.storage.home import Home, bucket_uri
 from lightrag_dagster.storage.objects import Objects
@@ -170,6 +171,54 @@ def test_the_cache_drops_what_was_not_used_for_longest(tmp_path: Path) -> None:
     assert left(300) == ["new", "old", "older", "own"]
     assert left(200) == ["new", "old", "own"]
     assert left(0) == ["new", "own"]
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The limits with which all files of a cache were looked at."""
+    found: list[float] = []
+
+    def counted(root: Path, folders: Iterable[str], limit: float) -> int:
+        found.append(limit)
+        return evict(root, folders, limit)
+
+    monkeypatch.setattr(mirror, "evict", counted)
+    return found
+
+
+FILES, BYTES = 200, 100
+
+
+def fetched(machine: Machine, limit: float, seconds: float) -> Iterator[int]:
+    """Fetch files one after the other, which were used so many seconds ago, and yield the size of the cache."""
+    one, other = machine("one"), replace(machine("other"), cached_bytes=limit)
+    names = [f"tables/chunks/notes/{number}.parquet" for number in range(FILES)]
+    with bucket.writing(one):
+        for name in names:
+            write(one, name, "x" * BYTES)
+    for path in (other.root / name for name in names):
+        bucket.fetch(other, [path])
+        os.utime(path, (time.time() - seconds,) * 2)
+        yield sum(one.stat().st_size for one in other.root.rglob("*.parquet"))
+
+
+def test_a_cache_with_room_is_looked_at_once(machine: Machine, looks: list[float]) -> None:
+    assert max(fetched(machine, 10 * FILES * BYTES, 10)) == FILES * BYTES
+    assert len(looks) == 1
+
+
+def test_a_full_cache_stays_within_its_limit_and_is_looked_at_in_steps(machine: Machine, looks: list[float]) -> None:
+    limit = FILES * BYTES / 2
+    sizes = list(fetched(machine, limit, 9999))
+    assert max(sizes) <= limit
+    assert min(sizes[FILES // 2 :]) >= 0.9 * limit
+    assert len(looks) <= 1 + FILES * BYTES / (0.05 * limit)
+
+
+def test_a_cache_of_files_in_use_is_looked_at_in_steps_too(machine: Machine, looks: list[float]) -> None:
+    limit = FILES * BYTES / 4
+    assert max(fetched(machine, limit, 10)) == FILES * BYTES
+    assert len(looks) <= 1 + FILES * BYTES / (0.05 * limit)
 
 
 def test_a_process_keeps_its_folder(tmp_path: Path) -> None:

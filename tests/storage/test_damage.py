@@ -2,20 +2,22 @@
 
 import asyncio
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.settings import RetentionSettings
-from lightrag_dagster.storage import snapshots
+from lightrag_dagster.storage import repair, snapshots
 from lightrag_dagster.storage.acceptance import accepted
 from lightrag_dagster.storage.damage import FILES, PublishedFiles, find_damage
 from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.generations import GRAPH, GRAPH_RECORD, Generation
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import ingesting
 from lightrag_dagster.storage.manifest import BuiltGraph, FileFacts
 from lightrag_dagster.storage.repair import discard_damaged
 from lightrag_dagster.storage.tables import SourceTables
@@ -27,7 +29,6 @@ KINDS = {
     "graph": "generations/*/graph.kuzu",
     "adjacency array": "generations/*/adjacency/endpoints.npy",
     "adjacency table": "generations/*/adjacency/chunks.arrow",
-    "views": "generations/*/views.duckdb",
     "vectors": "lance/entity_vectors-*.lance/data/*.lance",
     "vector version": "lance/entity_vectors-*.lance/_versions/*.manifest",
     "manifest": "generations/*/manifest.json",
@@ -162,11 +163,30 @@ def test_readers_get_the_latest_sound_snapshot(generation: Generation) -> None:
     third = asyncio.run(build(merge(home, "office")))
     publish(third)
     second.path("graph.kuzu").unlink()
-    flip(third.path("views.duckdb"))
+    flip(third.path("entities.parquet"))
     discard_damaged(home, third.id, find_damage(home, third.id, verify=True))
     current = snapshots.current_snapshot(home)
     assert current is not None
     assert current.snapshot_id == second.id  # only its graph is damaged, and the next run builds that
+
+
+def test_a_damaged_table_of_a_running_ingestion_is_left_to_it(
+    generation: Generation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repair, "_LOCK_SECONDS", 0)
+    path = recorded(generation, "source table")
+    flip(path)
+    found = find_damage(generation.home, generation.id, verify=True)
+    with (
+        ThreadPoolExecutor(1) as thread,
+        ingesting(generation.home, "river", 0),
+        pytest.raises(BuilderLockedError, match="is ingesting source 'river'"),
+    ):
+        thread.submit(discard_damaged, generation.home, generation.id, found).result()
+    assert path.exists()
+    assert path.with_name("current.json").exists()
+    discard_damaged(generation.home, generation.id, found)
+    assert not path.exists()
 
 
 def test_a_held_snapshot_is_not_discarded(generation: Generation) -> None:

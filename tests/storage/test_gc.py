@@ -1,40 +1,44 @@
 """Garbage collection beside real builds."""
 
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import lancedb
 import lancedb.table
 import pyarrow as pa
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.query import snapshot
 from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.schemas import ANSWERS
 from lightrag_dagster.settings import RetentionSettings
-from lightrag_dagster.storage import gc, snapshots
+from lightrag_dagster.storage import bucket, snapshots
 from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.lock import building, ingesting
 from lightrag_dagster.storage.manifest import Manifest
 from lightrag_dagster.storage.snapshots import list_snapshots
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
+from tests.buckets import S3Server
 from tests.storage.years import Years, build_year
 from tests.support import snapshot_contents
+
+Result = TypeVar("Result")
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
 
 
 def keep(number: int, days: float = 0) -> RetentionSettings:
     return RetentionSettings(snapshots=number, grace_days=days)
-
-
-@pytest.fixture(autouse=True)
-def no_minimum_age(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gc, "MINIMUM_AGE", 0.0)
 
 
 def test_a_name_opens_a_snapshot_and_keeps_it(years: Years) -> None:
@@ -101,13 +105,9 @@ def test_vectors_are_cleaned_up_to_the_oldest_version_that_a_snapshot_reads(
 
 def test_answers_and_evaluations_that_were_replaced_are_garbage(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    tables = SourceTables(home)
-    row = {field.name: [] if pa.types.is_list(field.type) else "" for field in ANSWERS}
-    for answer in ("first", "second"):
-        rows = pa.Table.from_pylist([row | {"answer": answer}], ANSWERS)
-        tables.write("answers", ALL_SOURCES, rows, inputs={}, fingerprint="")
+    write(home, ALL_SOURCES, "first", "second")
     assert collect_garbage(home, keep(1), dry_run=False).table_versions == 1
-    assert tables.read("answers", ALL_SOURCES)["answer"].to_pylist() == ["second"]
+    assert SourceTables(home).read("answers", ALL_SOURCES)["answer"].to_pylist() == ["second"]
 
 
 def test_a_snapshot_stays_for_its_grace_period(years: Years) -> None:
@@ -169,12 +169,113 @@ def test_a_snapshot_that_is_removed_while_it_is_opened_is_named(years: Years, mo
         open_snapshot(home, None)
 
 
-def test_a_young_version_goes_only_where_the_source_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gc, "MINIMUM_AGE", 60.0)
-    home = Home(tmp_path)
+@contextmanager
+def elsewhere(home: Home, source: str) -> Iterator[Callable[[Callable[[], Result]], Result]]:
+    """Hold the lock of a source in another thread, as an ingestion does, and give what runs something there."""
+    with ThreadPoolExecutor(1) as thread, ExitStack() as held:
+        thread.submit(held.enter_context, ingesting(home, source, 0)).result()
+        try:
+            yield lambda task: thread.submit(task).result()
+        finally:
+            thread.submit(held.close).result()
+
+
+def answers(text: str) -> pa.Table:
     row = {field.name: [] if pa.types.is_list(field.type) else "" for field in ANSWERS}
-    for answer in ("first", "second"):
-        rows = pa.Table.from_pylist([row | {"answer": answer}], ANSWERS)
-        SourceTables(home).write("answers", ALL_SOURCES, rows, inputs={}, fingerprint="")
-    assert gc.remove_unused(home, {}, {"another"}, dry_run=False).table_versions == 0
-    assert gc.remove_unused(home, {}, {ALL_SOURCES}, dry_run=False).table_versions == 1
+    return pa.Table.from_pylist([row | {"answer": text}], ANSWERS)
+
+
+def write(home: Home, source: str, *texts: str) -> None:
+    """Write versions of a table, one after the other, which are old by now."""
+    for text in texts:
+        SourceTables(home).write("answers", source, answers(text), inputs={}, fingerprint="")
+    for path in home.root.rglob("*.parquet"):
+        os.utime(path, (0, 0))
+
+
+def files_of(home: Home, source: str) -> int:
+    return len(list(home.source_table("answers", source).glob("*.parquet")))
+
+
+@pytest.mark.parametrize("stored", ["new", "first"], ids=["a new file", "an old file that is used again"])
+def test_the_files_of_a_running_ingestion_stay(any_home: Home, stored: str) -> None:
+    write(any_home, "busy", "first", "second")
+    write(any_home, "quiet", "first", "second")
+    tables = SourceTables(any_home)
+    with elsewhere(any_home, "busy") as run, building(any_home, 0):
+        shard = run(lambda: tables.store("answers", "busy", answers(stored)))
+        for path in tables.stored_paths("answers", "busy", [shard]):
+            os.utime(path, (0, 0))
+        planned = collect_garbage(any_home, keep(1), dry_run=True)
+        done = collect_garbage(any_home, keep(1), dry_run=False)
+        run(lambda: tables.record("answers", "busy", [shard], inputs={}, fingerprint=""))
+    assert (done.skipped, done.table_versions) == (planned.skipped, planned.table_versions) == (["busy"], 1)
+    assert tables.read("answers", "busy")["answer"].to_pylist() == [stored]
+    assert files_of(any_home, "quiet") == 1
+    with building(any_home, 0):
+        again = collect_garbage(any_home, keep(1), dry_run=False)
+    assert again.skipped == []
+    assert files_of(any_home, "busy") == 1
+    assert tables.read("answers", "busy")["answer"].to_pylist() == [stored]
+
+
+def test_a_file_of_a_backfill_stays_while_it_runs(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home, "busy", "first", "second")
+    candidate = SourceTables(home, candidate=True)
+    with elsewhere(home, "busy") as run, building(home, 0):
+        shard = run(lambda: candidate.store("answers", "busy", answers("first")))
+        assert collect_garbage(home, keep(1), dry_run=False).skipped == ["busy"]
+        run(lambda: candidate.record("answers", "busy", [shard], inputs={}, fingerprint=""))
+    with building(home, 0):
+        assert collect_garbage(home, keep(1), dry_run=False).table_versions == 0
+    assert candidate.read("answers", "busy")["answer"].to_pylist() == ["first"]
+
+
+def test_a_source_without_garbage_is_not_waited_for(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home, "busy", "first")
+    with elsewhere(home, "busy"), building(home, 0):
+        assert collect_garbage(home, keep(1), dry_run=False).skipped == []
+
+
+def test_a_table_is_written_under_the_lock_of_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path)
+    monkeypatch.setattr("lightrag_dagster.storage.tables._LOCK_SECONDS", 0)
+    with elsewhere(home, ALL_SOURCES), pytest.raises(BuilderLockedError, match="is ingesting source 'all'"):
+        write(home, ALL_SOURCES, "first")
+    assert files_of(home, ALL_SOURCES) == 0
+
+
+@pytest.fixture
+def machine(buckets: S3Server, postgres: SecretStr, tmp_path: Path) -> Callable[[str], Home]:
+    """Homes on machines by name, which share a bucket and a database."""
+    uri = buckets.new_bucket()
+
+    def make(name: str) -> Home:
+        (tmp_path / name / "0").mkdir(parents=True)
+        return Home(tmp_path / name / "0", postgres, uri, 1e9)
+
+    return make
+
+
+def test_what_another_machine_recorded_meanwhile_stays_in_a_bucket(machine: Callable[[str], Home]) -> None:
+    one, other = machine("one"), machine("other")
+    write(one, "notes", "first", "second")
+    with building(one, 0):
+        write(other, "notes", "third")
+        assert collect_garbage(one, keep(1), dry_run=False).table_versions == 2
+    reader = machine("reader")
+    bucket.refresh(reader)
+    assert SourceTables(reader).read("answers", "notes")["answer"].to_pylist() == ["third"]
+
+
+def test_a_file_that_is_cached_and_was_collected_is_stored_again(machine: Callable[[str], Home]) -> None:
+    one, other = machine("one"), machine("other")
+    write(one, "notes", "first", "second")
+    with building(other, 0):
+        assert collect_garbage(other, keep(1), dry_run=False).table_versions == 1
+    write(one, "notes", "first")
+    reader = machine("reader")
+    bucket.refresh(reader)
+    assert SourceTables(reader).read("answers", "notes")["answer"].to_pylist() == ["first"]

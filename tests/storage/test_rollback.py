@@ -17,6 +17,7 @@ def test_a_rollback_holds_until_release(years: Years) -> None:
 
     assert snapshots.rollback(home, first).snapshot_id == first
     assert (published(settings).snapshot_id, snapshots.held_snapshot(home)) == (first, first)
+    assert home.views.samefile(home.generation(first) / "views.duckdb")
     third = build_year(settings, 2003)
 
     assert third == first
@@ -25,6 +26,7 @@ def test_a_rollback_holds_until_release(years: Years) -> None:
     newest = snapshots.release(home).snapshot_id
     assert newest not in (first, second)
     assert (published(settings).snapshot_id, snapshots.held_snapshot(home)) == (newest, None)
+    assert home.views.samefile(home.generation(newest) / "views.duckdb")
     with pytest.raises(StoreError, match="no snapshot is held"):
         snapshots.release(home)
 

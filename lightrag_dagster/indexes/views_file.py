@@ -1,0 +1,88 @@
+"""The file of views that analysts open, `views.duckdb` of a snapshot: its comments, and whether it fits its place.
+
+DuckDB is imported only to write one, so that `status` can look whether there is one to write.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.resources import files as package_files
+
+from lightrag_dagster.core import identity
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.schemas import DESCRIPTIONS
+from lightrag_dagster.schemas import VIEWS as SCHEMAS
+from lightrag_dagster.storage.generations import VIEWS, VIEWS_RECORD, Generation
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifest import BuiltViews, FileFacts, Pointer, read_record
+from lightrag_dagster.storage.snapshots import link_views, list_snapshots
+
+_log = logging.getLogger(__name__)
+
+
+def refresh_views(home: Home, *, verify: bool = False) -> None:
+    """Make the views of snapshots again that were made elsewhere, as in a copy of a home, or are missing or damaged.
+
+    Where the home cannot be written, or a table of a snapshot is missing, they stay as they are. A bucket has none.
+    """
+    if home.bucket:
+        return
+    for manifest in list_snapshots(home):
+        generation = Generation(home, manifest.snapshot_id)
+        try:
+            if not is_current(generation, verify=verify):
+                from lightrag_dagster.indexes.views import build_views
+
+                build_views(generation, verify=verify)
+        except StoreError as error:
+            _log.info("the views of %s are not made again: %s", generation.id, error)
+    if current := read_record(home.current, Pointer):
+        link_views(home, current.id)
+
+
+def is_current(generation: Generation, *, verify: bool = False) -> bool:
+    """Say whether a generation has views that were made in this place, for these tables, and are as they were written.
+
+    Without `verify`, only their size is looked at. In a bucket they have no record, and are only read where they are
+    made.
+    """
+    path, found = generation.path(VIEWS), None
+    if generation.home.bucket or not path.exists():
+        return path.exists()
+    with suppress(StoreError):  # a damaged record is written again with what it records
+        found = read_record(generation.path(VIEWS_RECORD), BuiltViews)
+    if found is None or (found.folder, found.tables) != (str(path.parent), _tables()):
+        return False
+    return FileFacts.of(path) == found.file if verify else path.stat().st_size == found.file.size
+
+
+def record(generation: Generation) -> None:
+    """Write the record of views that were just written; raises StoreError."""
+    if generation.home.bucket is None:
+        path = generation.path(VIEWS)
+        found = BuiltViews(folder=str(path.parent), tables=_tables(), file=FileFacts.of(path))
+        generation.write_record(VIEWS_RECORD, found)
+
+
+def comments() -> Iterator[str]:
+    """Yield a statement for the comment on each view and each of its columns."""
+    for table, schema in SCHEMAS.items():
+        yield f"COMMENT ON VIEW {table} IS {_quoted(DESCRIPTIONS[table])}"
+        for field in schema:
+            description = (field.metadata or {})[b"description"].decode()
+            yield f'COMMENT ON COLUMN {table}."{field.name}" IS {_quoted(description)}'
+
+
+def elements_sql() -> str:
+    """Return the statement that creates the view `document_elements`."""
+    return package_files(__package__).joinpath("document_elements.sql").read_text("utf-8")
+
+
+def _tables() -> str:
+    """Return a hash of what the views show, wherever they are."""
+    kinds = [str(kind) for schema in SCHEMAS.values() for kind in schema.types]
+    return identity.digest(list(comments()), elements_sql(), kinds)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
