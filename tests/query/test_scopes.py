@@ -11,7 +11,6 @@ from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.query.scope import View, scoped
 from lightrag_dagster.query.scopes import Scopes
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
-from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 
 ONE, OTHER = Filters(sources="one"), Filters(sources="other")
@@ -118,9 +117,8 @@ def snapshot(published_home: Path) -> Iterator[Snapshot]:
     opened.close()
 
 
-def test_closing_a_view_closes_its_database_and_leaves_the_snapshot(snapshot: Snapshot, published_home: Path) -> None:
-    settings = load_settings(home=published_home).merging
-    view = scoped(snapshot, Filters(sources="office"), settings)
+def test_closing_a_view_closes_its_database_and_leaves_the_snapshot(snapshot: Snapshot) -> None:
+    view = scoped(snapshot, Filters(sources="office"))
     known = view.graph.entities.ids[:1].astype(str).tolist()
     view.close()
     with pytest.raises(duckdb.ConnectionException, match="closed"):

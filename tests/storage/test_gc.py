@@ -21,7 +21,7 @@ from lightrag_dagster.query.filters import Filters
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.schemas import ANSWERS
 from lightrag_dagster.settings import RetentionSettings
-from lightrag_dagster.storage import bucket, snapshots
+from lightrag_dagster.storage import bucket, gc, snapshots
 from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building, ingesting

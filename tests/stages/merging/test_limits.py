@@ -63,7 +63,11 @@ def test_counts_are_of_all_evidence_and_lists_are_in_turn_over_sources(
     tmp_path_factory: pytest.TempPathFactory, places: list[Place], most: int, method: str
 ) -> None:
     folder = tmp_path_factory.mktemp("limits")
-    limits = {"max_chunks_per_entity": most, "max_chunks_per_relation": most, "chunk_limit_method": method}
+    limits: dict[str, Any] = {
+        "max_chunks_per_entity": most,
+        "max_chunks_per_relation": most,
+        "chunk_limit_method": method,
+    }
     whole, limited = merged(folder, places, **UNLIMITED), merged(folder, places, **limits)
     assert limited == merged(folder, places[::-1], bits=2, **limits)
 

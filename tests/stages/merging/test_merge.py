@@ -250,10 +250,11 @@ def test_evidence_is_merged_by_the_same_rules(
 
 
 def test_the_weight_of_a_relation_is_the_sum_over_its_mentions(tmp_path: Path) -> None:
+    ends = [("Marta", "Bergen"), ("Bergen", "Marta")]
     weights = [("c1", 2.5), ("c1", 0.5), ("c2", 4.0), ("c2", 0.5)]
     relations = [
-        relation("a", chunk_id, n, *("Marta", "Bergen")[:: 1 - n % 2 * 2], "", "knows") | {"weight": weight}
-        for n, (chunk_id, weight) in enumerate(weights)
+        relation("a", chunk_id, n, src, tgt, "", "knows") | {"weight": weight}
+        for n, ((chunk_id, weight), (src, tgt)) in enumerate(zip(weights, ends * 2, strict=True))
     ]
     merged = run(tmp_path, [chunk("a", "p", 0, "c1"), chunk("a", "p", 1, "c2")], [], relations)
     assert merged.relations.select(["weight", "mention_count"]).to_pylist() == [{"weight": 7.5, "mention_count": 4}]
