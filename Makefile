@@ -10,8 +10,9 @@ export LIGHTRAG_SOURCES ?= examples/sources
 # pip compiles nothing, so that a module is compiled when it is first imported, once; where an environment forbids Python
 # to keep that, every process would compile a thousand modules.
 export PYTHONDONTWRITEBYTECODE :=
+PYTEST = env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: setup demo ui test test-long docs format clean
+.PHONY: setup demo ui test test-long test-mutants docs format clean
 
 setup: .venv/dev
 
@@ -51,11 +52,17 @@ test: setup
 	$(BIN)/ruff check --target-version py313 --ignore UP040,UP046,UP047 . # these want syntax that 3.11 has not
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --num-workers 2 || $(BIN)/mypy
-	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal -m 'not long'
+	$(PYTEST) -m 'not long'
 
 test-long: .venv/long
 	$(BIN)/mypy --python-version 3.13
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -m long
+	for seed in 1 2 3; do $(PYTEST) -m 'not long' --shuffle $$seed || exit; done
+	yes > /dev/null & one=$$!; yes > /dev/null & two=$$!; trap "kill $$one $$two" EXIT; $(PYTEST) -m 'not long' --shuffle 4
+
+# What tests would not notice if it changed: about two hours on two cores; what was tried is not tried again.
+test-mutants: setup
+	$(BIN)/python -m tests.mutants
 
 docs: setup
 	$(BIN)/python -m lightrag_dagster.cli.settings_page > docs/settings.md.new

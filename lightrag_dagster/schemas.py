@@ -375,6 +375,7 @@ DESCRIPTIONS: dict[str, str] = {
     "raw_documents": "One row a document: text, identity, status; failures and duplicates are rows too.",
     "chunks": "One row a chunk position: text, tokens, character span, heading, page.",
     "extractions": "One row a distinct chunk of a source: the raw responses of the model, status, tokens and cost.",
+    "parsed": "One row an extraction that answered: the mentions its responses yield, and the rows that yield none.",
     "entity_mentions": "One row an entity that a response names.",
     "relation_mentions": "One row a relation that a response names.",
     "entities": "One row an entity, merged over all sources.",

@@ -33,7 +33,7 @@ def _everything(home: Home, more: Sequence[Path]) -> Iterator[tuple[str, bytes]]
         elif path.suffix in (".db", ".sqlite"):
             yield from _sqlite(path)
     database = lancedb.connect(home.lance_uri)
-    for name in database.list_tables().tables:
+    for name in sorted(path.stem for path in Path(home.lance_uri).glob("*.lance")):
         table = database.open_table(name)
         for version in [one["version"] for one in table.list_versions()]:
             table.checkout(version)

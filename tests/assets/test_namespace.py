@@ -97,7 +97,9 @@ def test_everything_runs_under_the_prefix(finance: Settings) -> None:
         ("failed_chunks", "finance", "finance-notes", True),
         ("rejected_rows", "finance", "finance-notes", True),
         ("accepted", "finance", "finance-notes", True),
+        ("names_found", "finance", "finance-notes", True),
         ("integrity", "finance", None, True),
+        ("complete", "finance", None, True),
     }
     assert run(finance).ingested == []
 

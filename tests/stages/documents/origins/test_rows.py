@@ -195,7 +195,7 @@ def test_a_table_that_cannot_be_used_is_one_line(
 )
 def test_settings_that_do_not_fit_are_one_line(tmp_path: Path, source: dict[str, Any], reason: str) -> None:
     with pytest.raises(SourceError, match=f"source 'pages'.*{reason}"):
-        source_of(tmp_path, source)
+        list(list_files(source_of(tmp_path, source)))
 
 
 def test_a_source_is_in_one_place_and_templates_are_whole() -> None:

@@ -1,0 +1,271 @@
+"""Silence: something of each kind is lost on purpose, and what `docs/losses.md` says must speak does."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dagster as dg
+import fsspec
+import pytest
+import yaml
+from fsspec.implementations.memory import MemoryFileSystem
+from rich.console import Console
+
+from lightrag_dagster.cli.progress import display
+from lightrag_dagster.instance import open_instance
+from lightrag_dagster.runner import make_report
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.home import Home
+from tests.cli.test_cli import command
+from tests.loopback import END_MARK, Answer, Loopback, Received, Reply, unused_port
+from tests.models.models import offline_answer, role_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "losses.md"
+PLACES = ("alder", "birch", "cedar", "hazel", "maple", "rowan")
+Files = dict[str, str | bytes]
+
+
+class Row(NamedTuple):
+    """A row of the page."""
+
+    fault: str
+    exit: str
+    lines: str
+    check: str
+    metadata: str
+
+    @property
+    def source(self) -> str:
+        """The source that has the fault."""
+        return self.fault.replace(" ", "-")
+
+
+def rows(code: int) -> list[Row]:
+    """Return the rows of faults that end with an exit code."""
+    table = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")][1:]
+    found = [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in table]
+    return [row for row in found if row.exit == str(code)]
+
+
+def files(mark: str = "", marked: int = 1, **changed: str | bytes) -> Files:
+    """Return six files, each a chunk of its own: the first ones with a mark that the server knows, some changed."""
+    texts: dict[str, str | bytes] = {
+        f"{place}.md": f"Marta Lindqvist repaired the gauge at Station {place.title()}. {mark if at < marked else ''}"
+        for at, place in enumerate(PLACES)
+    }
+    return texts | {f"{place}.md": content for place, content in changed.items()}
+
+
+LOSSES: Mapping[str, Files] = {
+    "file unreadable": files(alder=b"\xc3\x28"),
+    "file unreadable just now": files(),
+    "file of another type": files() | {"picture.bin": b"\x00"},
+    "file without text": files(alder=""),
+    "file unreadable in part": files(
+        alder="Ein Bericht über die Brücke, das Wasser und „alle“ Pegel.".encode("cp1252")
+    ),
+    "chunk refused by the model": files("REFUSED"),
+    "answer cut off": files("CUT-OFF"),
+    "round failed": files("NO-ROUND"),
+    "row of an answer unusable": files("BAD-ROW"),
+    "nothing named": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
+    "summary failed": files("UNSUMMARISED", 6),
+}
+"""Fault that ends with 0 → files of a source that has it."""
+
+WITHHELD: Mapping[str, Files | None] = {
+    "source not listed": None,
+    "files gone": {"left.md": "Marta Lindqvist left."},
+    "files emptied": {f"{place}.md": "" for place in PLACES},
+    "many files unreadable": {f"{place}.md": b"\xc3\x28" for place in PLACES},
+    "many chunks refused": files("REFUSED", 6),
+    "many rows unusable": files("BAD-ROW", 6),
+}
+"""Fault that ends with 1 → files of a source that has it; before, it was sound."""
+
+
+class Breaking(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
+    """Files in memory, of which one cannot be opened while `broken` names it."""
+
+    protocol = "breaking"
+    broken = ""
+
+    def _open(self, path: str, *arguments: Any, **options: Any) -> Any:
+        if self.broken and path.endswith(self.broken):
+            raise OSError(5, "Input/output error")
+        return super()._open(path, *arguments, **options)
+
+
+def chat(body: dict[str, Any]) -> str | Answer:
+    if role_of(body) == "extract" and len(body["messages"]) > 2:
+        return END_MARK
+    answer, text = offline_answer(body), str(body["messages"][-1])
+    if "CUT-OFF" in text:
+        return Answer(answer.partition(END_MARK)[0], finish_reason="length")
+    return f"relation<|#|>Marta<|#|>\n{answer}" if "BAD-ROW" in text else answer
+
+
+def fault(received: Received) -> Reply | None:
+    body = received.body
+    if "messages" not in body:
+        return None
+    text, rounds = str(body["messages"]), len(body["messages"]) > 2
+    summary = role_of(body) == "summarise"
+    refused = "REFUSED" in text or ("NO-ROUND" in text and rounds) or ("UNSUMMARISED" in text and summary)
+    return Reply.error(400, "content_filter") if refused else None
+
+
+@pytest.fixture
+def folder(tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the sources; the settings are a file in the working folder, and the model is the server."""
+    loopback.chat, loopback.fault = chat, fault
+    monkeypatch.setenv("COLUMNS", "500")
+    monkeypatch.setattr(Breaking, "broken", "")
+    fsspec.register_implementation("breaking", Breaking, clobber=True)
+    (tmp_path / "sources").mkdir()
+    settings = {
+        "home": "home",
+        "sources": "sources",
+        "extraction": {"gleaning": 1, "max_rejected_share": 0.2},
+        "merging": {"summary_min_descriptions": 3},
+        "llm": {"provider": "openai", "max_retries": 0},
+        "embedding": {"provider": "openai", "dimensions": 8, "max_retries": 0},
+    }
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(settings))
+    return tmp_path / "sources"
+
+
+def write(folder: Path, source: str, content: Files) -> None:
+    """Make a source hold exactly these files; each names its source, so that no chunk is in two."""
+    (folder / source).mkdir(exist_ok=True)
+    for path in (folder / source).iterdir():
+        path.unlink()
+    for name, text in content.items():
+        data = text if isinstance(text, bytes) else f"{text} ({source})".encode() if text else b""
+        (folder / source / name).write_bytes(data)
+
+
+class Seen(NamedTuple):
+    """What the Dagster UI shows: (check, source) → evaluation, (asset, source) → metadata; the last of each."""
+
+    checks: dict[tuple[str, str | None], dg.AssetCheckEvaluation]
+    metadata: dict[tuple[str, str | None], dict[str, Any]]
+
+
+def in_the_ui() -> Seen:
+    """Make the report, as a schedule does, and look at what all runs have left."""
+    settings = load_settings()
+    with display(Console(quiet=True)) as shown:
+        make_report(settings, shown)
+    seen = Seen({}, {})
+    with open_instance(Home.of(settings)) as instance:
+        for run in reversed(instance.get_runs()):
+            for entry in instance.all_logs(run.run_id):
+                event = entry.dagster_event
+                if event is None:
+                    continue
+                if event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
+                    check = event.asset_check_evaluation_data
+                    seen.checks[check.check_name, check.partition] = check
+                elif event.event_type is dg.DagsterEventType.ASSET_MATERIALIZATION and event.asset_key:
+                    values = event.step_materialization_data.materialization.metadata
+                    at = event.asset_key.path[-1], event.partition
+                    seen.metadata[at] = {name: value.value for name, value in values.items()}
+    return seen
+
+
+def silent(row: Row, output: str, seen: Seen) -> list[str]:
+    """Return what says nothing of a fault although the page says that it does."""
+    where = [row.source, None]
+    found = []
+    words = row.lines.strip("`")
+    kind, separator, count = words.partition(": ")
+    counted = rf"^{kind}: .*\b{count}\b.* of \d+ \(.*\b{row.source}\b" if separator else re.escape(words)
+    if not re.search(counted, output, re.MULTILINE):
+        found.append(words)
+    name, judged = re.fullmatch(r"`(\w+)` (passes|warns|fails)", row.check).groups()  # type: ignore[union-attr]
+    check = next(seen.checks[name, source] for source in where if (name, source) in seen.checks)
+    severity = {"warns": dg.AssetCheckSeverity.WARN, "fails": dg.AssetCheckSeverity.ERROR}.get(judged)
+    asset, entry = re.fullmatch(r"`(\w+)`: `([^`]+)`", row.metadata).groups()  # type: ignore[union-attr]
+    if check.passed is not (judged == "passes") or (severity and check.severity is not severity):
+        found.append(f"check {name}: {check}")
+    if check.passed and not check.metadata[entry].value:
+        found.append(f"metadata of check {name}")
+    values = next(seen.metadata[asset, source] for source in where if (asset, source) in seen.metadata)
+    if entry not in values or (not values[entry] and entry != "dagster/row_count"):
+        found.append(f"metadata {entry} of {asset}: {sorted(values)}")
+    return found
+
+
+def test_the_page_has_every_fault() -> None:
+    assert [row.fault for row in rows(0)] == list(LOSSES)
+    assert [row.fault for row in rows(1)] == list(WITHHELD)
+    assert [row.fault for row in rows(2)] == ["endpoint away", "vector unusable"]
+
+
+def test_what_is_lost_of_a_published_source_is_said(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system, just_now = Breaking(), "file unreadable just now"
+    for row in rows(0):
+        if row.fault == just_now:
+            for name, text in LOSSES[just_now].items():
+                system.pipe(f"/{row.source}/{name}", f"{text!s} ({row.source})".encode())
+            monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", json.dumps({row.source: {"uri": f"breaking:///{row.source}"}}))
+        else:
+            write(folder, row.source, LOSSES[row.fault])
+    assert command(capfd, monkeypatch, "run", "--source", "file-unreadable-just-now")[0] == 0
+    monkeypatch.setattr(Breaking, "broken", "alder.md")
+    system.pipe("/file-unreadable-just-now/alder.md", b"Other words.")
+    code, output, errors = command(capfd, monkeypatch, "run")
+    assert (code, errors) == (0, "")
+    _, status, _ = command(capfd, monkeypatch, "status")
+    seen = in_the_ui()
+    for row in rows(0):
+        assert silent(row, output, seen) == [], row.fault
+        assert silent(row, status, seen) == [], row.fault
+
+
+def test_a_source_that_is_withheld_is_named(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for row in rows(1):
+        write(folder, row.source, files())
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    for row in rows(1):
+        content = WITHHELD[row.fault]
+        if content is None:
+            for path in (folder / row.source).iterdir():
+                path.unlink()
+            (folder / row.source).rmdir()
+            monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", json.dumps({row.source: {"uri": str(folder / row.source)}}))
+        else:
+            write(folder, row.source, content)
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert code == 1
+    _, status, _ = command(capfd, monkeypatch, "status")
+    seen = in_the_ui()
+    for row in rows(1):
+        assert re.search(rf"^{row.source} (failed|is not accepted): ", output, re.MULTILINE), row.fault
+        assert silent(row, output, seen) == [], row.fault
+        assert silent(row, status, seen) == [], row.fault
+
+
+@pytest.mark.parametrize("row", rows(2), ids=lambda row: row.fault)
+def test_what_needs_a_person_is_one_line(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loopback: Loopback, row: Row
+) -> None:
+    write(folder, row.source, files())
+    if row.fault == "endpoint away":
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{unused_port()}/v1")
+    else:
+        loopback.embed = lambda text, dimensions: [float("nan")] * dimensions
+    code, _, errors = command(capfd, monkeypatch, "run")
+    assert code == 2
+    (line,) = [line for line in errors.splitlines() if line.startswith("error: ")]
+    assert row.lines.strip("`") in line
+    _, status, _ = command(capfd, monkeypatch, "status")
+    assert "pending: " in status
+    assert "Nothing is published" in status
