@@ -52,7 +52,7 @@ def rows(code: int) -> list[Row]:
 def files(mark: str = "", marked: int = 1, **changed: str | bytes) -> Files:
     """Return six files, each a chunk of its own: the first ones with a mark that the server knows, some changed."""
     texts: dict[str, str | bytes] = {
-        f"{place}.md": f"Marta Lindqvist repaired the gauge at Station {place.title()}. {mark if at < marked else ''}"
+        f"{place}.md": f"Marta Lindqvist repaired the gauge at Station {place.title()}{mark * (at < marked)}."
         for at, place in enumerate(PLACES)
     }
     return texts | {f"{place}.md": content for place, content in changed.items()}
@@ -64,14 +64,14 @@ LOSSES: Mapping[str, Files] = {
     "file of another type": files() | {"picture.bin": b"\x00"},
     "file without text": files(alder=""),
     "file unreadable in part": files(
-        alder="Ein Bericht über die Brücke, das Wasser und „alle“ Pegel.".encode("cp1252")
+        alder="Zoë Bär repaired the gauge at Station Älv, für Ødegård.".encode() + b" \xc3."
     ),
-    "chunk refused by the model": files("REFUSED"),
-    "answer cut off": files("CUT-OFF"),
-    "round failed": files("NO-ROUND"),
-    "row of an answer unusable": files("BAD-ROW"),
+    "chunk refused by the model": files(", REFUSED"),
+    "answer cut off": files(", CUT-OFF"),
+    "round failed": files(", NO-ROUND"),
+    "row of an answer unusable": files(", BAD-ROW"),
     "nothing named": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
-    "summary failed": files("UNSUMMARISED", 6),
+    "summary failed": files(", UNSUMMARISED", 6),
 }
 """Fault that ends with 0 → files of a source that has it."""
 
@@ -80,8 +80,8 @@ WITHHELD: Mapping[str, Files | None] = {
     "files gone": {"left.md": "Marta Lindqvist left."},
     "files emptied": {f"{place}.md": "" for place in PLACES},
     "many files unreadable": {f"{place}.md": b"\xc3\x28" for place in PLACES},
-    "many chunks refused": files("REFUSED", 6),
-    "many rows unusable": files("BAD-ROW", 6),
+    "many chunks refused": files(", REFUSED", 6),
+    "many rows unusable": files(", BAD-ROW", 6),
 }
 """Fault that ends with 1 → files of a source that has it; before, it was sound."""
 
@@ -91,6 +91,10 @@ class Breaking(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
 
     protocol = "breaking"
     broken = ""
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return str(super()._strip_protocol(path.removeprefix("breaking://")))
 
     def _open(self, path: str, *arguments: Any, **options: Any) -> Any:
         if self.broken and path.endswith(self.broken):
@@ -128,7 +132,7 @@ def folder(tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) 
     settings = {
         "home": "home",
         "sources": "sources",
-        "extraction": {"gleaning": 1, "max_rejected_share": 0.2},
+        "extraction": {"gleaning": 1},
         "merging": {"summary_min_descriptions": 3},
         "llm": {"provider": "openai", "max_retries": 0},
         "embedding": {"provider": "openai", "dimensions": 8, "max_retries": 0},
@@ -217,8 +221,8 @@ def test_what_is_lost_of_a_published_source_is_said(
         else:
             write(folder, row.source, LOSSES[row.fault])
     assert command(capfd, monkeypatch, "run", "--source", "file-unreadable-just-now")[0] == 0
-    monkeypatch.setattr(Breaking, "broken", "alder.md")
     system.pipe("/file-unreadable-just-now/alder.md", b"Other words.")
+    monkeypatch.setattr(Breaking, "broken", "alder.md")
     code, output, errors = command(capfd, monkeypatch, "run")
     assert (code, errors) == (0, "")
     _, status, _ = command(capfd, monkeypatch, "status")
