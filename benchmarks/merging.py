@@ -105,9 +105,7 @@ def _write_source(folder: Path, number_of_source: int, ids: Array, number_of_nam
     number = np.arange(len(ids))
     documents = np.char.add(f"document-{source}-", (number // CHUNKS_A_DOCUMENT).astype(str))
     positions = {"chunk_id": ids, "doc_id": documents, "path": documents, "chunk_index": number % CHUNKS_A_DOCUMENT}
-    sizes = {"content": "", "tokens": 1, "char_start": 0, "char_end": 1, "recipe": "recipe", "text_hash": ""} | (
-        dict.fromkeys(("heading", "context", "page"))
-    )
+    sizes = {"content": "", "tokens": 1, "char_start": 0, "char_end": 1, "recipe": "recipe", "text_hash": ""}
     tables = {
         "chunks": _table(CHUNKS, len(ids), {"source": source} | positions | sizes),
         "extractions": _table(EXTRACTIONS, len(ids), _EXTRACTED | {"source": source, "chunk_id": ids}),
@@ -138,7 +136,7 @@ def _mentions(schema: pa.Schema, source: str, ids: Array, columns: dict[str, Any
 
 def _table(schema: pa.Schema, rows: int, columns: dict[str, Any]) -> pa.Table:
     def column(field: pa.Field) -> pa.Array:
-        value = columns[field.name]
+        value = columns.get(field.name) if field.nullable else columns[field.name]
         if isinstance(value, np.ndarray):
             return pa.array(value, field.type)
         return pa.nulls(rows, field.type) if value is None else pa.repeat(pa.scalar(value, field.type), rows)
