@@ -7,17 +7,24 @@ from typer.testing import CliRunner
 from lightrag_dagster.cli.app import app
 from lightrag_dagster.cli.trial import Tried
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from tests.support import FLOOD, RIVER, build, write_source
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings of a home that a trial leaves as it is."""
+    folder = tmp_path_factory.mktemp("trial")
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
     build(settings)
-    monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
-    monkeypatch.setenv("LIGHTRAG_SOURCES", str(settings.sources))
+    return settings
+
+
+@pytest.fixture
+def home(built: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(built.home))
+    monkeypatch.setenv("LIGHTRAG_SOURCES", str(built.sources))
     return tmp_path
 
 

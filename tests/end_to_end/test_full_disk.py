@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,9 +10,11 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import LightRAGError, one_line
+from lightrag_dagster.runner import Outcome
 from lightrag_dagster.settings import Settings, load_settings
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
+Way = Callable[[Settings], Outcome]
 QUESTION = "Who maintains the gauge at Halden Weir?"
 
 
@@ -31,11 +33,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    "room",
-    [3000, pytest.param(16, marks=pytest.mark.long)],  # kilobytes
+    ("room", "way"),
+    [(3000, build), pytest.param(16, run, marks=pytest.mark.long)],  # kilobytes
     ids=["the graph finds too little", "Dagster finds too little"],
 )
-def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path: Path, room: int) -> None:
+def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path: Path, room: int, way: Way) -> None:
     settings = load_settings(home=small_disk / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings)
@@ -45,14 +47,14 @@ def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path
     build(clean)
 
     with _filled(small_disk, room):
-        message = _failure(settings)
+        message = _failure(way, settings)
         assert published(settings) == first
         with KnowledgeBase.open(settings=settings) as knowledge:
             assert knowledge.retrieve(QUESTION, mode="mix").entities
 
     assert message
     assert "\n" not in message
-    run(settings)
+    way(settings)
     assert snapshot_contents(settings) == snapshot_contents(clean)
 
 
@@ -75,10 +77,10 @@ def test_a_disk_that_cannot_be_written_is_named(small_disk: Path, tmp_path: Path
     assert published(settings) != first
 
 
-def _failure(settings: Settings) -> str | None:
-    """Run, and return in one line why that failed; None when it did not."""
+def _failure(way: Way, settings: Settings) -> str | None:
+    """Build, and return in one line why that failed; None when it did not."""
     try:
-        outcome = run(settings)
+        outcome = way(settings)
     except LightRAGError as error:
         return str(error)
     return "; ".join(outcome.failed.values()) or None

@@ -68,15 +68,15 @@ def _write(address: Address, worker: int) -> None:
 
 def test_processes_may_write_together(address: Address) -> None:
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_write, args=(address, worker)) for worker in range(3)]
+    workers = [context.Process(target=_write, args=(address, worker)) for worker in range(2)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert [worker.exitcode for worker in workers] == [0, 0]
     with ResponseStore(address) as store:
-        wanted = [f"{worker}-{number}" for worker in range(3) for number in range(100)]
-        assert len(store.get_many([*wanted, *map(str, range(100))])) == 400
+        wanted = [f"{worker}-{number}" for worker in range(2) for number in range(100)]
+        assert len(store.get_many([*wanted, *map(str, range(100))])) == 300
 
 
 def test_threads_may_share_one_store(address: Address) -> None:

@@ -60,7 +60,7 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
         }
         with duckdb.connect(config=config) as connection:
             connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
-            run(connection, "macros")
+            _define_macros(connection)
             _prepare(connection, variables)
             yield connection
 
@@ -82,15 +82,20 @@ def _small_database() -> duckdb.DuckDBPyConnection:
     # Without threads of its own, which a process that is forked has not, and without which it could not even end.
     config: dict[str, str | bool | int | float | list[str]] = {"threads": 1, "async_threads": 0}
     connection = duckdb.connect(config=config | {"memory_limit": f"{MEMORY_GIGABYTES}GB"})
-    run(connection, "macros")
+    _define_macros(connection)
     return connection
+
+
+def _define_macros(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the macros for all connections to a database: for each anew, they are a seventh of a small merge."""
+    run(connection, "macros")
+    for name in ("embedded_text", "shared"):  # which are temporary in databases that the merge does not own
+        connection.execute(read_statement(name).replace("CREATE TEMP MACRO", "CREATE MACRO"))
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, variables: Variables) -> None:
     for name, value in ({"whitespace": WHITESPACE} | variables).items():
         connection.execute(f"SET VARIABLE {name} = $1", [value])
-    for name in ("embedded_text", "shared"):
-        run(connection, name)
     connection.execute("CREATE TEMP TABLE entity_name (name VARCHAR, entity_id VARCHAR)")
 
 
