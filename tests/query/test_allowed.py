@@ -76,7 +76,7 @@ NOTHING = "no document with text passes the filters"
             [NOTHING, "no document with text that passes the other filters has author 'Edda Rasmott'"],
         ),
     ],
-    ids=str,
+    ids=lambda value: str(sorted(value) if isinstance(value, set) else value),
 )
 def test_documents_and_notes(
     documents: duckdb.DuckDBPyConnection, filters: Filters, allowed: set[str], notes: list[str]

@@ -113,7 +113,11 @@ def test_files_of_a_web_server_are_named(server: Server) -> None:
     assert origin.read(one, 5) == OFFICE.encode()[:5]
 
 
-@pytest.mark.parametrize("modified", [None, "yesterday", formatdate(time.time() + 3600, usegmt=True)])
+@pytest.mark.parametrize(
+    "modified",
+    [None, "yesterday", formatdate(time.time() + 3600, usegmt=True)],
+    ids=["none", "no date", "in an hour"],  # a time would give each process of xdist another name
+)
 def test_a_file_whose_time_says_nothing_is_read_again(server: Server, modified: str | None) -> None:
     server.pages["/a.md"] = Page(RIVER, modified=modified)
     (listed,) = Web(server.url, ("a.md",)).files()
