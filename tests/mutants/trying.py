@@ -8,27 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
+from tests.mutants.choosing import END_TO_END, digest, folder_of
 from tests.mutants.drawing import Mutant
+from tests.mutants.plugin import LEAST_SECONDS, TIMES_AS_LONG
 
-END_TO_END = "tests/end_to_end"
 _SHARED = ("tests/conftest.py", "tests/support.py", "tests/loopback.py", "tests/query/published.py")
-_LEAST_SECONDS, _TIMES_AS_LONG = 60.0, 4.0
-
-
-def stages_of(root: Path, path: str) -> list[str]:
-    """Return where to look for a failing test, one after the other: of the file, of its folder, end to end."""
-    below = Path("tests", *Path(path).parts[1:])
-    mirror, folder = below.with_name(f"test_{below.stem}.py"), below.parent
-    while not any((root / folder).glob("test_*.py")):
-        folder = folder.parent
-    found = [str(mirror)] if path.endswith(".py") and (root / mirror).exists() else []
-    return [*found, str(folder), END_TO_END]
 
 
 class Results:
@@ -42,10 +31,10 @@ class Results:
     def killed_by(self, mutant: Mutant) -> tuple[bool, str | None]:
         """Return whether a mutant was tried, since when nothing was edited that matters, and who noticed it."""
         found = self._found.get(mutant.key)
-        stage = found and found["killed_by"]
-        if not found or found["contents"] != self._contents(mutant, stage):
+        test = found and found["killed_by"]
+        if not found or found["contents"] != self._contents(mutant, test):
             return False, None
-        return True, stage
+        return True, test
 
     def put(self, mutant: Mutant, killed_by: str | None) -> None:
         """Keep what was found of a mutant."""
@@ -54,75 +43,68 @@ class Results:
             lines.write(json.dumps(line) + "\n")
 
     def _contents(self, mutant: Mutant, killed_by: str | None) -> str:
-        stages = stages_of(self._root, mutant.path) if killed_by is None else [killed_by]
-        return _digest(self._root / one for one in (mutant.path, *_SHARED, *stages))
-
-
-def _digest(places: Iterable[Path]) -> str:
-    files = {path for place in places for path in ([place] if place.is_file() else place.rglob("*.py"))}
-    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files)]
-    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
-
-
-class Limits:
-    """Seconds that the tests of a stage may take: some times what they take without a mutant."""
-
-    def __init__(self) -> None:
-        self._locks: dict[str, Lock] = defaultdict(Lock)
-        self._seconds: dict[str, float] = {}
-
-    def of(self, stage: str, copy: "Copy") -> float:
-        """Return the limit of a stage, for which its tests run once; raises RuntimeError when they fail."""
-        with self._locks[stage]:
-            if stage not in self._seconds:
-                started = time.monotonic()
-                if code := copy.run(stage, None):
-                    raise RuntimeError(f"{stage} fails without a mutant (exit code {code}); run `pytest {stage}`")
-                self._seconds[stage] = _LEAST_SECONDS + _TIMES_AS_LONG * (time.monotonic() - started)
-            return self._seconds[stage]
+        places = [folder_of(mutant.path), END_TO_END] if killed_by is None else [killed_by.partition("::")[0]]
+        paths = [self._root / one for one in (mutant.path, *_SHARED, *places)]
+        files = {file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py"))}
+        return hashlib.sha256("".join(map(digest, sorted(files))).encode()).hexdigest()[:16]
 
 
 class Copy:
     """A copy of the tree in which one mutant after the other is tried."""
 
     def __init__(self, root: Path, folder: Path) -> None:
-        self._folder = folder / "tree"
+        self._folder, self._tree = folder, folder / "tree"
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
         for name in filter(None, listed.split("\0")):
             if (root / name).is_file():
-                (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(root / name, self._folder / name)
+                (self._tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(root / name, self._tree / name)
         # Python takes a compiled file for that of a source of the same size and second.
         self._second = int(time.time())
 
-    def killed_by(self, mutant: Mutant, stages: Iterable[str], limits: Limits) -> str | None:
-        """Return the first of the stages that notices a mutant, or None; one that takes too long has noticed."""
-        file = self._folder / mutant.path
-        source = file.read_bytes()
-        for stage in stages:
-            seconds = limits.of(stage, self)
-            self._write(file, mutant.applied(source))
-            try:
-                if self.run(stage, seconds):
-                    return stage
-            finally:
-                self._write(file, source)
-        return None
+    def measure(self, files: Iterable[str], into: Path, workers: int) -> None:
+        """Run the tests of some files under `coverage`, and write what is found into a folder."""
+        name = str(time.time_ns())
+        arguments = ["--measure", f"{into / name}", "-n", str(workers), "--dist", "worksteal", *sorted(files)]
+        self._run(arguments, None)
+        sources = (path for path in (self._tree / "lightrag_dagster").rglob("*") if path.suffix in (".py", ".sql"))
+        digests = {str(one.relative_to(self._tree)): digest(one) for one in sources}
+        digests |= {one: digest(self._tree / one) for one in files}
+        (into / f"{name}.json").write_text(json.dumps(digests))
 
-    def run(self, stage: str, seconds: float | None) -> int:
-        """Run the tests of a stage up to the first that fails, and return the exit code."""
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not long", "-p", "no:cacheprovider", stage]
-        environment = os.environ | {"PYTHONPATH": str(self._folder)}
+    def killed_by(self, mutant: Mutant, stages: Iterable[dict[str, float]]) -> str | None:
+        """Return the first of the chosen tests that notices a mutant, or None; one that takes too long has noticed."""
+        file = self._tree / mutant.path
+        source = file.read_bytes()
+        self._write(file, mutant.applied(source))
+        try:
+            return next(filter(None, map(self.fails, stages)), None)
+        finally:
+            self._write(file, source)
+
+    def fails(self, seconds: dict[str, float]) -> str | None:
+        """Return the first of some tests that fails, or takes too long; or what they have in common if none can run."""
+        chosen, running = self._folder / "chosen.json", self._folder / "running"
+        chosen.write_text(json.dumps(seconds))
+        running.write_text("at import")
+        files = dict.fromkeys(test.partition("::")[0] for test in seconds)
+        arguments = ["-x", "-p", "no:xdist", "--chosen", str(chosen), "--running", str(running), *files]
+        return running.read_text() if seconds and self._run(arguments, seconds) not in (0, 5) else None
+
+    def _run(self, arguments: Iterable[str], seconds: dict[str, float] | None) -> int:
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "not long", "-p", "no:cacheprovider"]
+        command += ["-p", "tests.mutants.plugin", "--basetemp", str(self._folder / "temporary"), *arguments]
+        # A hash seed, so that sets have one order, and what is named by them one name.
+        environment = os.environ | {"PYTHONPATH": str(self._tree), "PYTHONHASHSEED": "0"}
         for name in ("LIGHTRAG_HOME", "LIGHTRAG_SOURCES", "PYTHONDONTWRITEBYTECODE"):
             environment.pop(name, None)
-        command += ["--basetemp", str(self._folder.with_name("temporary"))]
+        output = None if seconds is None else subprocess.DEVNULL
         process = subprocess.Popen(
-            command, cwd=self._folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+            command, cwd=self._tree, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
         try:
-            return process.wait(seconds)
+            return process.wait(seconds and 4 * LEAST_SECONDS + TIMES_AS_LONG * sum(seconds.values()))
         except subprocess.TimeoutExpired:
             return -signal.SIGKILL
         finally:

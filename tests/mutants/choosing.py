@@ -1,0 +1,163 @@
+"""The tests that may notice a mutant: those of its folder and end to end that execute what is changed, quickest first.
+
+All of them run once under `coverage`, and what is found is kept in a folder. It is valid by test file, until that is
+edited; of a source that was edited since, the tests that execute any line of it are taken.
+"""
+
+import ast
+import hashlib
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import coverage
+
+from tests.mutants.drawing import Mutant
+
+END_TO_END = "tests/end_to_end"
+# Of the tests of a folder, and of those end to end: when more may notice a mutant, the slowest are left out, so that
+# a mutant that only these would notice counts as surviving.
+MOST_SECONDS = 90.0
+
+
+def folder_of(path: str) -> str:
+    """Return the folder of the tests of a file."""
+    return f"tests/{Path(path).parts[1]}"
+
+
+def digest(path: Path) -> str:
+    """Return what tells whether a file was edited."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+class Run:
+    """What one run of tests found: who executes which lines, and how long each takes."""
+
+    def __init__(self, listing: Path, files: set[str]) -> None:
+        self.digests: dict[str, str] = json.loads(listing.read_bytes())
+        self.seconds: dict[str, float] = {}
+        self.users: dict[str, list[str]] = defaultdict(list)
+        for found in listing.parent.glob(f"{listing.stem}-*.json"):
+            of_worker = json.loads(found.read_bytes())
+            for test, fixtures in of_worker["used"].items():
+                if test.partition("::")[0] in files and test not in of_worker["failed"]:
+                    self.users[test].append(test)
+                    self.seconds[test] = sum(of_worker["seconds"][one] for one in (test, *fixtures))
+                    for one in fixtures:
+                        self.users[one].append(test)
+        self._data = [coverage.CoverageData(str(one)) for one in listing.parent.glob(f"{listing.stem}-*.coverage")]
+        for one in self._data:
+            one.read()
+        self._contexts = cache(lambda path: [one.contexts_by_lineno(path) for one in self._data])
+
+    def executing(self, path: str, lines: Iterable[int] | None) -> set[str]:
+        """Return the tests that execute some lines of a file, or any."""
+        wanted = None if lines is None else set(lines)
+        found = self._contexts(path)
+        contexts = {
+            one
+            for by_line in found
+            for line, all_of_it in by_line.items()
+            if wanted is None or line in wanted
+            for one in all_of_it
+        }
+        return {test for one in contexts for test in self.users.get(one, ())}
+
+
+class Cover:
+    """What is known of the tests of a tree."""
+
+    def __init__(self, root: Path, folder: Path, test_folders: Iterable[str]) -> None:
+        self._root = root
+        self.stale = {str(path.relative_to(root)) for one in test_folders for path in (root / one).rglob("test_*.py")}
+        self._runs: list[Run] = []
+        for listing in sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True):
+            if "-" not in listing.stem:
+                digests = json.loads(listing.read_bytes())
+                valid = {file for file in self.stale if digests.get(file) == digest(root / file)}
+                self._runs.append(Run(listing, valid))
+                self.stale -= valid
+        self._seconds = {test: seconds for run in self._runs for test, seconds in run.seconds.items()}
+
+    def quickest(self) -> dict[str, float]:
+        """Return some tests that should pass."""
+        return dict(sorted(self._seconds.items(), key=lambda one: one[1])[:20])
+
+    def tests_of(self, mutant: Mutant) -> list[dict[str, float]]:
+        """Return the tests of the mutant's folder, then those end to end, in the order to run them: seconds by test."""
+        tests = self._noticing(mutant)
+        below = Path("tests", *Path(mutant.path).parts[1:])
+        mirror = f"{below.with_name(f'test_{below.stem}.py')}::"
+        stages = []
+        for folder in (folder_of(mutant.path), END_TO_END):
+            left, chosen = MOST_SECONDS, []
+            for test in sorted((one for one in tests if one.startswith(f"{folder}/")), key=self._seconds.__getitem__):
+                left -= self._seconds[test]
+                if left < 0 and chosen:
+                    break
+                chosen.append(test)
+            # About as long, file by file, since the tests of a file share fixtures.
+            chosen.sort(
+                key=lambda test: (
+                    not test.startswith(mirror),
+                    round(math.log2(self._seconds[test] + 0.01)),
+                    test.partition("::")[0],
+                )
+            )
+            stages.append({test: self._seconds[test] for test in chosen})
+        return stages
+
+    def _noticing(self, mutant: Mutant) -> set[str]:
+        tests = {test for path, lines in executed(self._root, mutant) for test in self._executing(path, lines)}
+        return tests or self._executing(mutant.path, None) or set(self._seconds)
+
+    def _executing(self, path: str, lines: Iterable[int] | None) -> set[str]:
+        found = set()
+        for run in self._runs:
+            found |= run.executing(path, lines if run.digests.get(path) == digest(self._root / path) else None)
+        return found
+
+
+def executed(root: Path, mutant: Mutant) -> Iterator[tuple[str, set[int]]]:
+    """Yield files and their lines that are executed with what is changed: its statement, and what names it elsewhere.
+
+    What names a statement of SQL is its file, and what names a value that is computed at import is its name.
+    """
+    if mutant.path.endswith(".sql"):
+        named = rf"[\"'/]{Path(mutant.path).stem}(\.sql)?[\"']"
+    else:
+        lines, name = _statement((root / mutant.path).read_text(), mutant.line)
+        yield mutant.path, lines
+        named = rf"\b{name}\b" if name else ""
+    if named:
+        for file in (root / "lightrag_dagster").rglob("*.py"):
+            lines = {at for at, line in enumerate(file.read_text().splitlines(), 1) if re.search(named, line)}
+            if lines:
+                yield str(file.relative_to(root)), lines
+
+
+def _statement(source: str, line: int) -> tuple[set[int], str]:
+    """Return the lines of the innermost statement around one; and the name that it assigns, if outside of functions."""
+    walked = ast.walk(ast.parse(source))
+    around = [one for one in walked if isinstance(one, ast.stmt) and one.lineno <= line <= (one.end_lineno or 0)]
+    functions = [one for one in around if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    match around[-1]:
+        case (
+            ast.FunctionDef()
+            | ast.AsyncFunctionDef()
+            | ast.Assign()
+            | ast.AnnAssign()
+            | ast.Expr()
+            | ast.Return() as one
+        ):
+            lines = set(range(one.lineno, (one.end_lineno or 0) + 1))
+        case one:
+            lines = {one.lineno, line}
+    match one:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if not functions:
+            return lines, name
+    return lines, ""
