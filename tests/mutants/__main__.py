@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from difflib import unified_diff
 from pathlib import Path
 from queue import SimpleQueue
@@ -51,10 +52,10 @@ def main(
     drawn = [one for one in draw(ROOT, FOLDERS, number, seed) if one.path.startswith(below)]
     KEPT.mkdir(exist_ok=True)
     results, listed = Results(ROOT, KEPT / "results.jsonl"), explained()
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as threads:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as ending, ThreadPoolExecutor(workers) as threads:
         copies: SimpleQueue[Copy] = SimpleQueue()
         for worker in range(workers):
-            copies.put(Copy(ROOT, Path(folder, str(worker))))
+            copies.put(ending.enter_context(Copy(ROOT, Path(folder, str(worker)))))
         cover = covered(copies, workers)
 
         def attempt(mutant: Mutant) -> str | None:

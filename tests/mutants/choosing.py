@@ -1,5 +1,6 @@
 """The tests that may notice a mutant: those of its folder and end to end that execute what is changed, quickest first.
 
+With those of a folder go others of their files, since what one test keeps, the next may only look at.
 All of them run once under `coverage`, and what is found is kept in a folder. It is valid by test file, until that is
 edited; of a source that was edited since, the tests that execute any line of it are taken.
 """
@@ -34,19 +35,23 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
 class Run:
     """What one run of tests found: who executes which lines, and how long each takes."""
 
     def __init__(self, listing: Path, files: set[str]) -> None:
         self.digests: dict[str, str] = json.loads(listing.read_bytes())
-        self.seconds: dict[str, float] = {}
+        self.parts: dict[str, dict[str, float]] = {}  # the seconds of each test itself, and of its shared fixtures
         self.users: dict[str, list[str]] = defaultdict(list)
         for found in listing.parent.glob(f"{listing.stem}-*.json"):
             of_worker = json.loads(found.read_bytes())
             for test, fixtures in of_worker["used"].items():
-                if test.partition("::")[0] in files and test not in of_worker["failed"]:
+                if _file(test) in files and test not in of_worker["failed"]:
                     self.users[test].append(test)
-                    self.seconds[test] = sum(of_worker["seconds"][one] for one in (test, *fixtures))
+                    self.parts[test] = {one: of_worker["seconds"][one] for one in (test, *fixtures)}
                     for one in fixtures:
                         self.users[one].append(test)
         self._data = [coverage.CoverageData(str(one)) for one in listing.parent.glob(f"{listing.stem}-*.coverage")]
@@ -81,7 +86,8 @@ class Cover:
                 valid = {file for file in self.stale if digests.get(file) == digest(root / file)}
                 self._runs.append(Run(listing, valid))
                 self.stale -= valid
-        self._seconds = {test: seconds for run in self._runs for test, seconds in run.seconds.items()}
+        self._parts = {test: parts for run in self._runs for test, parts in run.parts.items()}
+        self._seconds = {test: sum(parts.values()) for test, parts in self._parts.items()}
 
     def quickest(self) -> dict[str, float]:
         """Return some tests that should pass."""
@@ -90,25 +96,26 @@ class Cover:
     def tests_of(self, mutant: Mutant) -> list[dict[str, float]]:
         """Return the tests of the mutant's folder, then those end to end, in the order to run them: seconds by test."""
         tests = self._noticing(mutant)
+        files = {_file(test) for test in tests}
+        beside = {test for test in self._seconds if _file(test) in files and not test.startswith(END_TO_END)}
         below = Path("tests", *Path(mutant.path).parts[1:])
-        mirror = f"{below.with_name(f'test_{below.stem}.py')}::"
+        mirror = str(below.with_name(f"test_{below.stem}.py"))
+
+        def order(test: str) -> tuple[bool, bool, int, str]:
+            # About as long, then file by file, since the tests of a file share fixtures.
+            return _file(test) != mirror, test not in tests, round(math.log2(self._seconds[test] + 0.01)), _file(test)
+
         stages = []
         for folder in (folder_of(mutant.path), END_TO_END):
-            left, chosen = MOST_SECONDS, []
-            for test in sorted((one for one in tests if one.startswith(f"{folder}/")), key=self._seconds.__getitem__):
-                left -= self._seconds[test]
-                if left < 0 and chosen:
+            found = [test for test in tests | beside if test.startswith(f"{folder}/")]
+            chosen: list[str] = []
+            seconds: dict[str, float] = {}
+            for test in sorted(found, key=lambda test: (test not in tests, self._seconds[test])):
+                seconds |= self._parts[test]
+                if chosen and sum(seconds.values()) > MOST_SECONDS:
                     break
                 chosen.append(test)
-            # About as long, file by file, since the tests of a file share fixtures.
-            chosen.sort(
-                key=lambda test: (
-                    not test.startswith(mirror),
-                    round(math.log2(self._seconds[test] + 0.01)),
-                    test.partition("::")[0],
-                )
-            )
-            stages.append({test: self._seconds[test] for test in chosen})
+            stages.append({test: self._seconds[test] for test in sorted(chosen, key=order)})
         return stages
 
     def _noticing(self, mutant: Mutant) -> set[str]:

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,9 @@ def test_more():
 """
 
 
+OF_A = ["test_a.py::test_few", "test_a.py::test_first", "test_a.py::test_least"]
+
+
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("tree")
@@ -80,10 +84,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def copy(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    copy = Copy(tree, tmp_path_factory.mktemp("copy"))
-    copy.measure(cover(tree).stale, tree / ".mutants", 0)
-    return copy
+def copy(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
+    with Copy(tree, tmp_path_factory.mktemp("copy"), ()) as copy:
+        copy.measure(cover(tree).stale, tree / ".mutants", 0)
+        yield copy
 
 
 def cover(tree: Path) -> Cover:
@@ -99,8 +103,8 @@ def mutant(tree: Path, change: str, path: str = "a.py") -> Mutant:
 @pytest.mark.parametrize(
     ("change", "path", "tests"),
     [
-        ("3 → 4", "a.py", [["test_a.py::test_few"], []]),  # where it is named
-        ("min(\n        values) → (max(values))", "a.py", [["test_a.py::test_first", "test_a.py::test_least"], []]),
+        ("3 → 4", "a.py", [OF_A, []]),  # where it is named
+        ("min(\n        values) → (max(values))", "a.py", [OF_A, []]),
         ("5 → 6", "a.py", [[], ["test_all.py::test_more"]]),
         ("1 → 2", "ask.sql", [["test_b.py::test_ask"], []]),
     ],

@@ -4,12 +4,10 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
@@ -17,7 +15,15 @@ from tests.mutants.choosing import END_TO_END, digest, folder_of
 from tests.mutants.drawing import Mutant
 from tests.mutants.plugin import LEAST_SECONDS, TIMES_AS_LONG
 
+AT_IMPORT = "at import"
 _SHARED = ("tests/conftest.py", "tests/support.py", "tests/loopback.py", "tests/query/published.py")
+
+
+# What takes seconds to import, and starts no thread.
+LIBRARIES = (
+    "coverage", "dagster", "dagster._core.storage.sqlite_storage", "duckdb", "fsspec", "httpx2", "hypothesis", "openai",
+    "pydantic_settings", "rich", "scipy.sparse", "sqlalchemy", "starlette", "tiktoken", "typer", "uvicorn",
+)  # fmt: skip
 
 
 class Results:
@@ -52,7 +58,7 @@ class Results:
 class Copy:
     """A copy of the tree in which one mutant after the other is tried."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
+    def __init__(self, root: Path, folder: Path, libraries: Iterable[str] = LIBRARIES) -> None:
         self._folder, self._tree = folder, folder / "tree"
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
@@ -62,55 +68,88 @@ class Copy:
                 shutil.copy2(root / name, self._tree / name)
         # Python takes a compiled file for that of a source of the same size and second.
         self._second = int(time.time())
+        self._sound = {AT_IMPORT}
+
+        environment = {"PYTHONPATH": str(self._tree), "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
+        for name, value in os.environ.items():
+            if name not in ("LIGHTRAG_HOME", "LIGHTRAG_SOURCES", "PYTHONDONTWRITEBYTECODE"):
+                environment.setdefault(name, value)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants.preloaded", *libraries], cwd=self._tree, env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def __enter__(self) -> "Copy":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.__exit__(None, None, None)  # its standard input ends, and so does it
 
     def measure(self, files: Iterable[str], into: Path, workers: int) -> None:
         """Run the tests of some files under `coverage`, and write what is found into a folder."""
         name = str(time.time_ns())
-        arguments = ["--measure", f"{into / name}", "-n", str(workers), "--dist", "worksteal", *sorted(files)]
-        self._run(arguments, None)
+        arguments = ("--measure", str(into / name), "-n", str(workers), "--dist", "worksteal", *sorted(files))
+        if (code := self._run(*arguments)) not in (0, 1):
+            raise RuntimeError(
+                f"pytest ends with exit code {code}; see `pytest -p tests.mutants.plugin {' '.join(arguments)}`"
+            )
         sources = (path for path in (self._tree / "lightrag_dagster").rglob("*") if path.suffix in (".py", ".sql"))
         digests = {str(one.relative_to(self._tree)): digest(one) for one in sources}
         digests |= {one: digest(self._tree / one) for one in files}
         (into / f"{name}.json").write_text(json.dumps(digests))
 
     def killed_by(self, mutant: Mutant, stages: Iterable[dict[str, float]]) -> str | None:
-        """Return the first of the chosen tests that notices a mutant, or None; one that takes too long has noticed."""
+        """Return the first of the chosen tests that notices a mutant, or None; one that takes too long has noticed.
+
+        A test that fails without a mutant is left out.
+        """
         file = self._tree / mutant.path
         source = file.read_bytes()
-        self._write(file, mutant.applied(source))
-        try:
-            return next(filter(None, map(self.fails, stages)), None)
-        finally:
-            self._write(file, source)
+        for stage in stages:
+            tests = dict(stage)
+            while tests:
+                self._write(file, mutant.applied(source))
+                try:
+                    failing = self.fails(tests)
+                finally:
+                    self._write(file, source)
+                if failing is None:
+                    break
+                if failing in self._sound or not self.fails({failing: tests.get(failing, 0)}):
+                    self._sound.add(failing)
+                    return failing
+                del tests[failing]
+        return None
 
     def fails(self, seconds: dict[str, float]) -> str | None:
-        """Return the first of some tests that fails, or takes too long; or what they have in common if none can run."""
+        """Return the first of some tests that fails, or takes too long, or AT_IMPORT if none can run."""
         chosen, running = self._folder / "chosen.json", self._folder / "running"
         chosen.write_text(json.dumps(seconds))
-        running.write_text("at import")
+        running.write_text(AT_IMPORT)
         files = dict.fromkeys(test.partition("::")[0] for test in seconds)
-        arguments = ["-x", "-p", "no:xdist", "--chosen", str(chosen), "--running", str(running), *files]
-        return running.read_text() if seconds and self._run(arguments, seconds) not in (0, 5) else None
+        limit = 4 * LEAST_SECONDS + TIMES_AS_LONG * sum(seconds.values())
+        chooses = ("-x", "-p", "no:xdist", "--chosen", str(chosen), "--running", str(running))
+        noticed = self._run(*chooses, *files, seconds=limit) not in (0, 5)
+        return running.read_text() if noticed else None
 
-    def _run(self, arguments: Iterable[str], seconds: dict[str, float] | None) -> int:
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "not long", "-p", "no:cacheprovider"]
-        command += ["-p", "tests.mutants.plugin", "--basetemp", str(self._folder / "temporary"), *arguments]
-        # A hash seed, so that sets have one order, and what is named by them one name.
-        environment = os.environ | {"PYTHONPATH": str(self._tree), "PYTHONHASHSEED": "0"}
-        for name in ("LIGHTRAG_HOME", "LIGHTRAG_SOURCES", "PYTHONDONTWRITEBYTECODE"):
-            environment.pop(name, None)
-        output = None if seconds is None else subprocess.DEVNULL
-        process = subprocess.Popen(
-            command, cwd=self._tree, env=environment, stdout=output, stderr=output, start_new_session=True
+    def _run(self, *arguments: str, seconds: float = 7200.0) -> int:
+        # pytest wonders that its plugins are imported already.
+        always = (
+            "-W",
+            "ignore:Module already imported:pytest.PytestAssertRewriteWarning",
+            "-q",
+            "-m",
+            "not long",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "tests.mutants.plugin",
         )
-        try:
-            return process.wait(seconds and 4 * LEAST_SECONDS + TIMES_AS_LONG * sum(seconds.values()))
-        except subprocess.TimeoutExpired:
-            return -signal.SIGKILL
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # with what a test left behind
-            process.wait()
+        folder = str(self._folder / "temporary")
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([[*always, "--basetemp", folder, *arguments], seconds]), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
 
     def _write(self, file: Path, content: bytes) -> None:
         self._second += 1
