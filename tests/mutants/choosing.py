@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -95,22 +95,24 @@ class Cover:
 
     def tests_of(self, mutant: Mutant) -> list[dict[str, float]]:
         """Return the tests of the mutant's folder, then those end to end, in the order to run them: seconds by test."""
-        tests = self._noticing(mutant)
-        files = {_file(test) for test in tests}
-        beside = {test for test in self._seconds if _file(test) in files and not test.startswith(END_TO_END)}
+        rank = self._ranks(mutant)
+        files = {_file(test) for test in rank}
+        rank |= {test: 9 for test in self._seconds if _file(test) in files and test not in rank}
         below = Path("tests", *Path(mutant.path).parts[1:])
         mirror = str(below.with_name(f"test_{below.stem}.py"))
 
-        def order(test: str) -> tuple[bool, bool, int, str]:
+        def order(test: str) -> tuple[bool, int, int, str]:
             # About as long, then file by file, since the tests of a file share fixtures.
-            return _file(test) != mirror, test not in tests, round(math.log2(self._seconds[test] + 0.01)), _file(test)
+            return _file(test) != mirror, rank[test], round(math.log2(self._seconds[test] + 0.01)), _file(test)
 
         stages = []
         for folder in (folder_of(mutant.path), END_TO_END):
-            found = [test for test in tests | beside if test.startswith(f"{folder}/")]
+            found = [test for test in rank if test.startswith(f"{folder}/")]
+            if folder == END_TO_END:
+                found = [test for test in found if rank[test] == min(map(rank.__getitem__, found)) < 9]
             chosen: list[str] = []
             seconds: dict[str, float] = {}
-            for test in sorted(found, key=lambda test: (test not in tests, self._seconds[test])):
+            for test in sorted(found, key=lambda test: (rank[test], self._seconds[test])):
                 seconds |= self._parts[test]
                 if chosen and sum(seconds.values()) > MOST_SECONDS:
                     break
@@ -118,9 +120,14 @@ class Cover:
             stages.append({test: self._seconds[test] for test in sorted(chosen, key=order)})
         return stages
 
-    def _noticing(self, mutant: Mutant) -> set[str]:
-        tests = {test for path, lines in executed(self._root, mutant) for test in self._executing(path, lines)}
-        return tests or self._executing(mutant.path, None) or set(self._seconds)
+    def _ranks(self, mutant: Mutant) -> dict[str, int]:
+        """Return how likely each test executes what is changed: its statement 0, its function 1, its file 2, any 3."""
+        found: dict[str, int] = {}
+        for rank, places in enumerate(executed(self._root, mutant)):
+            if rank < 2 or not found:
+                tests = {test for path, lines in places for test in self._executing(path, lines)}
+                found = dict.fromkeys(tests, rank) | found
+        return found or dict.fromkeys(self._seconds, 3)
 
     def _executing(self, path: str, lines: Iterable[int] | None) -> set[str]:
         found = set()
@@ -129,42 +136,30 @@ class Cover:
         return found
 
 
-def executed(root: Path, mutant: Mutant) -> Iterator[tuple[str, set[int]]]:
-    """Yield files and their lines that are executed with what is changed: its statement, and what names it elsewhere.
+def executed(root: Path, mutant: Mutant) -> list[list[tuple[str, Iterable[int] | None]]]:
+    """Return where a mutant is executed, most likely first: files, and lines of them or None for all.
 
-    What names a statement of SQL is its file, and what names a value that is computed at import is its name.
+    First come its statement and what names it elsewhere: an SQL file, or a value that is computed at import. Then
+    comes the function around it, since `coverage` loses lines where exceptions pass through coroutines; then its file.
     """
-    if mutant.path.endswith(".sql"):
-        named = rf"[\"'/]{Path(mutant.path).stem}(\.sql)?[\"']"
-    else:
-        lines, name = _statement((root / mutant.path).read_text(), mutant.line)
-        yield mutant.path, lines
-        named = rf"\b{name}\b" if name else ""
-    if named:
-        for file in (root / "lightrag_dagster").rglob("*.py"):
-            lines = {at for at, line in enumerate(file.read_text().splitlines(), 1) if re.search(named, line)}
-            if lines:
-                yield str(file.relative_to(root)), lines
+    statement, function, named = set[int](), set[int](), rf"[\"'/]{Path(mutant.path).stem}(\.sql)?[\"']"
+    if mutant.path.endswith(".py"):
+        walked = ast.walk(ast.parse((root / mutant.path).read_text()))
+        ranges = [(one, range(one.lineno, (one.end_lineno or 0) + 1)) for one in walked if isinstance(one, ast.stmt)]
+        around = [(one, lines) for one, lines in ranges if mutant.line in lines]
+        for one, lines in around:
+            statement = {one.lineno, mutant.line} if hasattr(one, "body") else set(lines)
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+                statement = function = set(range(one.body[0].lineno, lines.stop))
+        match one:
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if not function:
+                named = rf"\b{name}\b"
+            case _:
+                named = ""
+    naming = [(file, _lines_with(named, file)) for file in (root / "lightrag_dagster").rglob("*.py") if named]
+    elsewhere = [(str(file.relative_to(root)), lines) for file, lines in naming if lines]
+    return [[(mutant.path, statement), *elsewhere], [(mutant.path, function)], [(mutant.path, None)]]
 
 
-def _statement(source: str, line: int) -> tuple[set[int], str]:
-    """Return the lines of the innermost statement around one; and the name that it assigns, if outside of functions."""
-    walked = ast.walk(ast.parse(source))
-    around = [one for one in walked if isinstance(one, ast.stmt) and one.lineno <= line <= (one.end_lineno or 0)]
-    functions = [one for one in around if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-    match around[-1]:
-        case (
-            ast.FunctionDef()
-            | ast.AsyncFunctionDef()
-            | ast.Assign()
-            | ast.AnnAssign()
-            | ast.Expr()
-            | ast.Return() as one
-        ):
-            lines = set(range(one.lineno, (one.end_lineno or 0) + 1))
-        case one:
-            lines = {one.lineno, line}
-    match one:
-        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if not functions:
-            return lines, name
-    return lines, ""
+def _lines_with(named: str, file: Path) -> set[int]:
+    return {at for at, line in enumerate(file.read_text().splitlines(), 1) if re.search(named, line)}
