@@ -53,6 +53,11 @@ def test_the_walk_starts_at_facts_and_at_chunks_by_how_near_they_are(published_h
     entities = len(links.entities.ids)
     start = start_mass(links, Found({}, {0: 0.5}, {0: 0.9, 1: 0.8, 2: 0.7}), WALK)
     assert start[:entities].nonzero()[0].tolist() == sorted(links.endpoints[0].tolist())
+    spread = links.entity_chunks.offsets[1:] - links.entity_chunks.offsets[:-1]
+    rows = [int(spread.argmin()), int(spread.argmax())]
+    rare, common = start_mass(links, Found(dict.fromkeys(rows, 0.5)), WALK)[rows]
+    assert spread.max() > spread.min() == 1
+    assert rare / common == pytest.approx(spread.max())
     assert start[:entities].sum() == pytest.approx(1 - WALK.chunk_share)
     # The least near one has next to nothing; never less.
     assert start[entities : entities + 3] == pytest.approx(np.array([2, 1, 0]) / 3 * WALK.chunk_share, abs=1e-6)

@@ -15,7 +15,7 @@ BOB = Entity("Bob", "person", "d")
         ("entity", ["A", "person", "d", ""], Entity("A", "person", "d")),
         ("entity", ["", "A", "person", "d"], Entity("A", "person", "d")),
         ("entity", ["A", "person", "d", "8"], Entity("A", "person", "d")),
-        ("entity", ["A", "person", "8", ""], None),
+        ("entity", ["A", "person", "high", ""], Entity("A", "person", "high")),
         ("entity", ["A", "person", "d", "more", "8"], Entity("A", "person", "d")),
         ("entity", ["A", "person", "d", "and four words more"], Entity("A", "person", "d and four words more")),
         ("entity", ["A", "person", "d", "more", "still more"], None),
