@@ -200,7 +200,7 @@ def _stored_documents(home: Home, source: str) -> pa.Table:
     """Return `version`, `path` and `content_hash` of the documents in every stored version of a source."""
     stored = bucket.stored_files(home, home.source_table("raw_documents", source))
     found, tables = [_DOCUMENTS.empty_table()], SourceTables(home)
-    for version in sorted({one.stem for one in stored if one.suffix in (".parquet", ".shards")}):
+    for version in {one.stem for one in stored if one.suffix in (".parquet", ".shards")}:
         rows = tables.read("raw_documents", source, version, ["path", "content_hash"])
         found.append(rows.add_column(0, "version", pa.repeat(version, rows.num_rows)).cast(_DOCUMENTS))
     return pa.concat_tables(found)

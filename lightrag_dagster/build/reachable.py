@@ -35,7 +35,7 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
     """
     home = Home.of(recipes.settings)
     extracting, summarising = _recalling(recipes, "extract", store), _recalling(recipes, "summarise", store)
-    for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}):
+    for source in {Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}:
         if gone.get(source) != set():
             chunks = _chunks(home, source, gone.get(source, set()))
             own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
@@ -48,7 +48,7 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
 def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
     """Return the keys of the responses that documents refer to, except documents that are gone."""
     named: set[str] = set()
-    for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/raw_documents/*")}):
+    for source in {Home.source_of(folder) for folder in home.root.glob("tables/raw_documents/*")}:
         if gone.get(source) == set():
             continue
         documents = _rows(home, source, "raw_documents", ["path", "content"])

@@ -18,6 +18,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.acceptance import MADE_FROM
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.snapshots import list_snapshots
 from lightrag_dagster.storage.tables import SourceTables
 from tests.storage.corpus import merge, rows
 from tests.support import write_source
@@ -98,6 +99,16 @@ def test_holders_of_many_documents_are_found_by_reading_each_version_once(home: 
     assert few[0] == {"notes/gone-0.md": []}
     assert len(many[0]) == 40
     assert few[1]["read_conforming"] == many[1]["read_conforming"] == 3
+
+
+def test_holders_are_the_snapshots_that_have_a_document(published_home: Path) -> None:
+    (snapshot,) = list_snapshots(Home(published_home))
+    gone = {"archive": {"flood.md", "never.md"}, "office": set[str]()}
+    assert holders(Home(published_home), gone) == {
+        "archive/flood.md": [snapshot.snapshot_id],
+        "archive/never.md": [],
+        "office": [snapshot.snapshot_id],
+    }
 
 
 def test_a_source_is_listed_once(settings: Settings) -> None:

@@ -4,31 +4,26 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
+from tests.mutants.choosing import END_TO_END, digest, folder_of
 from tests.mutants.drawing import Mutant
+from tests.mutants.plugin import LEAST_SECONDS, TIMES_AS_LONG
 
-END_TO_END = "tests/end_to_end"
+AT_IMPORT = "at import"
 _SHARED = ("tests/conftest.py", "tests/support.py", "tests/loopback.py", "tests/query/published.py")
-_LEAST_SECONDS, _TIMES_AS_LONG = 60.0, 4.0
 
 
-def stages_of(root: Path, path: str) -> list[str]:
-    """Return where to look for a failing test, one after the other: of the file, of its folder, end to end."""
-    below = Path("tests", *Path(path).parts[1:])
-    mirror, folder = below.with_name(f"test_{below.stem}.py"), below.parent
-    while not any((root / folder).glob("test_*.py")):
-        folder = folder.parent
-    found = [str(mirror)] if path.endswith(".py") and (root / mirror).exists() else []
-    return [*found, str(folder), END_TO_END]
+# What takes seconds to import, and starts no thread.
+LIBRARIES = (
+    "coverage", "dagster", "dagster._core.storage.sqlite_storage", "duckdb", "fsspec", "httpx2", "hypothesis", "openai",
+    "pydantic_settings", "rich", "scipy.sparse", "sqlalchemy", "starlette", "tiktoken", "typer", "uvicorn",
+)  # fmt: skip
 
 
 class Results:
@@ -42,10 +37,10 @@ class Results:
     def killed_by(self, mutant: Mutant) -> tuple[bool, str | None]:
         """Return whether a mutant was tried, since when nothing was edited that matters, and who noticed it."""
         found = self._found.get(mutant.key)
-        stage = found and found["killed_by"]
-        if not found or found["contents"] != self._contents(mutant, stage):
+        test = found and found["killed_by"]
+        if not found or found["contents"] != self._contents(mutant, test):
             return False, None
-        return True, stage
+        return True, test
 
     def put(self, mutant: Mutant, killed_by: str | None) -> None:
         """Keep what was found of a mutant."""
@@ -54,81 +49,107 @@ class Results:
             lines.write(json.dumps(line) + "\n")
 
     def _contents(self, mutant: Mutant, killed_by: str | None) -> str:
-        stages = stages_of(self._root, mutant.path) if killed_by is None else [killed_by]
-        return _digest(self._root / one for one in (mutant.path, *_SHARED, *stages))
-
-
-def _digest(places: Iterable[Path]) -> str:
-    files = {path for place in places for path in ([place] if place.is_file() else place.rglob("*.py"))}
-    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files)]
-    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
-
-
-class Limits:
-    """Seconds that the tests of a stage may take: some times what they take without a mutant."""
-
-    def __init__(self) -> None:
-        self._locks: dict[str, Lock] = defaultdict(Lock)
-        self._seconds: dict[str, float] = {}
-
-    def of(self, stage: str, copy: "Copy") -> float:
-        """Return the limit of a stage, for which its tests run once; raises RuntimeError when they fail."""
-        with self._locks[stage]:
-            if stage not in self._seconds:
-                started = time.monotonic()
-                if code := copy.run(stage, None):
-                    raise RuntimeError(f"{stage} fails without a mutant (exit code {code}); run `pytest {stage}`")
-                self._seconds[stage] = _LEAST_SECONDS + _TIMES_AS_LONG * (time.monotonic() - started)
-            return self._seconds[stage]
+        places = [folder_of(mutant.path), END_TO_END] if killed_by is None else [killed_by.partition("::")[0]]
+        paths = [self._root / one for one in (mutant.path, *_SHARED, *places)]
+        files = {file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py"))}
+        return hashlib.sha256("".join(map(digest, sorted(files))).encode()).hexdigest()[:16]
 
 
 class Copy:
     """A copy of the tree in which one mutant after the other is tried."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
-        self._folder = folder / "tree"
+    def __init__(self, root: Path, folder: Path, libraries: Iterable[str] = LIBRARIES) -> None:
+        self._folder, self._tree = folder, folder / "tree"
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
         for name in filter(None, listed.split("\0")):
             if (root / name).is_file():
-                (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(root / name, self._folder / name)
+                (self._tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(root / name, self._tree / name)
         # Python takes a compiled file for that of a source of the same size and second.
         self._second = int(time.time())
+        self._sound = {AT_IMPORT}
 
-    def killed_by(self, mutant: Mutant, stages: Iterable[str], limits: Limits) -> str | None:
-        """Return the first of the stages that notices a mutant, or None; one that takes too long has noticed."""
-        file = self._folder / mutant.path
+        environment = {"PYTHONPATH": str(self._tree), "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
+        for name, value in os.environ.items():
+            if name not in ("LIGHTRAG_HOME", "LIGHTRAG_SOURCES", "PYTHONDONTWRITEBYTECODE"):
+                environment.setdefault(name, value)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants.preloaded", *libraries], cwd=self._tree, env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def __enter__(self) -> "Copy":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.__exit__(None, None, None)  # its standard input ends, and so does it
+
+    def measure(self, files: Iterable[str], into: Path, workers: int) -> None:
+        """Run the tests of some files under `coverage`, and write what is found into a folder."""
+        name = str(time.time_ns())
+        arguments = ("--measure", str(into / name), "-n", str(workers), "--dist", "worksteal", *sorted(files))
+        if (code := self._run(*arguments)) not in (0, 1):
+            raise RuntimeError(
+                f"pytest ends with exit code {code}; see `pytest -p tests.mutants.plugin {' '.join(arguments)}`"
+            )
+        sources = (path for path in (self._tree / "lightrag_dagster").rglob("*") if path.suffix in (".py", ".sql"))
+        digests = {str(one.relative_to(self._tree)): digest(one) for one in sources}
+        digests |= {one: digest(self._tree / one) for one in files}
+        (into / f"{name}.json").write_text(json.dumps(digests))
+
+    def killed_by(self, mutant: Mutant, stages: Iterable[dict[str, float]]) -> str | None:
+        """Return the first of the chosen tests that notices a mutant, or None; one that takes too long has noticed.
+
+        A test that fails without a mutant is left out.
+        """
+        file = self._tree / mutant.path
         source = file.read_bytes()
         for stage in stages:
-            seconds = limits.of(stage, self)
-            self._write(file, mutant.applied(source))
-            try:
-                if self.run(stage, seconds):
-                    return stage
-            finally:
-                self._write(file, source)
+            tests = dict(stage)
+            while tests:
+                self._write(file, mutant.applied(source))
+                try:
+                    failing = self.fails(tests)
+                finally:
+                    self._write(file, source)
+                if failing is None:
+                    break
+                if failing in self._sound or not self.fails({failing: tests.get(failing, 0)}):
+                    self._sound.add(failing)
+                    return failing
+                del tests[failing]
         return None
 
-    def run(self, stage: str, seconds: float | None) -> int:
-        """Run the tests of a stage up to the first that fails, and return the exit code."""
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not long", "-p", "no:cacheprovider", stage]
-        environment = os.environ | {"PYTHONPATH": str(self._folder)}
-        for name in ("LIGHTRAG_HOME", "LIGHTRAG_SOURCES", "PYTHONDONTWRITEBYTECODE"):
-            environment.pop(name, None)
-        command += ["--basetemp", str(self._folder.with_name("temporary"))]
-        process = subprocess.Popen(
-            command, cwd=self._folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
-        try:
-            return process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return -signal.SIGKILL
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # with what a test left behind
-            process.wait()
+    def fails(self, seconds: dict[str, float]) -> str | None:
+        """Return the first of some tests that fails, or takes too long, or AT_IMPORT if none can run."""
+        chosen, running = self._folder / "chosen.json", self._folder / "running"
+        chosen.write_text(json.dumps(seconds))
+        running.write_text(AT_IMPORT)
+        files = dict.fromkeys(test.partition("::")[0] for test in seconds)
+        limit = 4 * LEAST_SECONDS + TIMES_AS_LONG * sum(seconds.values())
+        chooses = ("-x", "-p", "no:xdist", "--chosen", str(chosen), "--running", str(running))
+        noticed = self._run(*chooses, *files, seconds=limit) not in (0, 5)
+        return running.read_text() if noticed else None
+
+    def _run(self, *arguments: str, seconds: float = 7200.0) -> int:
+        # pytest wonders that its plugins are imported already.
+        always = (
+            "-W",
+            "ignore:Module already imported:pytest.PytestAssertRewriteWarning",
+            "-q",
+            "-m",
+            "not long",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "tests.mutants.plugin",
+        )
+        folder = str(self._folder / "temporary")
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([[*always, "--basetemp", folder, *arguments], seconds]), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
 
     def _write(self, file: Path, content: bytes) -> None:
         self._second += 1

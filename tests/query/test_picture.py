@@ -1,5 +1,6 @@
 """Against a real snapshot: `tests.query.published` says what is in it."""
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
@@ -51,6 +52,20 @@ def test_lines_join_entities_with_the_passages_they_were_found_in(
 ) -> None:
     retrieval = chosen(knowledge, names, ["flood.md", "bergen/notes.txt"])
     assert parts(knowledge, retrieval) == ([*names, "archive/flood.md", "office/bergen/notes.txt"], lines)
+
+
+def test_names_stand_left_and_right_of_the_lines_between_them(knowledge: KnowledgeBase) -> None:
+    root = ET.fromstring(
+        draw(chosen(knowledge, ["Bergen"], ["flood.md", "bergen/notes.txt"]), knowledge.snapshot.graph)
+    )
+    name, *places = (
+        (one.get("text-anchor"), int(one.get("x", "")), int(one.get("y", ""))) for one in root.iter(f"{SVG}text")
+    )
+    assert (name[0], {place[0] for place in places}) == ("end", {"start"})
+    for line in root.iter(f"{SVG}path"):
+        x, y, to_x, to_y = map(int, re.findall(r"\d+", line.get("d", "")))
+        assert name[1] < x < to_x < places[0][1]
+        assert (y, to_y) in {(name[2] - 4, place[2] - 4) for place in places}
 
 
 def test_words_that_contain_a_name_are_no_link(knowledge: KnowledgeBase) -> None:

@@ -6,7 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lightrag_dagster import Filters, KnowledgeBase
-from lightrag_dagster.query.ppr import pagerank
+from lightrag_dagster.query.ppr import WALK, pagerank, start_mass
+from lightrag_dagster.query.search import Found
 from lightrag_dagster.settings import load_settings
 from tests.query.ranking.links import links_of as graph
 
@@ -44,6 +45,24 @@ def test_mass_is_what_the_linear_equations_say(
     mass = pagerank(links, start, damping)
     assert mass.sum() == pytest.approx(1, abs=1e-3)
     assert mass == pytest.approx(wanted, abs=2e-3)
+
+
+def test_the_walk_starts_at_facts_and_at_chunks_by_how_near_they_are(published_home: Path) -> None:
+    with KnowledgeBase.open(published_home, settings=load_settings(home=published_home)) as knowledge:
+        links = knowledge.snapshot.graph
+    entities = len(links.entities.ids)
+    start = start_mass(links, Found({}, {0: 0.5}, {0: 0.9, 1: 0.8, 2: 0.7}), WALK)
+    assert start[:entities].nonzero()[0].tolist() == sorted(links.endpoints[0].tolist())
+    spread = links.entity_chunks.offsets[1:] - links.entity_chunks.offsets[:-1]
+    rows = [int(spread.argmin()), int(spread.argmax())]
+    rare, common = start_mass(links, Found(dict.fromkeys(rows, 0.5)), WALK)[rows]
+    assert spread.max() > spread.min() == 1
+    assert rare / common == pytest.approx(spread.max())
+    assert start[:entities].sum() == pytest.approx(1 - WALK.chunk_share)
+    # The least near one has next to nothing; never less.
+    assert start[entities : entities + 3] == pytest.approx(np.array([2, 1, 0]) / 3 * WALK.chunk_share, abs=1e-6)
+    assert start.min() == 0 < start[entities + 2]
+    assert start_mass(links, Found({}, {}, {1: 0.8}), WALK).tolist() == np.eye(len(start))[entities + 1].tolist()
 
 
 def test_the_mode_finds_chunks_without_asking_for_keywords(published_home: Path) -> None:

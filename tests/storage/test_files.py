@@ -19,6 +19,19 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
 
 
+def test_a_file_is_flushed_before_it_is_named_and_then_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, flushed = tmp_path / "file.txt", []
+
+    def note(descriptor: int) -> None:
+        flushed.append((os.fstat(descriptor).st_ino, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", note)
+    files.write_text(path, "text")
+    assert flushed == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
+
+
 def test_a_block_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     files.write_text(path, "old")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.home import Home
@@ -29,6 +29,17 @@ def test_a_rollback_holds_until_release(years: Years) -> None:
     assert home.views.samefile(home.generation(newest) / "views.duckdb")
     with pytest.raises(StoreError, match="no snapshot is held"):
         snapshots.release(home)
+
+
+def test_who_lost_the_lock_rolls_nothing_back(years: Years) -> None:
+    class Lost:
+        def still_held(self) -> bool:
+            return False
+
+    settings, (first, second) = years(2)
+    with pytest.raises(BuilderLockedError, match="lost"):
+        snapshots.rollback(Home(settings.home), first, Lost())
+    assert (published(settings).snapshot_id, snapshots.held_snapshot(Home(settings.home))) == (second, None)
 
 
 @pytest.mark.parametrize("name", ["gen-1", " "])

@@ -27,6 +27,7 @@ def described(text: str, *answers: Description, pages: tuple[int, ...] = (), ear
         (f"![The dam]({A})", [FAILED], f"![The dam]({A})"),
         (f"a\n\n![]({A})\n\nb", [FAILED], "a\n\nb"),
         (f"a\n\n![]({A})", [Description("-")], "a"),
+        (f"a\n![]({A})\nb", [FAILED], "a\nb"),
         (f"![]({A})\n\nb", [FAILED], "b"),
         (f"![]({A})", [FAILED], ""),
         (f"![]({A})\n\n![]({B})", [FAILED, FAILED], ""),

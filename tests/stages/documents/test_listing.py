@@ -1,10 +1,14 @@
 import os
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import SourceError
+from lightrag_dagster.stages.documents import listing as module
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.origins.origin import ListedFile
@@ -36,6 +40,26 @@ def test_hidden_files_are_left_out(tmp_path: Path) -> None:
     assert found[3].size == 4
     assert Folder(tmp_path).read(found[3], 3) == b"b.m"
     assert found[3].modified_at == datetime(2023, 11, 14, 22, 13, 20, 123456, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("content", "files", "size", "batches"),
+    [(None, 2, 100, [2, 2, 1]), (b"1234", 100, 10, [3, 2]), (b"1234", 100, 8, [3, 2]), (b"1234", 5, 20, [5])],
+)
+def test_a_listing_is_written_some_documents_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, files: int, size: int, batches: list[int]
+) -> None:
+    class Five(Folder):
+        def files(self) -> Iterator[ListedFile]:
+            return (replace(one, content=content) for one in super().files())
+
+    monkeypatch.setattr(module, "_FILES_AT_ONCE", files)
+    monkeypatch.setattr(module, "_BYTES_AT_ONCE", size)
+    write(tmp_path / "s", *(f"{number}.md" for number in range(5)))
+    found = module.Listing(Source("s", Five(tmp_path / "s", Patterns(("**/*",)))), tmp_path / "listing")
+    assert found.count == 5
+    written = pq.ParquetFile(tmp_path / "listing").metadata
+    assert [written.row_group(group).num_rows for group in range(written.num_row_groups)] == batches
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,13 @@ def test_gleaning_that_would_be_too_long_is_skipped() -> None:
     assert counted == 0
 
 
+def test_gleaning_is_too_long_by_all_messages_together() -> None:
+    """Of which each is short enough."""
+    model = ScriptedChatModel(by_round(entity("A") + 20_000 * " ", entity("B")))
+    limits = {"count_tokens": lambda _: 10_000, "max_gleaning_tokens": 22_000}
+    assert run(chunks("Text."), model, **limits)["rounds"].to_pylist() == [1]
+
+
 @pytest.mark.parametrize("cut", [0, 1])
 def test_an_answer_cut_short_in_any_round_makes_the_row_truncated(cut: int) -> None:
     answers = [ChatResponse(entity("A"), "stop"), ChatResponse(entity("B"), "stop")]

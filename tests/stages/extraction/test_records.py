@@ -15,6 +15,7 @@ BOB = Entity("Bob", "person", "d")
         ("entity", ["A", "person", "d", ""], Entity("A", "person", "d")),
         ("entity", ["", "A", "person", "d"], Entity("A", "person", "d")),
         ("entity", ["A", "person", "d", "8"], Entity("A", "person", "d")),
+        ("entity", ["A", "person", "high", ""], Entity("A", "person", "high")),
         ("entity", ["A", "person", "d", "more", "8"], Entity("A", "person", "d")),
         ("entity", ["A", "person", "d", "and four words more"], Entity("A", "person", "d and four words more")),
         ("entity", ["A", "person", "d", "more", "still more"], None),
@@ -32,6 +33,7 @@ BOB = Entity("Bob", "person", "d")
         ("relation", ["A", "B", "k", "d", "high"], Relation("A", "B", "k", "d")),
         ("relation", ["A", "B", "k", "d", "more"], None),
         ("relation", ["A", "B", "d", "8"], None),
+        ("relation", ["A", "B", "d", "8", ""], None),
         ("relation", ["A", "B", "d"], None),
     ],
 )

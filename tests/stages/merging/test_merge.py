@@ -147,6 +147,14 @@ def test_an_endpoint_that_only_relations_name_becomes_an_entity(tmp_path: Path) 
     ]
 
 
+def test_every_relation_votes_for_the_spelling_of_an_end_that_only_relations_name(tmp_path: Path) -> None:
+    said = [("Marta", "Bergen"), ("Marta", "Bergen"), ("MARTA", "Oslo")]
+    relations = [relation("a", "c1", at, src, tgt, "", "lives in") for at, (src, tgt) in enumerate(said)]
+    merged = run(tmp_path, [chunk("a", "p", 0, "c1")], [], relations)
+    degrees = dict(zip(*(merged.entities[name].to_pylist() for name in ("name", "degree")), strict=True))
+    assert degrees == {"Marta": 2, "Bergen": 1, "Oslo": 1}
+
+
 @pytest.mark.parametrize(
     ("first", "second", "name"),
     [

@@ -73,6 +73,9 @@ GUESSED = "its encoding is not certain and read as Windows-1252; save the file a
         ("Kunde;Ort\n17;Köln, 5 m²\n", "cp1252", "Kunde;Ort\n17;Köln, 5 m²\n", GUESSED),
         ("# Größe\nlevel = 1\n", "cp1252", "# Größe\nlevel = 1\n", GUESSED),
         ("ab\xff of the gauge", "latin-1", "abÿ of the gauge", GUESSED),
+        # One of many words has a capital inside.
+        ("Müller;Köln\nWeiß;Fürth\nKöcH;Kassel", "cp1252",
+         "M\ufffdller;K\ufffdln\nWei\ufffd;F\ufffdrth\nK\ufffdcH;Kassel", 5),
         # What Windows-1252 makes of them is no word: a sign or a capital in it, three letters with accents in a row.
         ("18;Jörg;Kassel;Köln;7,10", "cp850", "18;J\ufffdrg;Kassel;K\ufffdln;7,10", 2),
         ("18;Jörg;Kassel;Käthe;7,10", "mac_roman", "18;J\ufffdrg;Kassel;K\ufffdthe;7,10", 2),
