@@ -79,7 +79,7 @@ def large(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Scene:
 
 @pytest.mark.long  # test_large_graphs.py holds the rule: there the kill is between the pointer and the graph
 @pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("last", (1, 2, 5, 9, 14, 20))
+@pytest.mark.parametrize("last", [1, 2, 5, 9, 14, 20])
 def test_a_run_killed_after_publication_leaves_a_snapshot_that_answers_and_a_graph_to_build(
     large: Scene, tmp_path: Path, last: int, moment: str
 ) -> None:

@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lightrag_dagster import Filters, KnowledgeBase
+from lightrag_dagster.query.modes import Found
 from lightrag_dagster.query.ppr import WALK, pagerank, start_mass
-from lightrag_dagster.query.search import Found
 from lightrag_dagster.settings import load_settings
 from tests.query.ranking.links import links_of as graph
 

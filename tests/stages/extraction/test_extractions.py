@@ -202,8 +202,8 @@ def test_gleaning_that_would_be_too_long_is_skipped() -> None:
 def test_gleaning_is_too_long_by_all_messages_together() -> None:
     """Of which each is short enough."""
     model = ScriptedChatModel(by_round(entity("A") + 20_000 * " ", entity("B")))
-    limits = {"count_tokens": lambda _: 10_000, "max_gleaning_tokens": 22_000}
-    assert run(chunks("Text."), model, **limits)["rounds"].to_pylist() == [1]
+    found = run(chunks("Text."), model, count_tokens=lambda _: 10_000, max_gleaning_tokens=22_000)
+    assert found["rounds"].to_pylist() == [1]
 
 
 @pytest.mark.parametrize("cut", [0, 1])
