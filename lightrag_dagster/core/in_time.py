@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 def map_in_time(
     function: Callable[[Item], Result], items: Sequence[Item], at_once: int, seconds: float | None = None
-) -> Generator[tuple[Item, Result], None, None]:
+) -> Generator[tuple[Item, Result]]:
     """Yield each item and its result as they come, so many at a time, until the seconds are over.
 
     What has not come by then is left out. It goes on in its thread, and keeps no process from ending. An error of the
