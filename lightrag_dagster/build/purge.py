@@ -5,9 +5,10 @@ the published snapshot and from the tables of its source, all that these do not 
 """
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 
 import pyarrow as pa
@@ -61,6 +62,8 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
         if source not in sources:
             if path:
                 raise SourceError(f"there is no source {source!r}; if it was removed as a whole, purge {source}")
+            if meant := _meant(settings, source, sources):
+                raise SourceError(f"there never was a source {source!r}; did you mean {meant}?")
             gone[source] = set()
         elif not path:
             raise SourceError(
@@ -75,6 +78,18 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
         else:
             gone.setdefault(source, set()).add(path)
     return gone
+
+
+def _meant(settings: Settings, name: str, sources: Iterable[str]) -> str | None:
+    """Return the document, or else the source, that a name without any trace in the home may stand for."""
+    home = Home.of(settings)
+    if home.source_table("raw_documents", name).exists():
+        return None
+    for source in sources:
+        paths = _stored_documents(home, source)["path"].unique().to_pylist()
+        if found := [path for path in sorted(paths) if path == name or path.endswith(f"/{name}")]:
+            return f"{source}/{found[0]}"
+    return next(iter(get_close_matches(name, sources, 1)), None)
 
 
 @contextmanager

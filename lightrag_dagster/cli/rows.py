@@ -4,6 +4,8 @@ import csv
 import json
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
+from math import isfinite
 
 from rich.console import Console
 
@@ -25,7 +27,7 @@ def write_json(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     names, separator = _distinct(columns), "["
     encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
     for row in rows:
-        sys.stdout.write(separator + encode(dict(zip(names, row, strict=True))))
+        sys.stdout.write(separator + encode({name: _in_json(cell) for name, cell in zip(names, row, strict=True)}))
         separator = ", "
     sys.stdout.write("[]\n" if separator == "[" else "]\n")
 
@@ -52,6 +54,20 @@ class _Lines:
 
     def write(self, row: str) -> None:
         sys.stdout.write(row.removesuffix("\r\n") + "\n")
+
+
+def _in_json(cell: object) -> object:
+    """Return a decimal as a number, and what JSON has no number for as null."""
+    match cell:
+        case Decimal():
+            return int(cell) if cell == cell.to_integral_value() else float(cell)
+        case float():
+            return cell if isfinite(cell) else None
+        case list():
+            return [_in_json(one) for one in cell]
+        case dict():
+            return {name: _in_json(one) for name, one in cell.items()}
+    return cell
 
 
 def _as_text(cell: object) -> object:

@@ -125,4 +125,14 @@ def _values(rows: pa.RecordBatchReader) -> Iterator[tuple[object, ...]]:
 
 def _rows_of(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
     """Yield rows by position, since a statement may give two columns one name."""
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    return zip(*map(_cells, batch.schema.names, batch.columns), strict=True)
+
+
+def _cells(name: str, column: pa.Array) -> list[object]:
+    """Return the cells of a column; raises QueryError for dates and times that Python has not."""
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError) as error:
+        raise QueryError(
+            f"the column {name} has a date or time that cannot be shown, such as infinity; cast it to VARCHAR"
+        ) from error

@@ -159,7 +159,9 @@ def open_graph(path: Path) -> Iterator[GraphReader]:
             read_only=True,
         )
     except (RuntimeError, OSError) as error:
-        raise StoreError(f"the graph {path} cannot be opened: {one_line(error)}; run `lightrag-dagster run`") from error
+        raise StoreError(
+            f"the graph {path} cannot be opened: {one_line(error)}; run `lightrag-dagster run --verify`"
+        ) from error
     with closing(database), closing(kuzu.Connection(database)) as connection:
         yield GraphReader(connection)
 

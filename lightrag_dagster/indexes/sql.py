@@ -120,6 +120,8 @@ def results(
     with _run(connection, timeout) as run:
         with run.explained():
             parsed = connection.extract_statements(statements)
+        if not parsed:
+            raise QueryError("the SQL is empty")
         for statement in parsed:
             with run.explained():
                 relation = connection.sql(statement)

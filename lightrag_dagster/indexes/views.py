@@ -106,7 +106,7 @@ def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         connection = duckdb.connect(str(path), read_only=True)
     except duckdb.Error as error:
-        raise StoreError(f"{path} cannot be opened: {one_line(error)}; run `lightrag-dagster run`") from error
+        raise StoreError(f"{path} cannot be opened: {one_line(error)}; run `lightrag-dagster run --verify`") from error
     with connection:
         try:
             connection.execute("SET TimeZone = 'UTC'")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import httpx2
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -111,6 +111,8 @@ class Endpoint:
                 base_url=self._base_url,
                 timeout=self._settings.timeout,
                 max_retries=0,
+                # The texts of documents go to the host that is named, and to no other.
+                http_client=DefaultAsyncHttpxClient(follow_redirects=False),
             )
             # The SDK sends a header for a variable that is set and empty.
             self._client.organization = self._client.organization or None

@@ -1,5 +1,6 @@
 """Checks of what callers give: each error names the argument, what it takes, and what it was given."""
 
+import os
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -55,7 +56,11 @@ def path_of(value: object, name: str) -> Path:
         found = Path(value)  # type: ignore[arg-type]
     except TypeError as error:
         raise wrong(name, "a path", value) from error
-    if "\0" in str(found):
+    try:
+        encoded = os.fsencode(found)
+    except UnicodeEncodeError as error:
+        raise wrong(name, "a path without halves of characters", value) from error
+    if b"\0" in encoded:
         raise wrong(name, "a path without zero bytes", value)
     return found
 

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
@@ -264,7 +265,8 @@ class KnowledgeBase:
 
         Args:
             query: one statement, or several, such as `CREATE TEMP TABLE …; FROM …`.
-            timeout: how long it may take; unlimited unless given. Seconds.
+            timeout: how long it may take; unlimited unless given. A single giant value, such as a list of a hundred
+                million numbers, is made to its end first. Seconds.
 
         Raises:
             QueryError: it is wrong, refused, takes too long or too much memory, or returns no rows.
@@ -272,12 +274,16 @@ class KnowledgeBase:
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
 
+        statements = text(query, "query")
+        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, Real)):
+            raise wrong("timeout", "a number of seconds", timeout)
         with (
             self._opened.in_use(),
             self.snapshot.reading(),
             open_tables(published_tables(self.snapshot.generation)) as connection,
+            self._opened.ended_by(connection.interrupt),
         ):
-            return last_result(connection, query, timeout=timeout)
+            return last_result(connection, statements, timeout=timeout)
 
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more.

@@ -41,6 +41,7 @@ class Opened:
         self.cypher = CypherReader(snapshot.generation.path(GRAPH))
         self.callers = DaemonThreads(settings.llm.max_concurrency, "lightrag-query")
         self._awaited = DaemonThreads(_AWAITED, "lightrag-async")
+        self._interrupts: set[Callable[[], None]] = set()
 
     def require_open(self) -> None:
         """Raise ClosedError where it is closed, or was opened in another process."""
@@ -66,6 +67,15 @@ class Opened:
             self.require_open()
             raise
 
+    @contextmanager
+    def ended_by(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Call `interrupt` if it is closed during the block."""
+        self._interrupts.add(interrupt)
+        try:
+            yield
+        finally:
+            self._interrupts.discard(interrupt)
+
     async def in_thread(self, function: Callable[[], Result]) -> Result:
         """Call a function in a thread, in the caller's context; raises as it does, and ClosedError.
 
@@ -83,6 +93,8 @@ class Opened:
             return False
         self._closed = True
         self.cypher.close()
+        for interrupt in list(self._interrupts):
+            interrupt()
         try:
             self.models.close(timeout)
         finally:

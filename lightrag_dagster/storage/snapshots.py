@@ -197,16 +197,20 @@ def pin(home: Home, name: str, snapshot_id: str | None) -> None:
     """Give a snapshot a name, or with None remove the name. A named snapshot is never collected.
 
     Raises:
-        StoreError: there is no such snapshot or name, or the name looks like an id.
+        StoreError: there is no such snapshot or name, another snapshot has the name, or it looks like an id.
     """
     names = dict(snapshot_names(home))
     if snapshot_id is None:
         if names.pop(name, None) is None:
             raise StoreError(f"no snapshot is named {name!r}; `lightrag-dagster snapshots` lists the names")
-    elif name.startswith("gen-") or not name.strip():
-        raise StoreError(f"{name!r} cannot be a name; choose one that does not begin with gen-")
+    elif name.startswith("gen-") or name == "published" or not name.strip():
+        raise StoreError(f"{name!r} cannot be a name; choose one that does not begin with gen-, and not `published`")
     else:
-        names[name] = read_manifest(home, snapshot_id).snapshot_id
+        wanted = read_manifest(home, snapshot_id).snapshot_id
+        if names.setdefault(name, wanted) != wanted:
+            raise StoreError(
+                f"{names[name]} is named {name}, so that `gc` keeps it; `lightrag-dagster snapshots unpin {name}` first"
+            )
     files.write_text(home.pins, Pins(names=names).model_dump_json(indent=2))
 
 

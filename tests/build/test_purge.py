@@ -119,3 +119,12 @@ def test_a_source_is_listed_once(settings: Settings) -> None:
     assert many[1]["list_files"] == few[1]["list_files"] > 0
     with pytest.raises(SourceError, match=r"notes/kept\.md is still in its source"):
         find_gone(settings, [*names, "notes/kept.md"])
+
+
+def test_a_name_that_never_was_a_source_is_asked_about(settings: Settings) -> None:
+    write_source(settings, "notes", {"kept.md": "Kept."})
+    write_documents(Home(settings.home), "notes", {"a/kept.md": "kept"})
+    for name, meant in (("kept.md", "notes/a/kept.md"), ("note", "notes")):
+        with pytest.raises(SourceError, match=f"never was a source '{name}'; did you mean {meant}"):
+            find_gone(settings, [name])
+    assert find_gone(settings, ["else"]) == {"else": set()}

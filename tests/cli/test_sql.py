@@ -185,3 +185,17 @@ def test_reading_writes_nothing_in_the_home(sql: Run, published_home: Path) -> N
     before = listed()
     assert json.loads(sql("SELECT count(*) AS n FROM raw_documents", "--format", "json")[1]) == [{"n": 5}]
     assert listed() == before
+
+
+def test_json_has_numbers_that_every_reader_knows(sql: Run) -> None:
+    code, printed, _ = sql(
+        "select sum(x) s, 1.5 d, 'nan'::double n, ['inf'::double] l from range(3) t(x)", "--format", "json"
+    )
+    assert (code, printed) == (0, '[{"s": 3, "d": 1.5, "n": null, "l": [null]}]\n')
+
+
+@pytest.mark.parametrize("output", ["table", "csv", "json"])
+def test_a_time_that_cannot_be_shown_is_one_line(sql: Run, output: str) -> None:
+    code, _, errors = sql("select 'infinity'::timestamp as until", "--format", output)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "column until has a date or time that cannot be shown" in errors

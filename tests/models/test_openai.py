@@ -249,6 +249,14 @@ def test_a_call_that_waits_keeps_its_place(loopback: Loopback) -> None:
     assert min(others) - first >= 0.95
 
 
+def test_a_redirect_is_not_followed(loopback: Loopback) -> None:
+    """Documents go to the host that the settings name."""
+    loopback.script.append(Reply.error(307, location=f"{loopback.url}/elsewhere/chat/completions"))
+    with pytest.raises(ProviderError, match="HTTP 307"):
+        chat(REQUEST, max_retries=0)
+    assert len(loopback.requests) == 1
+
+
 def test_a_wait_that_is_too_long_ends_the_run(loopback: Loopback) -> None:
     loopback.script.append(Reply.error(429, retry_after="601"))
     with pytest.raises(ProviderAccessError, match=r"asks to wait 601 s; run again then: what has arrived is kept"):

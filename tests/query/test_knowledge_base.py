@@ -6,6 +6,7 @@ import logging
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -376,9 +377,15 @@ def test_sql_returns_a_table_of_the_snapshot(knowledge: KnowledgeBase) -> None:
         ("SELEC 1", "syntax error"),
         ("FROM read_text('/etc/hostname')", "sees the tables of the home alone"),
         ("SET memory_limit = '1TB'", "locked"),
+        ("-- nothing", "the SQL is empty"),
+        (None, "query takes text, not None"),
+        ("SELECT '\ud800'", "half a character"),
     ):
         with pytest.raises(QueryError, match=reason):
-            knowledge.sql(wrong)
+            knowledge.sql(wrong)  # type: ignore[arg-type]
+    for seconds in ("5", True):
+        with pytest.raises(QueryError, match="timeout takes a number of seconds"):
+            knowledge.sql("SELECT 1", timeout=seconds)  # type: ignore[arg-type]
     with pytest.raises(QueryError, match=r"longer than 0\.1 s"):
         knowledge.sql("SELECT count(*) FROM range(100000000) AS a, range(100000000) AS b", timeout=0.1)
 
@@ -508,3 +515,16 @@ def test_a_question_that_needs_a_graph_says_when_there_is_none(settings: Setting
         for mode in ("naive", "bm25", "fusion", "mix", "ppr"):
             found = opened.retrieve("what melts the coil?", mode=mode)
             assert (len(found.chunks), found.notes) == (1, ()), mode
+
+
+def test_closing_ends_sql_under_way(published_home: Path) -> None:
+    opened = KnowledgeBase.open(published_home)
+    began = "SELECT count(*) FROM range(1000000000) AS a, range(1000000000) AS b"
+    with ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(opened.sql, began)
+        while not opened._opened._interrupts:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        opened.close()
+        with pytest.raises(ClosedError):
+            asked.result(60)

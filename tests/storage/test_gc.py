@@ -42,9 +42,11 @@ def keep(number: int, days: float = 0) -> RetentionSettings:
 
 
 def test_a_name_opens_a_snapshot_and_keeps_it(years: Years) -> None:
-    settings, (first, *_) = years(3)
+    settings, (first, *_, last) = years(3)
     home = Home(settings.home)
     snapshots.pin(home, "audit", first)
+    with pytest.raises(StoreError, match=f"{first} is named audit"):
+        snapshots.pin(home, "audit", last)
     build_year(settings, 2004)
 
     garbage = collect_garbage(home, keep(1), dry_run=False)

@@ -65,7 +65,9 @@ class CypherReader:
         except (TypeError, ValueError) as error:
             raise QueryError(f"Kùzu's process gave no usable answer ({one_line(error)}); ask in another way") from error
         except ChildStartError as error:
-            raise StoreError(f"the graph {self._graph} cannot be opened{error}; run `lightrag-dagster run`") from error
+            raise StoreError(
+                f"the graph {self._graph} cannot be opened{error}; run `lightrag-dagster run --verify`"
+            ) from error
         except ChildEndedError as error:
             raise QueryError(
                 f"the Cypher ended Kùzu's process{error}, a fault of Kùzu; ask in another way. Other queries go on"
