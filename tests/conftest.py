@@ -74,8 +74,15 @@ def _quick_dagster() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _leave_settings(monkeypatch, tmp_path)
+def _clean_environment(tmp_path: Path) -> Iterator[None]:
+    """Keep settings away from each test, and those that it leaves behind from the next one."""
+    before = dict(os.environ)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _leave_settings(monkeypatch, tmp_path)
+        yield
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
 
 
 @pytest.fixture(scope="session", autouse=True)

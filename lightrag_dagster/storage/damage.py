@@ -32,6 +32,7 @@ from lightrag_dagster.storage.objects import Stored
 
 FILES = "files.json"
 _OF_GRAPH = (generations.GRAPH, generations.GRAPH_RECORD)
+_NAMED_AGAIN = (".manifest", ".json")
 
 
 class PublishedFiles(Record):
@@ -76,7 +77,8 @@ def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
         for entry in manifest.vectors.tables.values():
             for path, size in _lance_files(home, entry).items():
                 name = str(path.relative_to(home.root))
-                facts = known.files.get(name) if known else None
+                # Names of data are random; those of versions and tags are those of a table that was written again.
+                facts = known.files.get(name) if known and path.suffix not in _NAMED_AGAIN else None
                 new = FileFacts(size=size, sha256=None) if home.bucket else FileFacts.of(path)
                 found[name] = facts if facts and facts.size == size else new
     except OSError as error:
