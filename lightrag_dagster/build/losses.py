@@ -7,8 +7,9 @@ from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.storage.acceptance import AnswerRows
 from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.tables import TableVersion
+from lightrag_dagster.storage.manifest import GenerationInputs, Manifest
+from lightrag_dagster.storage.snapshots import list_snapshots
+from lightrag_dagster.storage.tables import SourceTables, TableVersion
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,18 @@ def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
             "in the modes local, global and hybrid find nothing; ask in the mode fusion, bm25 or naive, or "
             f"{_NAME_IT[by_rules]}"
         )
+    home = Home.of(recipes.settings)
+    for before in [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]:
+        left = removed_sources(home, before.inputs, manifest.inputs)
+        warnings += [f"{source} is no longer a source: {count:,} documents left" for source, count in left.items()]
     return warnings
+
+
+def removed_sources(home: Home, before: GenerationInputs, after: GenerationInputs) -> dict[str, int]:
+    """Return the sources of one merge that another lacks, and how many documents were listed of each at last."""
+    tables, gone = SourceTables(home), before.sources.keys() - after.sources.keys() - after.left_out.keys()
+    versions = {source: tables.current("raw_documents", source) for source in sorted(gone)}
+    return {source: version.rows if version else 0 for source, version in versions.items()}
 
 
 _NAME_IT = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pyarrow.compute as pc
 
 from lightrag_dagster.build.generation import next_publication, outdated
-from lightrag_dagster.build.losses import Loss, added_up, lost_of_source, snapshot_warnings, source_warning
+from lightrag_dagster.build.losses import Loss, added_up, lost_of_source, removed_sources, snapshot_warnings, source_warning
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.reuse import PARSED_TABLES
 from lightrag_dagster.core.in_time import map_in_time
@@ -129,7 +129,11 @@ def pending(settings: Settings) -> Pending:
     warnings = snapshot_warnings(recipes, manifest)
     if manifest is None or manifest.rows["entities"]:  # else they all say the same
         warnings += [state.warning for state in sources.values() if state.warning]
-    return Pending(sources, next_publication(recipes), parts, manifest, without_graph(home) is not None, warnings)
+    publish, newest = next_publication(recipes), latest_snapshot(home)
+    if publish and newest:
+        leaving = removed_sources(home, newest.inputs, publish)
+        warnings += [f"{name} is no longer a source: {rows:,} documents leave" for name, rows in leaving.items()]
+    return Pending(sources, publish, parts, manifest, without_graph(home) is not None, warnings)
 
 
 def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[str, SourceState]:

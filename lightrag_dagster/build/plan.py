@@ -16,6 +16,7 @@ from lightrag_dagster.build.dry_run import NOT_STORED, PLACEHOLDER, DryRunModel
 from lightrag_dagster.build.estimates import CallRatios, Estimate, default_ratios, own_ratios
 from lightrag_dagster.build.generation import merge_sources, next_publication
 from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.build.losses import removed_sources
 from lightrag_dagster.build.overlay import overlay
 from lightrag_dagster.build.pending import accept_pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
@@ -142,6 +143,7 @@ def make_plan(
         plans = [_plan_source(source, recipes, (extracting, describing), backfill=backfill) for source in sources]
         if names is not None and not names:
             plans += [SourcePlan(name, problem=why) for name, why in misnamed_sources(settings).items()]
+        plans += _removed(recipes)
         accept_pending(recipes.settings)
         unknown = bool(extracting.first or extracting.later)
         ratios = _ratios(home, sources, recipes, extracting)
@@ -200,6 +202,14 @@ def _plan_source(
         plan.chunks_stored = rows.num_rows - plan.chunks_failed - plan.chunks_new
         plan.question_tokens = sum(model.first[asked:])
     return plan
+
+
+def _removed(recipes: Recipes) -> list[SourcePlan]:
+    """Return the plans of what is published and no longer a source."""
+    home = Home.of(recipes.settings)
+    newest, inputs = latest_snapshot(home), next_publication(recipes)
+    gone = removed_sources(home, newest.inputs, inputs) if newest and inputs else {}
+    return [SourcePlan(source, DocumentChanges(removed=rows)) for source, rows in gone.items()]
 
 
 def _documents(tables: SourceTables, version: TableVersion) -> pa.Table:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,6 +73,7 @@ LOSSES: Mapping[str, Files] = {
     "row of an answer unusable": files(", BAD-ROW"),
     "nothing named": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
+    "source gone": files(),
 }
 """Fault that ends with 0 → files of a source that has it."""
 
@@ -220,7 +222,9 @@ def test_what_is_lost_of_a_published_source_is_said(
             monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", json.dumps({row.source: {"uri": f"breaking:///{row.source}"}}))
         else:
             write(folder, row.source, LOSSES[row.fault])
-    assert command(capfd, monkeypatch, "run", "--source", "file-unreadable-just-now")[0] == 0
+    earlier = ["--source", "file-unreadable-just-now", "--source", "source-gone"]
+    assert command(capfd, monkeypatch, "run", *earlier)[0] == 0
+    shutil.rmtree(folder / "source-gone")
     system.pipe("/file-unreadable-just-now/alder.md", b"Other words.")
     monkeypatch.setattr(Breaking, "broken", "alder.md")
     code, output, errors = command(capfd, monkeypatch, "run")
