@@ -111,6 +111,7 @@ def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
         assert {one.path for one in knowledge.retrieve("Who closed Station 14?").references} >= {"flood.txt"}
 
 
+@pytest.mark.long
 def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket: Settings, tmp_path: Path) -> None:
     numbers = count()
 
@@ -159,6 +160,7 @@ def test_the_checks_of_a_source_see_what_another_machine_made(
     )
 
 
+@pytest.mark.long
 def test_a_reader_whose_snapshot_was_collected_is_told(in_bucket: Settings, tmp_path: Path) -> None:
     settings = in_bucket.changed(sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0})
     write_source(settings, "notes", {"text.txt": RIVER})
@@ -213,6 +215,7 @@ def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server:
         assert knowledge.query("Who closed Station 14?").retrieval.references
 
 
+@pytest.mark.long
 def test_of_two_builders_the_second_is_told_and_the_snapshot_of_the_first_stays(
     in_bucket: Settings, tmp_path: Path
 ) -> None:
@@ -234,6 +237,7 @@ def test_of_two_builders_the_second_is_told_and_the_snapshot_of_the_first_stays(
     assert [one.snapshot_id for one in list_snapshots(Home.of(slow))][-1] == again.snapshot_id
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", ["buckets"], indirect=True)
 def test_answers_of_503_are_retried_and_a_bucket_that_stays_away_is_one_line(
     in_bucket: Settings, buckets: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -87,7 +87,8 @@ def test_a_run_killed_after_publication_leaves_a_snapshot_that_answers_and_a_gra
     _kill_and_run_again(large, tmp_path, len(large.writes) - last, moment)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 25))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(25))
 def test_a_run_killed_while_it_cuts_a_source_into_shards_leaves_nothing_to_mend(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -84,7 +84,11 @@ def _move_and_copy(settings: Settings) -> None:
     write_source(settings, "archive", {"flood.txt": FLOOD})
 
 
-@pytest.mark.parametrize("change", [_add, _edit, _delete, _move_and_copy])
+# The histories of `test_parity` add and delete.
+LONG = [pytest.param(change, marks=pytest.mark.long) for change in (_add, _delete)]
+
+
+@pytest.mark.parametrize("change", [_edit, _move_and_copy, *LONG])
 def test_a_change_equals_a_clean_build(
     notes: Settings, settings: Settings, tmp_path: Path, change: Callable[[Settings], None]
 ) -> None:
@@ -101,6 +105,7 @@ def test_a_change_equals_a_clean_build(
     assert snapshot_contents(settings) == snapshot_contents(clean)
 
 
+@pytest.mark.long
 def test_a_source_that_is_gone_leaves_the_knowledge_base(
     first_run: tuple[Settings, Outcome], settings: Settings, tmp_path: Path
 ) -> None:

@@ -194,6 +194,7 @@ def test_a_purge_before_the_graph_is_built_leaves_nothing_to_mend(
     assert find_damage(Home(after.home), published(after).snapshot_id, verify=True) == []
 
 
+@pytest.mark.long
 def test_in_a_bucket_every_machine_sees_whether_the_graph_is_built(
     settings: Settings, buckets: S3Server, postgres: SecretStr, tmp_path: Path
 ) -> None:

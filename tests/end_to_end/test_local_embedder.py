@@ -36,6 +36,7 @@ def built(tmp_path: Path) -> Settings:
     return settings
 
 
+@pytest.mark.long
 def test_what_changes_ends_at_the_vectors_of_a_clean_build(built: Settings, tmp_path: Path) -> None:
     write_source(built, "notes", {"river.md": RIVER, "office.md": OFFICE})
     build(built)
@@ -48,6 +49,7 @@ def test_what_changes_ends_at_the_vectors_of_a_clean_build(built: Settings, tmp_
     assert found(clean) == found(built)
 
 
+@pytest.mark.long
 def test_a_model_that_moved_is_the_same(built: Settings, tmp_path: Path) -> None:
     before, answer = published(built).snapshot_id, found(built)
     (tmp_path / "elsewhere").mkdir()

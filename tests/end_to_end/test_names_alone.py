@@ -97,6 +97,7 @@ def test_a_source_moves_to_the_model_by_backfill_and_equals_a_clean_build(tmp_pa
     assert snapshot_contents(model) == snapshot_contents(clean)
 
 
+@pytest.mark.long
 def test_one_source_is_moved_alone_and_the_others_stay_without_a_model(tmp_path: Path, server: Loopback) -> None:
     names = settings(tmp_path)
     write_source(names, "archive", {"flood.txt": FLOOD})

@@ -121,10 +121,8 @@ def test_an_analyst_holds_up_no_run_and_sees_one_state(settings: Settings) -> No
         assert tables.execute(names).fetchall() == rows
 
 
-THROUGH_DAGSTER = [pytest.param((way, "run"), marks=pytest.mark.long) for way in ("build", "run")]
-
-
-@pytest.mark.parametrize("ways", [("build", "build"), *THROUGH_DAGSTER])
+@pytest.mark.long
+@pytest.mark.parametrize("ways", [("build", "build"), ("build", "run"), ("run", "run")])
 def test_two_builders_at_once_take_turns_or_are_refused(
     settings: Settings, tmp_path: Path, ways: tuple[str, str]
 ) -> None:

@@ -1,6 +1,7 @@
 """A program for `test_processes`: opens knowledge bases, ends without closing them, and forks while one is open.
 
-It prints a line for each case: its name, and the exit code of a process of its own, or what it found.
+Its arguments are the home, and how many of the ways to end are tried. It prints a line for each case: its name, and the
+exit code of a process of its own, or what it found.
 """
 
 # ruff: noqa: T201
@@ -201,19 +202,18 @@ warnings.filterwarnings("ignore", category=DeprecationWarning)
 warnings.filterwarnings("ignore", message="lancedb fork support")
 load_tokenizer(load_settings().chunking.encoding).count("a")
 gc.freeze()  # to free all that is imported would take each process longer than its case
-forked(
-    [
-        raises,
-        exits,
-        is_interrupted,
-        reads_half,
-        reads_half_in_a_task,
-        exits_while_a_task_hangs,
-        is_interrupted_while_a_batch_hangs,
-        is_interrupted_while_a_stream_hangs,
-        is_interrupted_while_an_address_is_looked_up,
-    ]
-)
+ENDS = [
+    is_interrupted_while_a_batch_hangs,
+    exits,
+    raises,
+    is_interrupted,
+    reads_half,
+    reads_half_in_a_task,
+    exits_while_a_task_hangs,
+    is_interrupted_while_a_stream_hangs,
+    is_interrupted_while_an_address_is_looked_up,
+]
+forked(ENDS[: int(sys.argv[2])])
 gc.unfreeze()  # what ends below frees all of it
 knowledge = opened()
 before = [knowledge.retrieve(QUESTION, mode=mode, filters=OFFICE) for mode in MODES]
