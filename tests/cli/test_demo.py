@@ -26,6 +26,7 @@ def examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long  # CI runs `make demo`
 @pytest.mark.usefixtures("examples")
 def test_the_demo_leaves_no_asset_missing(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

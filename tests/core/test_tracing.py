@@ -87,6 +87,7 @@ def _home(published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_home")
 def test_a_question_is_a_trace(loopback: Loopback, collector: Collector) -> None:
     loopback.chat = lambda body: '{"high_level_keywords": ["upkeep"], "low_level_keywords": ["gauge"]}'

@@ -147,6 +147,7 @@ def test_one_bad_document_costs_itself_alone(settings: Settings) -> None:
     assert published(settings).rows["chunks"] == 9
 
 
+@pytest.mark.long  # test_silence.py holds it too
 def test_one_bad_source_costs_itself_alone(first_run: tuple[Settings, Outcome], settings: Settings) -> None:
     copy_to(settings, first_run[0])
     _edit(settings)

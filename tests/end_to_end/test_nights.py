@@ -53,7 +53,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_stores_stay_small_over_some_nights(tmp_path: Path) -> None:
-    pass_nights(tmp_path, 2, 20)
+    pass_nights(tmp_path, 2, 8)
 
 
 @pytest.mark.long

@@ -185,6 +185,7 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
     check_all_can_be_made_again(settings)
 
 
+@pytest.mark.long  # as on a disk
 def test_nothing_is_left_in_postgres(
     lenient: Settings, postgres: SecretStr, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

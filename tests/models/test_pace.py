@@ -71,7 +71,7 @@ from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.storage.home import Home
 
 async def ask():
-    limits = LLMSettings(provider="openai", requests_per_minute=600, max_concurrency=4)
+    limits = LLMSettings(provider="openai", requests_per_minute=1200, max_concurrency=4)
     async with open_chat_model(limits, Home(Path(sys.argv[1])), "extract") as model:
         questions = [ChatRequest("extract", (Message("user", f"{sys.argv[2]} {number}"),)) for number in range(24)]
         await asyncio.gather(*(model.complete(question) for question in questions))
@@ -81,7 +81,7 @@ asyncio.run(ask())
 
 
 def test_processes_share_the_limit_and_a_killed_one_holds_up_nobody(loopback: Loopback, tmp_path: Path) -> None:
-    """600 a minute are 10 a second, after a second's share of them."""
+    """1200 a minute are 20 a second, after a second's share of them."""
     workers = [subprocess.Popen([sys.executable, "-c", ASK, str(tmp_path), name]) for name in ("a", "b", "killed")]
     while not any("killed" in str(one.body) for one in loopback.requests):
         time.sleep(0.01)
@@ -90,6 +90,6 @@ def test_processes_share_the_limit_and_a_killed_one_holds_up_nobody(loopback: Lo
 
     arrived = sorted(one.arrived for one in loopback.requests)
     assert len(arrived) >= 48
-    for earlier, later in zip(arrived, arrived[25:], strict=False):  # a second's share, and a second and a half
-        assert later - earlier >= 1.3
+    for earlier, later in zip(arrived, arrived[45:], strict=False):  # a second's share, and a second and a quarter
+        assert later - earlier >= 1.1
     assert arrived[-1] - arrived[0] < 20

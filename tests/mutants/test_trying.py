@@ -100,6 +100,7 @@ def mutant(tree: Path, change: str, path: str = "a.py") -> Mutant:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "path", "tests"),
     [
@@ -116,6 +117,7 @@ def test_tests_are_chosen_that_execute_what_is_changed(
     assert [sorted(test.rpartition("/")[2] for test in stage) for stage in stages] == tests
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "killed_by"),
     [
@@ -134,6 +136,7 @@ def test_the_test_that_notices_is_found(tree: Path, copy: Copy, change: str, kil
     assert Results(tree, tree / ".mutants/results.jsonl").killed_by(tried) == (True, killed_by)
 
 
+@pytest.mark.long
 def test_only_edited_tests_are_measured_again(tree: Path, copy: Copy) -> None:
     assert not cover(tree).stale
     (tree / "tests/query/test_b.py").write_text("def test_ask():\n    pass\n")

@@ -412,6 +412,7 @@ def test_the_home_comes_from_the_settings(published_home: Path, monkeypatch: pyt
         assert opened.retrieve(STATION, mode="naive").chunks
 
 
+@pytest.mark.long  # test_readers.py and test_gc.py hold it too
 def test_a_reader_keeps_its_snapshot_and_can_open_an_old_one(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     old = publish_sources(settings, {"notes": {"a.md": "Marta Lindqvist maintains Halden Weir."}})

@@ -116,7 +116,7 @@ def hub_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Snapshot]:
     [
         pytest.param({"summary_min_descriptions": 30}, id="more than seven descriptions"),
         pytest.param(SMALL, id="the first chunks", marks=pytest.mark.long),  # of random rows in test_merge.py
-        pytest.param(SMALL | {"chunk_limit_method": "FIFO"}, id="the last chunks"),
+        pytest.param(SMALL | {"chunk_limit_method": "FIFO"}, id="the last chunks", marks=pytest.mark.long),
     ],
 )
 def test_a_filter_merges_by_the_rules_of_the_merge(hub_of: Callable[..., Snapshot], merging: dict[str, Any]) -> None:

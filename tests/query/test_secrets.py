@@ -88,7 +88,7 @@ BOUNDS: dict[str, Any] = {"deadline": None, "suppress_health_check": list(Health
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
-@settings(max_examples=3, **BOUNDS)
+@settings(max_examples=1, **BOUNDS)
 @given(shown=OPEN, hidden=HIDDEN, data=st.data())
 def test_a_secret_stays_in_its_source(shown: list[str], hidden: list[str], data: st.DataObject) -> None:
     _check(shown, hidden, data)

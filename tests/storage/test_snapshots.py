@@ -116,6 +116,7 @@ def test_a_builder_that_lost_its_lock_publishes_nothing(first: Generation, secon
     assert current_snapshot(home) != good
 
 
+@pytest.mark.long  # test_readers.py holds it too
 def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER, office=OFFICE)
     first = publish(generation_of(home, "river", "office"))
@@ -202,6 +203,7 @@ publish(asyncio.run(build(merge(home, "river", "office"))))
 """
 
 
+@pytest.mark.long  # test_crashes.py kills one
 def test_a_killed_run_is_repaired_by_the_next(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER, office=OFFICE)
     first = publish(generation_of(home, "river"))

@@ -35,6 +35,7 @@ def recovered(text: str) -> float:
     return len(WORDS & {word.strip(".,;") for word in text.lower().split()}) / len(WORDS)
 
 
+@pytest.mark.long
 @needs_ocr
 def test_the_words_of_a_photographed_page_are_found_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
