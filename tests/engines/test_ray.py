@@ -93,7 +93,7 @@ def test_parts_are_done_and_what_a_killed_process_held_is_done_again(
         assert engine.map(square, range(5)) == [0, 1, 4, 9, 16]
         with pytest.raises(ValueError, match="two"):
             engine.map(fail, range(5))
-        assert len(engine.map(end_once, [tmp_path / "1"])) == 1
+        assert len(engine.map(end_once, [tmp_path / "1", tmp_path / "2"])) == 2
         asyncio.run(keeping(engine, tmp_path))
 
 
