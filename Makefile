@@ -10,6 +10,9 @@ export LIGHTRAG_SOURCES ?= examples/sources
 # pip compiles nothing, so that a module is compiled when it is first imported, once; where an environment forbids Python
 # to keep that, every process would compile a thousand modules.
 export PYTHONDONTWRITEBYTECODE :=
+# Tests write in memory where it has room for them: on a disk they would wait for it.
+ROOM := $(shell df --output=avail -k /dev/shm 2>/dev/null | tail -1)
+export TMPDIR := $(if $(shell [ "$(ROOM)" -gt 6000000 ] 2>/dev/null && echo yes),/dev/shm,$(or $(TMPDIR),/tmp))
 PYTEST = env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal
 
 .PHONY: setup demo ui test test-long test-mutants docs format clean

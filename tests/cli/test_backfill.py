@@ -42,6 +42,7 @@ def test_a_backfill_from_edit_to_published(
     assert "outdated was made" not in output
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_a_backfill_of_the_knowledge_base(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     build(load_settings())

@@ -52,6 +52,7 @@ def test_batches_from_the_command_line(
     assert "completed" in everything
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_waiting_for_one_source_does_not_hide_that_another_is_not_accepted(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback

@@ -46,6 +46,7 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
     assert {one["snapshot_id"] for one in found["modes"]} == {found["snapshot_id"]}
 
 
+@pytest.mark.long
 def test_a_run_evaluates_what_is_new_and_nothing_twice(settings: Settings, questions: Path) -> None:
     evaluation = EvaluationSettings(modes=("naive",))
     chosen = settings.changed(questions=questions, evaluation=evaluation)

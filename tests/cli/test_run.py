@@ -12,6 +12,7 @@ from tests.models.models import offline_answer
 from tests.support import build
 
 
+@pytest.mark.long  # test_silence.py holds it too
 def test_a_withheld_source_is_never_silent(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:

@@ -42,6 +42,7 @@ def test_a_comparison_is_printed(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "2 documents; 2 of 2 chunks" in result.output
 
 
+@pytest.mark.long
 def test_a_comparison_as_json(home: Path) -> None:
     result = CliRunner().invoke(app, ["try", "--json"])
     assert result.exit_code == 0, result.output

@@ -174,6 +174,7 @@ def test_a_reader_whose_snapshot_was_collected_is_told(in_bucket: Settings, tmp_
             knowledge.cypher("MATCH (n) RETURN count(n)")  # the graph is fetched when it is asked for
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", ["buckets"], indirect=True)
 def test_a_run_through_dagster_on_an_empty_machine_and_one_without_work(
     in_bucket: Settings, expected: Settings, buckets: S3Server, tmp_path: Path
@@ -187,6 +188,7 @@ def test_a_run_through_dagster_on_an_empty_machine_and_one_without_work(
     assert run(in_bucket).published is None
 
 
+@pytest.mark.long
 def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server: BucketService, tmp_path: Path) -> None:
     settings = in_bucket.changed(sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0})
     ids = []

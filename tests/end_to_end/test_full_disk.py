@@ -67,7 +67,7 @@ def test_a_disk_that_cannot_be_written_is_named(small_disk: Path, tmp_path: Path
     _mount(small_disk, "-o", "remount,ro").check_returncode()
 
     with pytest.raises(LightRAGError, match=str(settings.home)):
-        run(settings)
+        build(settings)
 
     assert published(settings) == first
     with KnowledgeBase.open(settings=settings) as knowledge:

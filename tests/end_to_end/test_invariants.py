@@ -84,11 +84,8 @@ def _move_and_copy(settings: Settings) -> None:
     write_source(settings, "archive", {"flood.txt": FLOOD})
 
 
-# The histories of `test_parity` add and delete.
-LONG = [pytest.param(change, marks=pytest.mark.long) for change in (_add, _delete)]
-
-
-@pytest.mark.parametrize("change", [_edit, _move_and_copy, *LONG])
+@pytest.mark.long  # the history of test_parity.py does all of it
+@pytest.mark.parametrize("change", [_add, _edit, _delete, _move_and_copy])
 def test_a_change_equals_a_clean_build(
     notes: Settings, settings: Settings, tmp_path: Path, change: Callable[[Settings], None]
 ) -> None:

@@ -63,6 +63,7 @@ def test_a_model_that_moved_is_the_same(built: Settings, tmp_path: Path) -> None
     assert len(found(moved)) == 3
 
 
+@pytest.mark.long
 def test_another_model_waits_for_a_backfill(built: Settings, tmp_path: Path) -> None:
     old, other = published(built), settings_in(tmp_path, copy_of(tmp_path / "other"))
     change(tmp_path / "other" / "1_Pooling" / "config.json", pooling_mode="cls")

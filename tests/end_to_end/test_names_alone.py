@@ -78,6 +78,7 @@ def test_no_model_is_asked_and_nothing_is_entered(tmp_path: Path, server: Loopba
     assert "Station 14" in {entity.name for entity in closed}
 
 
+@pytest.mark.long
 def test_a_source_moves_to_the_model_by_backfill_and_equals_a_clean_build(tmp_path: Path, server: Loopback) -> None:
     names, model = settings(tmp_path), settings(tmp_path, method="llm")
     write_source(names, "notes", FILES)
