@@ -27,7 +27,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building, ingesting
 from lightrag_dagster.storage.manifest import Manifest
 from lightrag_dagster.storage.repair import find_current_damage, repair_current
-from lightrag_dagster.storage.snapshots import current_snapshot, without_graph
+from lightrag_dagster.storage.snapshots import current_snapshot, latest_snapshot, without_graph
 from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class _Run:
     def _publish(self, *, backfill: bool) -> None:
         if next_publication(self._recipes, backfill=backfill) is not None:
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
-            self._outcome.published = current_snapshot(self._home)
+            self._outcome.published = latest_snapshot(self._home)
 
 
 def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfill: bool) -> Outcome:

@@ -40,6 +40,14 @@ def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch, name
     assert load_settings() == expected
 
 
+def test_a_section_that_there_is_not_is_refused_where_only_a_variable_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_KV_STORAGE", "of LightRAG itself")
+    load_settings()
+    monkeypatch.setenv("LIGHTRAG_EXTRACTON__METHOD", "mentions")
+    with pytest.raises(SettingsError, match=r"LIGHTRAG_EXTRACTON__METHOD .*'extracton'.*did you mean 'extraction'\?"):
+        load_settings()
+
+
 def test_another_file_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("sources: elsewhere\n")
     monkeypatch.setenv("LIGHTRAG_CONFIG", str(tmp_path / "other.yaml"))

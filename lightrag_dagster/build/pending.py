@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 import pyarrow.compute as pc
 
 from lightrag_dagster.build.generation import next_publication, outdated
-from lightrag_dagster.build.losses import Loss, added_up, lost_of_source, removed_sources, snapshot_warnings, source_warning
+from lightrag_dagster.build.losses import (
+    Loss,
+    added_up,
+    lost_of_source,
+    removed_sources,
+    snapshot_warnings,
+    source_warning,
+)
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.reuse import PARSED_TABLES
 from lightrag_dagster.core.in_time import map_in_time
@@ -20,7 +27,7 @@ from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
-from lightrag_dagster.stages.documents.sources import Source, find_sources, misnamed_sources
+from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
 from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.acceptance import Bounds, accept, accepted, judge
 from lightrag_dagster.storage.home import Home
@@ -129,6 +136,11 @@ def pending(settings: Settings) -> Pending:
     warnings = snapshot_warnings(recipes, manifest)
     if manifest is None or manifest.rows["entities"]:  # else they all say the same
         warnings += [state.warning for state in sources.values() if state.warning]
+    if loose := loose_files(settings):
+        warnings.append(
+            f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
+            "move them into a folder"
+        )
     publish, newest = next_publication(recipes), latest_snapshot(home)
     if publish and newest:
         leaving = removed_sources(home, newest.inputs, publish)

@@ -66,7 +66,8 @@ def _source_row(one: SourcePlan) -> tuple[str, ...]:
     if not (documents.added or documents.changed or documents.removed):
         changes = []
     chunks = (one.chunks_new, one.chunks_stored, one.chunks_failed, one.question_tokens)
-    return (one.source, "\n".join(changes) or "unchanged", *map(number, chunks))
+    what = "would fail" if one.problem else "\n".join(changes) or "unchanged"
+    return (one.source, what, *map(number, chunks))
 
 
 def _cost_rows(plan: Plan) -> list[tuple[str, ...]]:

@@ -52,6 +52,11 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(note, soft_wrap=True)
     if outcome.published is not None:
         console.print(f"Published {outcome.published.snapshot_id}.")
+        if outcome.manifest and outcome.manifest != outcome.published:
+            held = (
+                f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`."
+            )
+            console.print(held, soft_wrap=True)
     elif outcome.graph_built and outcome.manifest is not None:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:

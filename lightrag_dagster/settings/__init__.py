@@ -204,6 +204,8 @@ def load_settings(**overrides: object) -> Settings:
     file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
     if os.environ.get(CONFIG_VARIABLE) and not file.is_file():
         raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
+    for variable in os.environ:
+        _check_section(variable)
     try:
         return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
     except yaml.YAMLError as error:
@@ -214,6 +216,18 @@ def load_settings(**overrides: object) -> Settings:
         raise SettingsError(f"{_first_mistake(error)}; see {file} and LIGHTRAG_… variables") from error
     except ValueError as error:
         raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
+
+
+def _check_section(variable: str) -> None:
+    """Refuse a variable that sets something in a section that there is not, of which pydantic says nothing."""
+    section, inside, _ = variable.lower().removeprefix("lightrag_").partition("__")
+    if variable.lower().startswith("lightrag_") and inside and section not in Settings.model_fields:
+        from difflib import get_close_matches
+
+        (nearest,) = get_close_matches(section, Settings.model_fields, 1, 0)
+        raise SettingsError(
+            f"the variable {variable} names a section {section!r} that settings have not; did you mean {nearest!r}?"
+        )
 
 
 def _first_mistake(error: ValidationError, *section: str) -> str:

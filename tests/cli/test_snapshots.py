@@ -45,7 +45,13 @@ def test_back_and_forth_from_the_command_line(
     assert "Oslo" in found["entities"]["removed"]
     assert first in ask("rollback", "audit")
     assert "release" in ask("status")
-    assert second in ask("release")
+    write_source(settings, "notes", {"river.md": RIVER.replace("Bergen", "Rome")})
+    (tmp_path / "sources" / "loose.md").write_text(RIVER)
+    said = ask("run")
+    assert f"Published {first}" not in said
+    assert f"A rollback holds {first}, which readers open until" in said
+    assert "files beside the folders of sources are in no source: 1, first loose.md" in said
+    assert second not in ask("release")
     assert f"kept: {first}" in ask("gc", "--dry-run")
     assert "removed: 0 snapshots" in ask("gc")
     assert "responses" in ask("cache", "stats")

@@ -61,6 +61,11 @@ def misnamed_sources(settings: Settings) -> dict[str, str]:
     return {shown(name): reason for name, source in found if (reason := _why_misnamed(source))}
 
 
+def loose_files(settings: Settings) -> list[str]:
+    """Return the names of files beside the folders of sources, which are in no source; raises as `find_sources`."""
+    return sorted(shown(entry.name) for entry in _entries(settings) if not _is_folder(entry))
+
+
 def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
     """Return the sources of these names, or all when none is named.
 
@@ -108,11 +113,15 @@ def _named_origin(name: str, settings: SourceSettings) -> Origin:
 
 
 def _sub_folders(settings: Settings) -> list[Path]:
+    return [entry for entry in _entries(settings) if _is_folder(entry)]
+
+
+def _entries(settings: Settings) -> list[Path]:
     folder = settings.sources
     if settings.named_sources and "sources" not in settings.model_fields_set and not folder.exists():
         return []
     try:
-        return [entry for entry in folder.iterdir() if not entry.name.startswith(".") and _is_folder(entry)]
+        return [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
     except OSError as error:
         raise SourceError(
             f"the folder of sources {folder} cannot be listed: {error.strerror}; create it with one sub-folder a "

@@ -9,7 +9,13 @@ from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.origins.patterns import Patterns
-from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources, misnamed_sources
+from lightrag_dagster.stages.documents.sources import (
+    Source,
+    chosen_sources,
+    find_sources,
+    loose_files,
+    misnamed_sources,
+)
 from lightrag_dagster.storage.home import Home
 
 
@@ -117,6 +123,14 @@ def test_a_disk_that_does_not_answer_costs_its_sources_alone(tmp_path: Path, mon
     for name in ("dead", "named"):
         with pytest.raises(SourceError, match=rf"^source '{name}': .* cannot be used: .*Stale file handle"):
             list(list_files(found[name]))
+
+
+def test_files_beside_the_folders_are_in_no_source(tmp_path: Path) -> None:
+    (tmp_path / "sources" / "notes").mkdir(parents=True)
+    for name in ("b.md", "a\nb.md", ".hidden", "notes/in.md"):
+        (tmp_path / "sources" / name).write_text("Marta Lindqvist")
+    assert loose_files(settings(tmp_path / "sources")) == ["a\\nb.md", "b.md"]
+    assert loose_files(settings(tmp_path / "sources" / "notes")) == ["in.md"]
 
 
 @pytest.mark.parametrize("name", ["a...b", "a\nb", "a\tb", "a\x00b", " a", "é" * 40, "a\udce9"])
