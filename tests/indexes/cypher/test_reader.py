@@ -219,7 +219,9 @@ def test_a_missing_or_damaged_graph(tmp_path: Path, content: bytes | None) -> No
         path.write_bytes(content)
     with (
         closing(CypherReader(path)) as reader,
-        pytest.raises(StoreError, match=r"^the graph .*graph\.kuzu cannot be opened: .*; run `lightrag-dagster run --verify`$"),
+        pytest.raises(
+            StoreError, match=r"^the graph .*graph\.kuzu cannot be opened: .*; run `lightrag-dagster run --verify`$"
+        ),
     ):
         reader.query("RETURN 1")
 
