@@ -9,7 +9,7 @@ import pytest
 
 from lightrag_dagster.build.dealing import Known, deal_moved, deal_places, open_sql
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
-from lightrag_dagster.settings import ChunkingSettings
+from lightrag_dagster.settings import ChunkingRule, ChunkingSettings
 from lightrag_dagster.stages.documents.table import text_hash
 from lightrag_dagster.storage.shards import Shard
 from tests.storage.corpus import rows
@@ -25,13 +25,13 @@ def stored(folder: Path, table: str, *records: Mapping[str, Any]) -> list[Path]:
     return [path]
 
 
-def moved(folder: Path, now: Mapping[str, str], before: Mapping[str, str], **rule: Any) -> list[list[str]]:
+def moved(folder: Path, now: Mapping[str, str], before: Mapping[str, str], *rules: ChunkingRule) -> list[list[str]]:
     """Return the documents whose chunks go to each shard, for documents of one text: id → path, now and before."""
     documents = [{"doc_id": one, "path": path, "status": "processed", **TEXT} for one, path in now.items()]
     chunks = [{"doc_id": one, "path": path, "text_hash": text_hash(TEXT)} for one, path in before.items()]
     files = stored(folder, "documents", *documents), stored(folder, "chunks", *chunks)
     with open_sql(folder, 2) as connection:
-        dealt = deal_moved(connection, files, ChunkingSettings(rules=[rule] if rule else []), folder / "moved")
+        dealt = deal_moved(connection, files, ChunkingSettings(rules=rules), folder / "moved")
     return [dealt.of(shard)["doc_id"].to_pylist() for shard in (FIRST, SECOND)]
 
 
@@ -45,7 +45,8 @@ def test_chunks_of_a_text_go_once_to_the_shard_where_it_is_now_from_its_first_do
     [("b.md", "a.md", True), ("x/b.md", "x/a.md", True), ("b.md", "x/a.md", False), ("x/b.md", "a.md", False)],
 )
 def test_chunks_go_to_documents_of_the_same_rule_alone(tmp_path: Path, now: str, before: str, goes: bool) -> None:
-    found = moved(tmp_path, {"doc-ff01": now}, {"doc-00a0": before}, path="s/x/**", size=900)
+    rule = ChunkingRule(path="s/x/**", size=900)
+    found = moved(tmp_path, {"doc-ff01": now}, {"doc-00a0": before}, rule)
     assert found == [[], ["doc-00a0"] if goes else []]
 
 

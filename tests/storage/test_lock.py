@@ -139,8 +139,8 @@ def test_threads_wait_for_each_other_at_the_lock_of_a_source(any_home: Home) -> 
 
 def test_a_lock_of_postgres_that_nobody_uses_is_forgotten(tmp_path: Path) -> None:
     nowhere = Home(tmp_path, SecretStr("postgresql://127.0.0.1:1/nowhere"))
-    for enter in (lambda: building(nowhere, 0), lambda: ingesting(nowhere, "river", 0)):
-        with pytest.raises(StoreError, match="cannot be reached"), enter():
+    for lock in (building(nowhere, 0), ingesting(nowhere, "river", 0)):
+        with pytest.raises(StoreError, match="cannot be reached"), lock:
             pytest.fail("entered")
     assert [key for key in postgres_lock._locks if "nowhere" in key[0]] == []
     assert [key for key in postgres_lock._users if "nowhere" in key[0]] == []
