@@ -7,7 +7,7 @@ import pytest
 
 from lightrag_dagster.build.estimates import CallRatios, Estimate, default_ratios, own_ratios, question_tokens
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.core.protocols import ChatRequest, Message, Picture
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Entry
@@ -48,9 +48,10 @@ def estimates(of: CallRatios) -> dict[str, Estimate]:
 
 
 def test_a_question_is_billed_for_its_texts_pictures_messages_and_its_answers_beginning() -> None:
-    messages = (Message("system", "one"), Message("user", "one two"), Message("assistant", "one two three"))
+    shown = (Picture("digest", "data:", 100), Picture("another", "data:", 50))
+    messages = (Message("system", "one"), Message("user", "one two", shown), Message("assistant", "one two three"))
     request = ChatRequest("extract", messages)
-    assert question_tokens(request, lambda texts: [len(text.split()) for text in texts]) == 6 + 3 * 4 + 3
+    assert question_tokens(request, lambda texts: [len(text.split()) for text in texts]) == 6 + 150 + 3 * 4 + 3
 
 
 def test_every_range_has_its_expected_value_in_it() -> None:
@@ -76,7 +77,5 @@ def test_no_summary_is_expected_to_be_longer_than_its_limit(share: float, expect
 
 
 def test_without_answers_there_is_no_past() -> None:
-    recipes = Recipes.of(load_settings())
-    assert (
-        own_ratios(pa.table({"chunk_id": ["a"]}), EXTRACTIONS.empty_table(), {"extract": EXTRACTED}, recipes, 1) is None
-    )
+    recipes, chunks = Recipes.of(load_settings()), pa.table({"chunk_id": ["a"]})
+    assert own_ratios(chunks, EXTRACTIONS.empty_table(), {"extract": EXTRACTED}, recipes, 1) is None
