@@ -89,7 +89,7 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
         rows = np.array(list(near.chunks))
         scores = np.array([score or 0.0 for score in near.chunks.values()], dtype=np.float32)
         # The least similar chunk starts with nothing, so that differences count and not the level that all share.
-        scores = (scores - scores.min() + 1e-6) / (scores.max() - scores.min() + 1e-6)
+        scores = scores - scores.min() + 1e-6
         start[len(named) + rows] = walk.chunk_share * scores / scores.sum()
     total = start.sum()
     return start / total if total else start

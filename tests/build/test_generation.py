@@ -1,7 +1,8 @@
 """Summaries and vectors of older recipes: a run keeps them, a backfill makes them again; everything else follows."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.build.generation import (
     Outdated,
     check_published,
+    embed,
     merge_sources,
     next_inputs,
     next_publication,
@@ -18,14 +20,22 @@ from lightrag_dagster.build.generation import (
 )
 from lightrag_dagster.build.pending import pending
 from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.errors import EmbeddingError, NoSnapshotError, ProviderAccessError, StoreError
+from lightrag_dagster.core.protocols import CountingEmbedder
+from lightrag_dagster.errors import (
+    BudgetExceededError,
+    EmbeddingError,
+    NoSnapshotError,
+    ProviderAccessError,
+    StoreError,
+)
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
-from lightrag_dagster.storage.generations import Generation, discard_graph, newest
+from lightrag_dagster.storage.generations import Generation, discard_graph, newest, set_newest
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import offline_answer, role_of
 from tests.query.published import publish_accepted, publish_sources
+from tests.storage.corpus import home_of, merge
 from tests.support import FLOOD, OFFICE, RIVER, published, snapshot_contents
 
 Make = Callable[..., Settings]
@@ -212,6 +222,30 @@ def test_an_embedder_that_is_gone_names_the_way_out(make: Make, loopback: Loopba
         publish_sources(other, MORE)
     assert published(other) == first
     assert publish_accepted(other, backfill=True).vectors.model == "second"
+
+
+@pytest.mark.parametrize(
+    ("kept", "error", "message"),
+    [
+        (None, ProviderAccessError("the model is gone"), "^the model is gone$"),
+        ("older", ProviderAccessError("the model is gone"), "^the model is gone; older embedded the newest snapshot, "),
+        ("older", BudgetExceededError("the budget is used up"), "^the budget is used up$"),
+    ],
+    ids=["today's embedder", "an older one", "the budget"],
+)
+def test_only_where_another_embedder_may_help_an_error_names_it(
+    tmp_path: Path, kept: str | None, error: ProviderAccessError, message: str
+) -> None:
+    recipes, home = Recipes.of(load_settings(home=tmp_path / "home")), home_of(tmp_path, river={"weir.md": [["Weir"]]})
+    set_newest(home, merge(home, "river", embedder_identity=kept or recipes.embedder))
+
+    @asynccontextmanager
+    async def opened(*_: object) -> AsyncIterator[CountingEmbedder]:
+        raise error
+        yield
+
+    with pytest.raises(type(error), match=message):
+        embed(recipes, "chunk_vectors", opened)
 
 
 def test_an_embedder_of_another_version_names_the_way_out(make: Make) -> None:

@@ -8,24 +8,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from obstore.store import MemoryStore
 
 from lightrag_dagster.build import recipe as recipe_module
 from lightrag_dagster.build import sharding
-from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.build.ingest import _report, chunk_source, extract_source, parse_and_accept, read_source
 from lightrag_dagster.build.pending import Pending, pending, why_ingest
 from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.build.shared import outdated_elsewhere
 from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError
 from lightrag_dagster.models.providers import open_chat_model
-from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.schemas import EXTRACTIONS, SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.acceptance import Acceptance, accepted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import ingesting
+from lightrag_dagster.storage.objects import Objects
 from lightrag_dagster.storage.tables import SourceTables
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer, role_of
+from tests.storage import corpus
 from tests.support import FLOOD, OFFICE, RIVER, write_source
 
 Make = Callable[..., Settings]
@@ -349,3 +352,19 @@ def test_hostile_files_cost_only_themselves(make: Make) -> None:
     chunks = tables.read("chunks", "notes").to_pylist()
     pages = {(row["path"], row["page"], row["page_end"]) for row in chunks}
     assert pages == {("fpdf2.pdf", 1, 2), ("plain.eml", None, None)}
+
+
+def test_a_report_reads_files_that_workers_elsewhere_have_put_into_the_bucket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    monkeypatch.setattr(Objects, "open", classmethod(lambda cls, uri: cls(uri, store)))
+    here, there = (
+        Home(tmp_path / name, bucket=f"s3://bucket/{tmp_path.name}", cached_bytes=1e9) for name in ("here", "there")
+    )
+    shards = ([{"chunk_id": f"chunk-{first}{n}", "cost_usd": 0.25} for n in range(6)] for first in ("0", "f"))
+    stored = [SourceTables(there).store("extractions", "notes", corpus.rows(EXTRACTIONS, one)) for one in shards]
+    version = SourceTables(here).record("extractions", "notes", stored, inputs={}, fingerprint="")
+    report = _report(SourceTables(here), version)
+    assert report.first["chunk_id"].to_pylist() == [f"chunk-0{n}" for n in range(5)]
+    assert report.answers_cost_usd == 3.0

@@ -11,14 +11,18 @@ from rich.console import Console
 
 from lightrag_dagster.build.estimates import Estimate
 from lightrag_dagster.build.plan import DocumentChanges, Plan, SourcePlan, Step, compare, make_plan
+from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.core.tokens import load_tokenizer
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
-from tests.loopback import Answer, Loopback
+from lightrag_dagster.storage.tables import SourceTables
+from tests.loopback import Answer, Loopback, Reply
 from tests.models.models import offline_answer, role_of
+from tests.query.published import ingest
 from tests.support import FLOOD, OFFICE, RIVER, build, run, write_source
 
 
@@ -221,6 +225,17 @@ def test_a_plan_changes_nothing(paid: Settings) -> None:
     make_plan(paid)
     make_plan(paid, backfill=True, knowledge_base=True)
     assert contents() == before
+
+
+def test_chunks_that_failed_for_good_are_neither_new_nor_stored(paid: Settings, loopback: Loopback) -> None:
+    refuses = True
+    loopback.fault = lambda received: Reply.error(400) if refuses and "note 0" in str(received.body) else None
+    write_source(paid, "notes", texts(0, 3))
+    ingest(find_source(paid, "notes"), SourceTables(Home(paid.home)), Recipes.of(paid))
+    refuses = False
+    write_source(paid, "notes", texts(0, 4))
+    (notes,) = make_plan(paid).sources
+    assert (notes.chunks_new, notes.chunks_stored, notes.chunks_failed) == (1, 2, 1)
 
 
 def test_a_source_that_would_fail_is_named(paid: Settings) -> None:

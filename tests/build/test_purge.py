@@ -10,15 +10,16 @@ from typing import Any, TypeVar
 
 import pytest
 
-from lightrag_dagster.build.purge import copies, find_gone, holders
+from lightrag_dagster.build.purge import _forget_records, copies, find_gone, holders
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.acceptance import MADE_FROM
+from lightrag_dagster.storage.files import write_text
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots import Pins, list_snapshots, snapshot_names
 from lightrag_dagster.storage.tables import SourceTables
 from tests.storage.corpus import merge, rows
 from tests.support import write_source
@@ -103,12 +104,20 @@ def test_holders_of_many_documents_are_found_by_reading_each_version_once(home: 
 
 def test_holders_are_the_snapshots_that_have_a_document(published_home: Path) -> None:
     (snapshot,) = list_snapshots(Home(published_home))
-    gone = {"archive": {"flood.md", "never.md"}, "office": set[str]()}
+    gone = {"office": set[str](), "archive": {"flood.md", "never.md"}}
     assert holders(Home(published_home), gone) == {
         "archive/flood.md": [snapshot.snapshot_id],
         "archive/never.md": [],
         "office": [snapshot.snapshot_id],
     }
+
+
+def test_names_of_other_snapshots_are_forgotten(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    names = {"before": "gen-1", "today": "gen-2", "earlier": "gen-0"}
+    write_text(home.pins, Pins(names=names).model_dump_json())
+    _forget_records(home, {}, Manifest.model_construct(snapshot_id="gen-2"))
+    assert snapshot_names(home) == {"today": "gen-2"}
 
 
 def test_a_source_is_listed_once(settings: Settings) -> None:

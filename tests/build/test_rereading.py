@@ -96,6 +96,14 @@ def test_only_what_changed_is_opened(settings: Settings) -> None:
     assert as_clean(settings)
 
 
+@pytest.mark.parametrize("rows", [8192, 2])
+def test_a_report_counts_the_documents_that_were_not_opened(settings: Settings, rows: int) -> None:
+    shards.ROWS = rows
+    tables, source = SourceTables(Home(settings.home)), find_source(settings, "notes")
+    assert read_source(source, tables, Recipes.of(settings)).kept == 0
+    assert read_source(source, tables, Recipes.of(settings)).kept == len(READABLE - {"broken.txt"})
+
+
 @pytest.mark.parametrize("gone", ["river.md", "copies/river.md"])
 def test_a_copy_becomes_an_original_without_being_read(settings: Settings, gone: str) -> None:
     read(settings)

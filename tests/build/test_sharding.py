@@ -9,6 +9,9 @@ import pytest
 
 from lightrag_dagster.build.dealing import deal_listing, open_sql
 from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.build.sharding import each_shard
+from lightrag_dagster.core import progress
+from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
@@ -197,3 +200,18 @@ def test_nothing_of_an_ingestion_stays_but_its_tables(settings: Settings) -> Non
     (leftover / "files.arrow").write_bytes(b"of a killed ingestion")
     build(settings)
     assert not leftover.exists()
+
+
+def test_a_single_worker_is_given_one_shard_after_the_other_and_tells_of_each() -> None:
+    told: list[tuple[object, ...]] = []
+
+    def tasks() -> Iterator[int]:
+        for number in range(4):
+            told.append(("begun", number))
+            yield number
+
+    with progress.listening(lambda *report: told.append(report)):
+        parts = [Shard(number, 4) for number in range(4)]
+        assert each_shard(LocalEngine(), lambda task: task * 10, tasks(), ("chunks", parts, 100)) == [0, 10, 20, 30]
+    expected = [[("begun", number), ("chunks", 25 * (number + 1), 100)] for number in range(4)]
+    assert told == [one for shard in expected for one in shard]

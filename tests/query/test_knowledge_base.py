@@ -1,12 +1,14 @@
 """Questions put to a real snapshot, published by the real engine with the offline provider."""
 
 import asyncio
+import gc
 import json
 import logging
 import shutil
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -265,6 +267,15 @@ def test_closing_ends_the_thread_and_another_opening_gives_the_same(published_ho
             found.append(opened.retrieve(STATION, keywords=KEYWORDS))
     assert found[0] == found[1]
     assert threading.active_count() == before
+
+
+def test_closing_frees_the_vectors_in_memory(published_home: Path) -> None:
+    with KnowledgeBase.open(published_home) as opened:
+        assert opened.retrieve(STATION, mode="naive", cosine_threshold=-1).chunks
+        vectors = weakref.ref(vars(opened.snapshot.vectors["chunk_vectors"])["_all"][1])
+        assert vectors() is not None
+    gc.collect()
+    assert vectors() is None
 
 
 def test_after_closing_every_method_says_so(published_home: Path) -> None:

@@ -10,7 +10,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import Limit
 from lightrag_dagster.spending.ledger import Ledger, open_ledger
-from lightrag_dagster.spending.tables import RESERVED
+from lightrag_dagster.spending.tables import KEPT, RESERVED, TIMETABLES
 from lightrag_dagster.storage.home import Address
 from lightrag_dagster.storage.rows import load_rows
 
@@ -31,6 +31,10 @@ def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
     assert ledger.spent("a") == 0.75
     assert ledger.by_purpose()["extract"] == Entry("", "extract", "", "m", 4, 4, 200, 80, 20, 1.0)
     assert list(ledger.by_purpose()) == ["embed", "extract"]
+
+
+def test_no_table_of_the_ledger_has_empty_values() -> None:
+    assert {column.nullable for table in (*KEPT, TIMETABLES) for column in table.columns} == {False}
 
 
 def test_a_receipt_is_entered_once(address: Address) -> None:

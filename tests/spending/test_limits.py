@@ -139,3 +139,11 @@ def test_money_for_a_batch_is_set_aside_until_its_answers_are_entered(address: A
     assert ledger.limits(one)[1].spent == pytest.approx(0.5)
     ledger.release("second")
     assert ledger.limits(one)[1].spent == pytest.approx(0.1)
+
+
+def test_a_batch_is_no_call_whose_end_is_waited_for(address: Address) -> None:
+    ledger, one = Ledger(address), account("1")
+    assert ledger.reserve("batch", one, 0.25) is None
+    assert ledger.reserve("model", one, 1.0, 60.0) == Limit("source", 1.0, 0.25, under_way=False)
+    assert ledger.reserve("model", one, 0.5, 60.0) is None
+    assert ledger.reserve("other", one, 0.5, 60.0) == Limit("source", 1.0, 0.75, under_way=True)

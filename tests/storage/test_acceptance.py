@@ -14,7 +14,8 @@ from tests.storage.corpus import OFFICE, RIVER, home_of, rows, write_source
 def test_six_tables_of_one_lineage_are_accepted_together(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     assert accepted(home, "river") is None
-    assert accept(home, "river", 0.0).accepted
+    outcome = accept(home, "river", 0.0)
+    assert (outcome.accepted, outcome.whole) == (True, True)
     record = accepted(home, "river")
     assert record is not None
     tables = SourceTables(home)
@@ -48,6 +49,7 @@ def test_the_failed_share_decides(
     outcome = accept(home, "river", limit)
     assert outcome.accepted == (reason is None)
     assert (outcome.reason or "").startswith(reason or "")
+    assert outcome.whole
     assert outcome.failed_documents == failed_documents / (2 + failed_documents)
     assert outcome.failed_chunks == failed_chunks / (3 + failed_chunks)
 
@@ -84,7 +86,7 @@ def test_a_broken_lineage_is_not_accepted(tmp_path: Path, stale: str, made_from:
     tables = SourceTables(home)
     tables.write(stale, "river", tables.read(stale, "river"), inputs={made_from: "older"}, fingerprint="code")
     outcome = accept(home, "river", 1.0)
-    assert not outcome.accepted
+    assert (outcome.accepted, outcome.whole) == (False, False)
     assert outcome.reason == (
         f"{stale} of source 'river' was not made from its current {made_from}; materialise {stale} for it"
     )

@@ -13,7 +13,7 @@ from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage import repair, snapshots
 from lightrag_dagster.storage.acceptance import accepted
-from lightrag_dagster.storage.damage import FILES, PublishedFiles, find_damage
+from lightrag_dagster.storage.damage import FILES, PublishedFiles, _varint, find_damage
 from lightrag_dagster.storage.gc import collect_garbage
 from lightrag_dagster.storage.generations import GRAPH, GRAPH_RECORD, Generation
 from lightrag_dagster.storage.home import Home
@@ -271,3 +271,11 @@ def test_of_a_file_that_was_built_again_the_new_hash_is_recorded(generation: Gen
     generation.write_record(FILES, PublishedFiles(files=listed.files | as_large))
     publish(second)
     assert find_damage(home, second.id, verify=True) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "encoded"),
+    [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (2**64 - 1, "ffffffffffffffffff01")],
+)
+def test_numbers_are_encoded_as_protocol_buffers_do(number: int, encoded: str) -> None:
+    assert _varint(number).hex() == encoded

@@ -6,13 +6,13 @@ import sys
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Engine
+from sqlalchemy import Column, Engine, MetaData, Table, Text
 
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import SettingsError, StoreError
@@ -147,6 +147,15 @@ def test_a_server_that_is_restarted_midway_loses_nothing_and_is_used_again() -> 
         store.put_many({"c": ChatResponse("second")})
         assert store.get_many("abc") == {"a": ChatResponse("first"), "c": ChatResponse("second")}
         store.engine.dispose()
+
+
+def test_a_file_whose_tables_cannot_be_made_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE VIEW responses AS SELECT 1")
+    with pytest.raises(StoreError, match=r"responses\.sqlite"):
+        database.Database(path, [Table("responses", MetaData(), Column("added", Text, server_default=""))])
+    assert not path.with_name("responses.sqlite-wal").exists()  # SQLite removes it with the last connection
 
 
 def test_a_file_that_is_not_yet_in_wal_mode_waits_for_its_writer(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.storage import postgres_lock
 from lightrag_dagster.storage.held import Lock
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.lock import building, ingesting, using_batches
@@ -134,6 +135,15 @@ def test_threads_wait_for_each_other_at_the_lock_of_a_source(any_home: Home) -> 
         for thread in threads:
             thread.join()
     assert [str(error).partition(" and ")[0] for error in refused] == [f"process {HERE} is ingesting source 'river'"]
+
+
+def test_a_lock_of_postgres_that_nobody_uses_is_forgotten(tmp_path: Path) -> None:
+    nowhere = Home(tmp_path, SecretStr("postgresql://127.0.0.1:1/nowhere"))
+    for lock in (building(nowhere, 0), ingesting(nowhere, "river", 0)):
+        with pytest.raises(StoreError, match="cannot be reached"), lock:
+            pytest.fail("entered")
+    assert [key for key in postgres_lock._locks if "nowhere" in key[0]] == []
+    assert [key for key in postgres_lock._users if "nowhere" in key[0]] == []
 
 
 def _moves_no_pointer(home: Home, lock: Lock) -> None:

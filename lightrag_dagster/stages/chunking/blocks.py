@@ -54,7 +54,7 @@ def find_blocks(text: str) -> Blocks:
     for token, first_row in _with_first_rows(tokens):
         if token.map is None or token.nesting < 0 or token.type in _PARTS_OF_A_TABLE:
             continue
-        start, end = (lines[min(line, len(lines) - 1)] for line in token.map)
+        start, end = (lines[line] for line in token.map)
         if token.type == "tr_open" and first_row:
             continue
         blocks.depths[start] = min(token.level, blocks.depths.get(start, token.level))

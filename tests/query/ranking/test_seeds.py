@@ -56,9 +56,10 @@ def test_names_count_by_probability_rarity_and_specificity() -> None:
         Link("often a word", np.array([1], dtype=np.int32), 0.5, 6.0),
         Link("in three chunks", np.array([2], dtype=np.int32), 1.0, 6.0),
         Link("of two", np.array([3, 4], dtype=np.int32), 1.0, 6.0),
+        Link("of many", np.array([5], dtype=np.int32), 1.0, 1.5),
     ]
-    mass = seeds_of_names(links, np.array([1, 1, 3, 1, 1, 1]))
-    assert (mass / mass[0]).tolist() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 2, 1 / 2, 0])
+    mass = seeds_of_names(links, np.array([1, 1, 3, 1, 1, 1, 1]))
+    assert (mass / mass[0]).tolist() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 2, 1 / 2, 1 / 4, 0])
     assert mass.sum() == pytest.approx(1)
     assert seeds_of_names([], np.array([1, 1])).tolist() == [0, 0]
 

@@ -30,6 +30,13 @@ def test_a_separator_stays_before_the_boundary_and_a_run_is_one() -> None:
     assert boundaries.after(text, ",")(2, 7) == [4]
 
 
+def test_a_word_starts_behind_white_space_within_the_part() -> None:
+    text = " one two\n\n three "
+    assert boundaries.words(text)(0, len(text)) == [1, 5, 11]
+    assert boundaries.words(text)(5, len(text)) == [11]
+    assert boundaries.words(text)(0, 11) == [1, 5]
+
+
 def test_a_part_of_those_that_are_listed() -> None:
     assert boundaries.listed([1, 3, 5, 7])(3, 7) == [5]
     assert boundaries.outside(boundaries.listed([1, 3, 5, 7]), [(3, 6)])(0, 9) == [1, 7]

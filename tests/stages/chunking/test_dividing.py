@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.tokens import Measured
+from lightrag_dagster.stages.chunking.boundaries import listed
 from lightrag_dagster.stages.chunking.chunker import Cut
-from lightrag_dagster.stages.chunking.dividing import overlapping, pack
+from lightrag_dagster.stages.chunking.dividing import Divider, overlapping, pack
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,11 @@ def test_a_chunk_begins_within_the_one_before(
         lambda start, end: [one for one in starts if start <= one < end],
     )
     assert moved == [Cut(0, 10, 10), Cut(*second)]
+
+
+def test_a_run_of_exactly_the_size_is_not_cut_in_its_middle() -> None:
+    a_token_a_character, starts = Measured(np.arange(30)), listed([5, 10])
+    assert Divider("x" * 30, a_token_a_character, 10, [starts]).divide(0, 30) == [(0, 10), (10, 20), (20, 30)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 20)), min_size=1, max_size=200))

@@ -1,4 +1,5 @@
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.stages.documents import listing as module
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.origins.folder import Folder
-from lightrag_dagster.stages.documents.origins.origin import ListedFile
+from lightrag_dagster.stages.documents.origins.origin import SETTLED, ListedFile
 from lightrag_dagster.stages.documents.origins.patterns import Patterns
 from lightrag_dagster.stages.documents.sources import Source
 
@@ -40,6 +41,17 @@ def test_hidden_files_are_left_out(tmp_path: Path) -> None:
     assert found[3].size == 4
     assert Folder(tmp_path).read(found[3], 3) == b"b.m"
     assert found[3].modified_at == datetime(2023, 11, 14, 22, 13, 20, 123456, tzinfo=UTC)
+
+
+def test_a_file_that_changed_seconds_ago_is_not_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "a.md")
+    os.utime(tmp_path / "a.md", (0, 0))  # as programs do that copy files
+    changed = (tmp_path / "a.md").stat().st_ctime
+    found = []
+    for seconds in (0, SETTLED - 1, SETTLED + 1):
+        monkeypatch.setattr(time, "time", lambda now=changed + seconds: now)
+        found += [one.settled for one in listing(tmp_path)]
+    assert found == [False, False, True]
 
 
 @pytest.mark.parametrize(

@@ -361,6 +361,18 @@ def test_what_was_cut_off_is_asked_for_again_with_more_room() -> None:
     assert (row["status"], row["finish_reason"]) == ("failed", "length")
 
 
+def test_thought_that_takes_all_of_the_output_is_given_more_until_the_last_limit() -> None:
+    def answer(request: ChatRequest) -> str:
+        if request.max_output_tokens != 400:
+            raise OutputLimitError("all went into thought")
+        return entity("A")
+
+    model = ScriptedChatModel(answer)
+    (row,) = run(chunks("a"), model, longer_outputs=(200, 400), gleaning=0).to_pylist()
+    assert [request.max_output_tokens for request in model.requests] == [None, 200, 400]
+    assert (row["status"], row["responses"]) == ("ok", [entity("A")])
+
+
 @pytest.mark.parametrize("refusal", [PermanentProviderError("over the model's limit"), OutputLimitError("thought")])
 def test_what_was_cut_off_stays_where_more_room_gives_nothing(refusal: Exception) -> None:
     cut_off = ChatResponse(entity("A") + "entity<|#|>B", "length")

@@ -154,6 +154,11 @@ def test_counting_tells_a_record_word_from_a_field(line: str, expected: list[str
         ("One.) (", "One."),
         ("One. - ", "One."),
         ("well-known -", "well-known"),
+        # A character reference of at most 34 characters keeps its semicolon.
+        ("Tide &amp;", "Tide &amp;"),
+        (f"Tide &{'a' * 32};", f"Tide &{'a' * 32};"),
+        (f"Tide &#{'a' * 32};", f"Tide &#{'a' * 32}"),
+        ("Tide;", "Tide"),
         ("", ""),
         (")", ""),
     ],

@@ -159,10 +159,12 @@ def _is_confirmed(sample: bytes) -> bool:
     text = sample.decode(str(best["encoding"]), "replace")
     words = {word for found in _WORD.findall(text) if (word := found.strip(_AROUND))}
     words = {word for word in words if not word.isascii()}
-    if len(words) < _MIN_WORDS or not all(map(_is_word, words)):
-        return False
     near = [str(one["encoding"]) for one in others if one["confidence"] >= _NEAR * best["confidence"]]
-    return all(sample.decode(encoding, "replace") == text for encoding in near)
+    return (
+        len(words) >= _MIN_WORDS
+        and all(map(_is_word, words))
+        and all(sample.decode(encoding, "replace") == text for encoding in near)
+    )
 
 
 def _is_word(word: str) -> bool:

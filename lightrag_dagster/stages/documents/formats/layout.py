@@ -109,9 +109,9 @@ def _joined(row: Sequence[PlacedLine]) -> PlacedLine:
 
 def _paragraphs(rows: Sequence[PlacedLine]) -> Iterator[str]:
     """Yield the lines of a column, and an empty one where the gap is wider than it usually is."""
-    gaps = [below.top - above.bottom for above, below in pairwise(rows)]
-    wide = median_low(gaps) + _PARAGRAPH * median(row.height for row in rows) if gaps else 0.0
-    for gap, row in zip([0.0, *gaps], rows, strict=True):
+    gaps = [0.0, *(below.top - above.bottom for above, below in pairwise(rows))]
+    wide = median_low(gaps[1:] or gaps) + _PARAGRAPH * median(row.height for row in rows)
+    for gap, row in zip(gaps, rows, strict=True):
         if gap > wide:
             yield ""
         yield as_markdown_item(row.text.strip())

@@ -54,7 +54,7 @@ def _changed(
     for name in names:
         root = parse_part(archive, name)
         change(root)
-        parts[name] = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
+        parts[name] = etree.tostring(root, encoding="UTF-8")
     return with_parts(archive, parts) if parts else data
 
 

@@ -84,7 +84,7 @@ def draw(data: bytes, pages: Sequence[int]) -> Iterator["Pixels"]:
         for number in pages:
             page = document[number]
             scale = min(_DOTS / 72, scale_for(*page.get_size()))
-            yield page.render(scale=scale, may_draw_forms=False).to_numpy().copy()
+            yield page.render(scale=scale).to_numpy().copy()
             page.close()
     finally:
         document.close()

@@ -75,7 +75,7 @@ def _text_in(pixels: "Pixels") -> str:
     if smaller < _SMALLEST_SIDE or larger > _LARGEST_RATIO * smaller:
         return ""
     found = _reader()(pixels)
-    if found.txts is None or found.boxes is None:
+    if found.txts is None:
         return ""
     lines = []
     for text, box in zip(found.txts, found.boxes.tolist(), strict=True):

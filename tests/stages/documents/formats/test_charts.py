@@ -36,6 +36,15 @@ def test_categories_of_two_levels_and_series_without_names_or_numbers() -> None:
     assert chart_text(etree.fromstring("<chartSpace/>")) == ""
 
 
+def test_a_number_without_a_place_is_the_first() -> None:
+    label, number = (
+        f"<{name}><pt{place}><v>{value}</v></pt></{name}>"
+        for name, place, value in (("cat", " idx='0'", "May"), ("val", "", 3))
+    )
+    chart = etree.fromstring(f"<chartSpace><ser>{label}{number}</ser></chartSpace>")
+    assert chart_text(chart).splitlines()[-1] == "| May | 3 |"
+
+
 @pytest.mark.parametrize(
     ("name", "part", "kept"),
     [

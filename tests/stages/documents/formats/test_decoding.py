@@ -76,6 +76,9 @@ GUESSED = "its encoding is not certain and read as Windows-1252; save the file a
         # One of many words has a capital inside.
         ("Müller;Köln\nWeiß;Fürth\nKöcH;Kassel", "cp1252",
          "M\ufffdller;K\ufffdln\nWei\ufffd;F\ufffdrth\nK\ufffdcH;Kassel", 5),
+        # Words confirm a Windows code page alone.
+        ("рыба;{0}\nмост;{0}\nвесной;{0}\nночь;{0}\n".format("abc def ghi" * 2), "koi8-r",
+         "{1};{0}\n{1};{0}\n{1}\ufffd\ufffd;{0}\n{1};{0}\n".format("abc def ghi" * 2, "\ufffd" * 4), 18),
         # What Windows-1252 makes of them is no word: a sign or a capital in it, three letters with accents in a row.
         ("18;Jörg;Kassel;Köln;7,10", "cp850", "18;J\ufffdrg;Kassel;K\ufffdln;7,10", 2),
         ("18;Jörg;Kassel;Käthe;7,10", "mac_roman", "18;J\ufffdrg;Kassel;K\ufffdthe;7,10", 2),

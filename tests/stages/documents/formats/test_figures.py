@@ -115,9 +115,9 @@ def test_a_damaged_drawing_costs_a_workbook_its_images_alone(part: str, text: by
     assert found.startswith("## Levels\n\n| Station | Level |\n| --- | --- |\n| Steinhag | 1.42 |")
 
 
-def pdf_with_image(space: str, pixels: bytes) -> bytes:
-    """Return a PDF whose page shows 200 × 150 pixels."""
-    shown, data = b"q 200 0 0 150 50 50 cm /I Do Q", zlib.compress(pixels)
+def pdf_with_image(space: str, pixels: bytes, width: int = 200) -> bytes:
+    """Return a PDF whose page shows 200 × 150 pixels, `width` points wide."""
+    shown, data = b"q %d 0 0 150 50 50 cm /I Do Q" % width, zlib.compress(pixels)
     image = f"/Type/XObject/Subtype/Image/Width 200/Height 150/BitsPerComponent 8/ColorSpace/{space}/Filter/FlateDecode"
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
@@ -142,6 +142,12 @@ def pdf_with_image(space: str, pixels: bytes) -> bytes:
 def test_images_of_a_pdf_in_any_colours(space: str, pixel: bytes, count: int, images: int) -> None:
     found = extract_text(pdf_with_image(space, pixel * count), "a.pdf", ReadingOptions(figures=True)).figures
     assert [(one.width, one.height) for one in found] == [(200, 150)] * images
+
+
+@pytest.mark.parametrize(("width", "images"), [(35, 0), (36, 1)])
+def test_images_of_less_than_half_an_inch_are_decoration(width: int, images: int) -> None:
+    data = pdf_with_image("DeviceGray", b"\x80" * 30_000, width)
+    assert len(extract_text(data, "a.pdf", ReadingOptions(figures=True)).figures) == images
 
 
 @pytest.mark.parametrize("name", ["hostile/huge-image.pdf", "hostile/outside.docx"])

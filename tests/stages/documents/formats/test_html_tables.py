@@ -82,7 +82,8 @@ def test_columns_of_a_hostile_table_are_bounded() -> None:
     ("text", "expected"),
     [
         *((text, True) for text in ("1.42", "-3", "1,000.5", "12 %", "€ 5", "5 €", "1.4 m", "3 m³/s", "(4)", "1/2")),
-        *((text, True) for text in ("2025-03-04", "10:11")),
+        *((text, True) for text in ("2025-03-04", "10:11", "1" * 40)),
+        ("1" * 41, False),
         *((text, False) for text in ("", "Level", "B2", "12 stations of the river", "Q1 2025", "m")),
     ],
 )  # fmt: skip
