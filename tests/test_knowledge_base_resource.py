@@ -90,6 +90,7 @@ def _python(code: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long  # test_imports.py holds it too
 def test_asking_imports_no_dagster(published_home: Path, tmp_path: Path) -> None:
     _python(
         f"""

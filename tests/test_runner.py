@@ -27,6 +27,7 @@ def runs(settings: Settings) -> int:
         return instance.get_runs_count()
 
 
+@pytest.mark.long  # test_silence.py holds it too
 def test_a_source_that_is_withheld_is_named_every_time(settings: Settings) -> None:
     write_source(settings, "good", {"flood.md": FLOOD})
     write_source(settings, "bad", {"river.md": RIVER, "a.txt": b"\xc3\x28", "b.txt": b"\xc3\x28"})
@@ -88,6 +89,7 @@ def test_a_source_that_cannot_be_used_costs_itself_alone(
     assert {name for name, state in pending(broken).sources.items() if state.problem} == set(BROKEN)
 
 
+@pytest.mark.long  # test_silence.py holds it too
 def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, loopback: Loopback) -> None:
     loopback.chat, loopback.fault = offline_answer, lambda received: Reply.error(429)
     asking = load_settings(home=settings.home, sources=settings.sources, llm={"provider": "openai", "max_retries": 0})

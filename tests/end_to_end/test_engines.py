@@ -95,6 +95,7 @@ def _workers_that_stay(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ProcessPoolExecutor.shutdown(pool)
 
 
+@pytest.mark.long  # each step is held by its own tests with processes
 @pytest.mark.usefixtures("_workers_that_stay")
 def test_processes_build_what_one_process_builds(
     local: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

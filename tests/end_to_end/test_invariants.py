@@ -116,6 +116,7 @@ def test_a_source_that_is_gone_leaves_the_knowledge_base(
     assert sorted(published(settings).inputs.sources) == ["notes"]
 
 
+@pytest.mark.long  # test_rollback.py holds it too
 def test_going_back_republishes_the_same_snapshot(notes: Settings, settings: Settings) -> None:
     copy_to(settings, notes)
     river = settings.sources / "notes" / "river.md"

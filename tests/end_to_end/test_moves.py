@@ -86,6 +86,7 @@ def check_same(settings: Settings, expected: Settings) -> None:
         assert one.cypher("MATCH (n) RETURN count(n) AS n") == other.cypher("MATCH (n) RETURN count(n) AS n")
 
 
+@pytest.mark.long
 def test_from_a_disk_to_a_bucket_with_postgres_and_back(
     disk: Settings, in_bucket: Settings, buckets: S3Server, tmp_path: Path
 ) -> None:

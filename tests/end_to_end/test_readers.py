@@ -80,7 +80,7 @@ def publish_beside_a_reader(settings: Settings, publications: int) -> None:
 
 
 def test_a_reader_keeps_its_snapshot_through_publications(settings: Settings) -> None:
-    publish_beside_a_reader(settings, 2)
+    publish_beside_a_reader(settings, 1)
 
 
 @pytest.mark.long

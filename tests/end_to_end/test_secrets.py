@@ -51,6 +51,7 @@ def _lightrag(folder: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.long  # test_providers.py holds it for each place
 def test_the_key_is_nowhere(loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)

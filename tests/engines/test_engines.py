@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,28 +14,7 @@ from lightrag_dagster.engines.choice import map_rows, open_engine
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.errors import EngineError, SettingsError
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def process(_: Any) -> int:
-    return os.getpid()
-
-
-def fail(number: int) -> int:
-    if number == 2:
-        raise ValueError("two")
-    return number
-
-
-def end(_: int) -> None:
-    os._exit(1)
-
-
-def count(rows: pa.Table) -> int:
-    return int(rows.num_rows)
+from tests.engines.parts import Counter, count, count_call, end, end_once, fail, fail_to_make, process, square
 
 
 @pytest.fixture(scope="module", params=["local", "processes"])
@@ -62,28 +40,6 @@ def test_the_parts_of_a_table_are_the_table(engine: Engine, rows: int) -> None:
     assert len(counts) <= max(engine.workers, 1)
 
 
-class Counter:
-    """Something slow to make: it tells who made it, and counts its calls."""
-
-    made = 0
-
-    def __init__(self, marker: Path) -> None:
-        Counter.made += 1
-        self.marker = marker
-        self.calls = 0
-
-
-def count_call(counter: Counter, number: int) -> tuple[int, int, int]:
-    if number == 2:
-        raise ValueError("two")
-    counter.calls += 1
-    return os.getpid(), Counter.made, counter.calls
-
-
-def fail_to_make() -> Counter:
-    raise SettingsError("there is no model")
-
-
 async def calls(engine: Engine, make: Callable[[], Counter], numbers: Iterable[int]) -> list[tuple[int, int, int]]:
     with engine.keep(make) as kept:
         return await gather_or_cancel(kept.call(count_call, number) for number in numbers)
@@ -107,13 +63,6 @@ def test_other_processes_do_the_work() -> None:
     with ProcessEngine(2) as engine:
         assert os.getpid() not in engine.map(process, range(2))
         assert engine.map(process, [0]) == [os.getpid()]
-
-
-def end_once(marker: Path) -> int:
-    if not marker.exists():
-        marker.touch()
-        os._exit(1)
-    return os.getpid()
 
 
 def test_what_a_killed_worker_held_is_done_again(tmp_path: Path) -> None:

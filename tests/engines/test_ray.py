@@ -17,23 +17,21 @@ from lightrag_dagster.engines.choice import map_rows, open_engine
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import EngineError, SettingsError
 from lightrag_dagster.models.providers import open_plain_embedder
-from tests.engines.test_engines import Counter, count, count_call, end_once, fail, fail_to_make, square
+from tests.engines.parts import (
+    Counter,
+    always_end,
+    count,
+    count_call,
+    end_once,
+    end_the_first_time,
+    fail,
+    fail_to_make,
+    square,
+)
 from tests.models.local.models import TEXTS, TINY, settings_for
 from tests.stages.merging.tables import Summariser, chunk, entity, merged_from, relation, write
 
 ROOT = Path(__file__).parents[2]
-
-
-def end_the_first_time(counter: Counter, number: int) -> tuple[int, int]:
-    """Kill the actor at its second call, unless it was started again."""
-    counter.calls += 1
-    if counter.calls == 2:
-        end_once(counter.marker)
-    return number, os.getpid()
-
-
-def always_end(kept: object, number: int) -> None:
-    os._exit(1)
 
 
 async def keeping(engine: Engine, folder: Path) -> None:

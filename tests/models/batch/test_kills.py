@@ -37,7 +37,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> 
     return Undisturbed(rows, len(_server.requests), len(_server.batches.asked()), _paid(home))
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 22))])
+@pytest.mark.long  # test_bought_once.py kills one in real time
+@pytest.mark.parametrize("seed", range(22))
 def test_a_killed_extraction_submits_nothing_twice(
     undisturbed: Undisturbed, loopback: Loopback, tmp_path: Path, seed: int
 ) -> None:
