@@ -17,8 +17,9 @@ from lightrag_dagster.storage.memory import in_memory, source_rows, spilling
 
 _TABLES = SOURCE_TABLES | MERGED_TABLES
 
-# A database of larger tables spills.
+# A database of larger tables spills. Small ones are read once: each query of a view would open its files again.
 _ROWS_IN_MEMORY = 200_000
+SMALL_ROWS = 5_000
 
 
 def create_views(
@@ -44,7 +45,7 @@ def create_views(
 
 @contextmanager
 def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database with temporary views of some tables and the macros of embedded texts.
+    """Open a database with some tables, seen by this connection alone, and the macros of embedded texts.
 
     That of large tables spills into the system's temporary folder: a check reads without the builder's lock, and a
     builder removes what it finds beside the generations.
@@ -61,7 +62,11 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
             else:
                 folder = opened.enter_context(TemporaryDirectory(prefix="lightrag-", ignore_cleanup_errors=True))
                 connection = opened.enter_context(spilling(Path(folder)))
-            create_views(connection, generation, tables)
+            if rows <= SMALL_ROWS:
+                for table in tables:
+                    connection.register(table, generation.read_table(table))
+            else:
+                create_views(connection, generation, tables)
             run(connection, "embedded_text")
             yield connection
         except duckdb.Error as error:
