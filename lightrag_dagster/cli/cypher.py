@@ -4,6 +4,7 @@ from contextlib import closing
 
 from rich.console import Console
 
+from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.rows import print_rows, write_csv, write_json
 from lightrag_dagster.indexes.cypher.reader import CypherReader, require_graph
 from lightrag_dagster.settings import load_settings
@@ -34,6 +35,4 @@ def run_cypher(console: Console, query: str, output: str, limit: int, *, escape_
         texts = {name for name in columns if any(isinstance(row[name], (str, list, dict)) for row in rows)}
         print_rows(console, columns, values, wrap=texts)
     if found.more:
-        Console(stderr=True, markup=False).print(
-            f"There are more than {limit} rows; --limit says how many are printed."
-        )
+        terminal.console(stderr=True).print(f"There are more than {limit} rows; --limit says how many are printed.")

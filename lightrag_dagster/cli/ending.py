@@ -14,9 +14,9 @@ from types import FrameType
 from typing import Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
+from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.errors import LightRAGError
 
 PERSON, UNEXPECTED = 2, 1
@@ -151,5 +151,4 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
 
 
 def _print(line: str) -> None:
-    console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
-    console.print(line, style="red")
+    console(stderr=True, soft_wrap=True).print(line, style="red")

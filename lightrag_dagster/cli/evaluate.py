@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError
@@ -32,7 +33,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         raise SettingsError(
             "there are no questions that name documents or chunks; give --questions FILE or set `questions`"
         )
-    with display(Console(stderr=True)) as progress:
+    with display(terminal.console(stderr=True)) as progress:
         snapshot_id = evaluate_modes(settings, progress)
     tables = SourceTables(Home.of(settings))
     summary = of_snapshot(tables.read("retrieval_evaluation", ALL_SOURCES), snapshot_id)

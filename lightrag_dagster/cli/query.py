@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from lightrag_dagster.cli import terminal
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.context import context_of, prompt_of
 from lightrag_dagster.query.question import QueryOptions
@@ -90,7 +91,7 @@ def ask(
 
             _write(picture, draw(retrieval, knowledge.snapshot.graph))
     for note in retrieval.notes:
-        Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False).print(f"note: {note}")
+        terminal.console(stderr=True, soft_wrap=True).print(f"note: {note}")
 
 
 def _require_writable(picture: Path) -> None:

@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lightrag_dagster.cli.terminal import visible
+
 _BORDER = 3
 """Characters that a column adds beside its content: a line and a space on each side."""
 _NARROWEST_TEXT = 10
@@ -32,7 +34,7 @@ def print_table(
         title: Printed above the table.
         bold_last: Print the last row, a total, in bold.
     """
-    cells = [["" if value is None else str(value) for value in row] for row in rows]
+    cells = [["" if value is None else visible(str(value)) for value in row] for row in rows]
     widths = [_narrowest([row[at] for row in cells], name, wraps=name in wrap) for at, name in enumerate(columns)]
     room = console.width - _BORDER * len(widths) - 1
     whole = [max(width, cell_len(name)) for width, name in zip(widths, columns, strict=True)]

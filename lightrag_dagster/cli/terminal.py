@@ -1,8 +1,25 @@
 """The terminal that commands print on."""
 
+from typing import Any
+
 from rich.console import Console
+from rich.text import Text
+
+_CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"}
 
 
-def console(*, soft_wrap: bool = False) -> Console:
+def visible(text: str) -> str:
+    """Replace the control characters of a text, which may colour, move or clear what a terminal shows, by `�`."""
+    return text.translate(_CONTROLS)
+
+
+class _Terminal(Console):
+    """A console to which no text, of a document or a model, gives commands."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(text), **options)
+
+
+def console(*, soft_wrap: bool = False, stderr: bool = False) -> Console:
     """Return a console that prints every text as it is: `[note]` in a document is no markup."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
+    return _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap, stderr=stderr)
