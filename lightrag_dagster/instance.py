@@ -3,16 +3,14 @@
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from lightrag_dagster.connections import kept_open
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.storage.home import Home
 
@@ -65,7 +63,7 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     quiet_logs()
     try:
         reference = InstanceRef.from_dir(str(folder), overrides=_OF_A_COMMAND)
-        with _fewer_syncs(folder), dg.DagsterInstance.from_ref(reference) as instance:
+        with kept_open(folder), dg.DagsterInstance.from_ref(reference) as instance:
             yield instance
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = one_line(getattr(error, "orig", None) or error)
@@ -73,40 +71,6 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
             f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder writable, and "
             "run again"
         ) from error
-
-
-@contextmanager
-def _fewer_syncs(folder: Path) -> Iterator[None]:
-    """Let Dagster's SQLite files below a folder wait for the disk a few times in the block, not a thousand times.
-
-    For each event Dagster opens a connection, commits and closes it; every commit, and every close of a file's last
-    connection, waits for the disk. Here commits go to the write-ahead log without waiting, and a connection to each
-    file stays open. A crash of the machine may cost the last events, which are for people, but damages no file.
-    """
-    with ExitStack() as kept:
-        root = folder.resolve()
-        below: dict[str, bool] = {}
-
-        def tune(connection: object, _: object) -> None:
-            if not isinstance(connection, sqlite3.Connection):
-                return
-            path = connection.execute("PRAGMA database_list").fetchone()[2]
-            new = path not in below
-            if new:
-                below[path] = bool(path) and Path(path).resolve().is_relative_to(root)
-            if not below[path]:
-                return
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            if new:
-                other = kept.enter_context(closing(sqlite3.connect(path, check_same_thread=False)))
-                other.execute("SELECT 1 FROM sqlite_master").fetchall()
-
-        event.listen(Engine, "connect", tune)
-        try:
-            yield
-        finally:
-            event.remove(Engine, "connect", tune)
 
 
 def quiet_logs() -> None:

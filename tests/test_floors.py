@@ -33,6 +33,7 @@ ROOMS = {
     "settings": "core",
     "schemas": "core",
     "errors": "core",
+    "connections": "runner",
     "instance": "runner",
     "jobs": "runner",
     "run_launcher": "runner",
