@@ -106,6 +106,7 @@ assert not loaded, loaded
     )
 
 
+@pytest.mark.long
 def test_it_works_beside_other_packages_of_the_same_names(published_home: Path, tmp_path: Path) -> None:
     (tmp_path / "resources.py").write_text("raise RuntimeError('not for lightrag_dagster')")
     (tmp_path / "assets.py").write_text(

@@ -105,6 +105,7 @@ def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, l
     assert mended.published is not None
 
 
+@pytest.mark.long
 def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = offline_answer
     llm = {"provider": "openai", "max_retries": 0}

@@ -9,6 +9,7 @@ from tests.cli.test_cli import command
 from tests.support import FLOOD, build
 
 
+@pytest.mark.long
 def test_a_backfill_from_edit_to_published(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:

@@ -17,6 +17,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_batches_from_the_command_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback

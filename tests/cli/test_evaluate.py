@@ -26,6 +26,7 @@ def questions(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.long
 def test_modes_are_measured_and_a_drop_is_exit_code_1(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path
 ) -> None:

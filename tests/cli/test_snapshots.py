@@ -17,6 +17,7 @@ from tests.storage.corpus import home_of
 from tests.support import RIVER, build, published, write_source
 
 
+@pytest.mark.long
 def test_back_and_forth_from_the_command_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

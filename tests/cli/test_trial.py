@@ -28,6 +28,7 @@ def home(built: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_comparison_is_printed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     questions = home / "questions.yaml"
     questions.write_text("- question: Who maintains the gauge?\n  documents: [notes/river.md]\n")

@@ -60,7 +60,8 @@ def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, home: Path, server:
     return load_settings(home=home, sources=folder / "sources")
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 26))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(26))
 def test_nothing_that_arrived_is_bought_again(
     scene: Scene, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

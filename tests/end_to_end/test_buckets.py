@@ -74,6 +74,7 @@ def test_the_same_snapshot_in_a_bucket_and_on_a_disk(expected: Settings, in_buck
         assert other.context(QUESTION) == one.context(QUESTION)
 
 
+@pytest.mark.long
 def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
     in_bucket: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

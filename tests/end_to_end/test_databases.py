@@ -35,6 +35,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, dict[s
     return settings, snapshot_contents(settings)
 
 
+@pytest.mark.long
 def test_the_same_bytes_with_either_database_and_nothing_is_asked_twice(
     expected: tuple[Settings, dict[str, object]], tmp_path: Path, postgres: SecretStr
 ) -> None:

@@ -66,6 +66,7 @@ def test_all_workers_together_have_the_requests_in_flight_of_one_process(
     assert 1 < loopback.peak <= 8
 
 
+@pytest.mark.long
 def test_workers_keep_to_the_requests_in_flight_of_one_process_and_a_killed_one_buys_nothing_twice(
     tables: SourceTables, loopback: Loopback
 ) -> None:

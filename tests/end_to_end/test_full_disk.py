@@ -32,9 +32,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("room", "way"),
-    [(3000, build), pytest.param(16, run, marks=pytest.mark.long)],  # kilobytes
+    [(3000, build), (16, run)],  # kilobytes
     ids=["the graph finds too little", "Dagster finds too little"],
 )
 def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path: Path, room: int, way: Way) -> None:

@@ -81,6 +81,7 @@ def test_the_snapshot_answers_and_the_next_run_builds_its_graph(settings: Settin
     assert find_damage(home, manifest.snapshot_id, verify=True) == []
 
 
+@pytest.mark.long
 def test_a_run_through_dagster_publishes_first(settings: Settings) -> None:
     fresh = settings.changed(home=settings.home / "fresh")
     outcome = run(fresh)

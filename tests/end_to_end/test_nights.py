@@ -52,6 +52,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "CLEANUP_MARGIN", timedelta(seconds=1))
 
 
+@pytest.mark.long
 def test_the_stores_stay_small_over_some_nights(tmp_path: Path) -> None:
     pass_nights(tmp_path, 2, 8)
 

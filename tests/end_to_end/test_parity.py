@@ -350,6 +350,26 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
 )
 
 
+FEW_STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("write", ("notes", "b.md", f"{SENTENCES[0]} {SENTENCES[1]} {SENTENCES[6]}")),
+    ("write", ("office", "a.txt", f"{SENTENCES[5]} {SENTENCES[3]}")),
+    ("change_rows_a_shard", (2,)),
+    ("run_one", (0,)),
+    ("rename_or_move", (1, "office", "deeper/a.txt")),
+    ("copy", (0, "archive", "b.md")),
+    ("delete", (3,)),
+)
+
+
+def test_a_history_ends_as_a_clean_build(tmp_path: Path, loopback: Loopback) -> None:
+    home = Histories(tmp_path, loopback, build)
+    home.begin(SENTENCES[0])
+    for name, arguments in FEW_STEPS:
+        getattr(home, name)(*arguments)
+    home.teardown()
+
+
+@pytest.mark.long
 def test_a_history_of_every_rule_ends_as_a_clean_build(tmp_path: Path, loopback: Loopback) -> None:
     home = Histories(tmp_path, loopback, build)
     home.begin(SENTENCES[0])

@@ -79,6 +79,7 @@ def publish_beside_a_reader(settings: Settings, publications: int) -> None:
     assert len(seen - {first}) == publications
 
 
+@pytest.mark.long
 def test_a_reader_keeps_its_snapshot_through_publications(settings: Settings) -> None:
     publish_beside_a_reader(settings, 1)
 

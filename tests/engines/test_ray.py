@@ -83,6 +83,7 @@ def device_of(_: object, number: int) -> tuple[int, str | None]:
     return number, os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
+@pytest.mark.long
 def test_parts_are_done_and_what_a_killed_process_held_is_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,6 +101,7 @@ def test_a_trial_shows_what_a_backfill_would_change_and_cost(paid: Settings, loo
     assert len(loopback.requests) - asked == 7, "the backfill asks about the other chunks alone"
 
 
+@pytest.mark.long
 def test_the_whole_sample_is_what_the_home_has(paid: Settings) -> None:
     trial = try_recipe(paid, paid, 100, [])
     rows = published(paid).rows
@@ -110,6 +111,7 @@ def test_the_whole_sample_is_what_the_home_has(paid: Settings) -> None:
     assert trial.before.answers_cost_usd == pytest.approx(spent(paid))
 
 
+@pytest.mark.long
 def test_chunks_that_fail_are_counted(paid: Settings, loopback: Loopback) -> None:
     loopback.chat = lambda body: "no rows at all"
     trial = try_recipe(paid, paid.changed(llm={"model": "gpt-4o"}), 2, [])

@@ -112,7 +112,8 @@ except BudgetExceededError:
 """
 
 
-@pytest.mark.parametrize("any_home", ["SQLite", pytest.param("Postgres", marks=pytest.mark.long)], indirect=True)
+@pytest.mark.long
+@pytest.mark.parametrize("any_home", ["SQLite", "Postgres"], indirect=True)
 def test_the_limit_of_a_run_holds_for_all_its_processes_though_one_is_killed(
     any_home: Home, loopback: Loopback
 ) -> None:

@@ -276,6 +276,7 @@ def test_a_changed_property_is_a_change_of_the_file(tmp_path: Path) -> None:
     assert rows(read(tmp_path, before))["a.md"]["modified_at"] > rows(before)["a.md"]["modified_at"]
 
 
+@pytest.mark.long
 def test_files_with_parsers_fail_alone_and_within_their_limits(tmp_path: Path) -> None:
     samples = Path(__file__).parents[2] / "documents_samples"
     for name in ("hostile/far-cell.xlsx", "damaged/without-text.pdf", "damaged/encrypted.docx", "hand.rtf"):

@@ -166,6 +166,7 @@ def several(folder: Path) -> list[MergeInput]:
     return write(folder, chunks, entities, relations)
 
 
+@pytest.mark.long
 def test_other_processes_merge_the_same(tmp_path: Path) -> None:
     inputs = several(tmp_path)
     with ProcessEngine(2) as engine:
