@@ -56,7 +56,7 @@ def test_what_is_not_committed_is_gone_when_a_connection_is_used_again(folder: P
 
 def test_of_many_files_few_stay_open_and_at_the_end_none(tmp_path: Path) -> None:
     with kept_open(tmp_path):
-        for number in range(100):
+        for number in range(40):
             with engine(tmp_path, str(number)).begin() as connection:
                 connection.execute(text("CREATE TABLE events (id)"))
             assert open_files(tmp_path) <= 3 * 16

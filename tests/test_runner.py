@@ -143,6 +143,7 @@ def test_new_modification_times_publish_nothing(settings: Settings) -> None:
     assert published(settings) == before
 
 
+@pytest.mark.long
 def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lightrag_dagster.runner.LOCK_SECONDS", 0.1)
     write_source(settings, "notes", {"river.md": RIVER})

@@ -60,6 +60,7 @@ def test_answers_are_booked_and_bounded(tmp_path: Path, loopback: Loopback) -> N
     assert SourceTables(home).read("answers", ALL_SOURCES).to_pylist() != first
 
 
+@pytest.mark.long
 def test_a_question_that_failed_for_now_is_asked_by_the_next_run(tmp_path: Path, loopback: Loopback) -> None:
     settings = settings_of(tmp_path, loopback)
     write_source(settings, "notes", {"river.md": RIVER})

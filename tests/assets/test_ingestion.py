@@ -235,6 +235,7 @@ def test_a_batch_of_answers_that_cannot_be_used_is_asked_once_more(
     assert extractions.counts["error_kind"] == {"permanent": 1}
 
 
+@pytest.mark.long
 def test_a_backfill_that_waits_for_batches_replaces_nothing_and_is_resumed(
     instance: dg.DagsterInstance, by_batch: Settings, loopback: Loopback, tmp_path: Path
 ) -> None:
@@ -264,6 +265,7 @@ def test_a_backfill_that_waits_for_batches_replaces_nothing_and_is_resumed(
     assert not tables.has_candidate("notes")
 
 
+@pytest.mark.long
 def test_what_was_accepted_stays_until_the_batch_is_done(instance: dg.DagsterInstance, by_batch: Settings) -> None:
     write_source(by_batch, "notes", {"river.md": RIVER})
     for _ in range(3):
@@ -280,6 +282,7 @@ def test_what_was_accepted_stays_until_the_batch_is_done(instance: dg.DagsterIns
     assert accepted(Home(by_batch.home), "notes") != before
 
 
+@pytest.mark.long
 def test_real_time_does_not_buy_what_a_batch_is_about_to_answer(
     instance: dg.DagsterInstance, by_batch: Settings, loopback: Loopback
 ) -> None:

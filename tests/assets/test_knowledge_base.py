@@ -38,6 +38,7 @@ def materialise(
     )
 
 
+@pytest.mark.long
 def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_again(
     settings: Settings, instance: dg.DagsterInstance
 ) -> None:

@@ -104,6 +104,7 @@ def test_everything_runs_under_the_prefix(finance: Settings) -> None:
     assert run(finance).ingested == []
 
 
+@pytest.mark.long
 def test_neither_touches_the_partitions_and_runs_of_the_other(
     finance: Settings, contracts: Settings, deployment: dg.DagsterInstance
 ) -> None:
@@ -125,6 +126,7 @@ def test_neither_touches_the_partitions_and_runs_of_the_other(
     assert deployment.get_dynamic_partitions("contracts_source") == ["contracts-notes"]
 
 
+@pytest.mark.long
 def test_batches_that_are_done_are_those_of_the_knowledge_base(
     finance: Settings, contracts: Settings, deployment: dg.DagsterInstance, loopback: Loopback
 ) -> None:

@@ -63,6 +63,7 @@ def materialised(
     return {name: value.value for name, value in event.metadata.items()}, checks
 
 
+@pytest.mark.long
 def test_modes_stand_beside_the_controls(offline: Settings, instance: dg.DagsterInstance) -> None:
     metadata, checks = materialised(offline, instance)
     assert checks["default_mode_is_best"].passed

@@ -119,6 +119,7 @@ def test_an_unreachable_endpoint_gives_one_line_and_exit_code_2(
     assert errors.startswith("error: ")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_embeddings_of_another_size_give_one_line_and_exit_code_2(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loopback: Loopback

@@ -59,6 +59,7 @@ def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path
     assert snapshot_contents(settings) == snapshot_contents(clean)
 
 
+@pytest.mark.long
 def test_a_disk_that_cannot_be_written_is_named(small_disk: Path, tmp_path: Path) -> None:
     settings = load_settings(home=small_disk / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})

@@ -59,6 +59,7 @@ def settings(scene: Settings, tmp_path: Path) -> Settings:
     return scene.changed(home=Path(shutil.copytree(scene.home, tmp_path / "home")))
 
 
+@pytest.mark.long
 def test_the_snapshot_answers_and_the_next_run_builds_its_graph(settings: Settings) -> None:
     home, manifest = Home(settings.home), published(settings)
     assert manifest.graph is None

@@ -128,6 +128,7 @@ def versions(settings: Settings) -> dict[str, str]:
     return {table: tables.require(table, "notes").version for table in ("chunks", "extractions", "entity_mentions")}
 
 
+@pytest.mark.long
 def test_a_pipeline_adds_its_names_and_is_part_of_the_recipe(tmp_path: Path, server: Loopback) -> None:
     names = settings(tmp_path)
     write_source(names, "notes", {"note.md": "We oiled the blue lamp of Station 14."})

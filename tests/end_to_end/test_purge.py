@@ -203,6 +203,7 @@ def test_nothing_is_left_in_postgres(
     assert build(settings).published is None
 
 
+@pytest.mark.long
 def test_what_is_still_used_is_refused(
     built: tuple[Settings, list[str]], lenient: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,6 +89,7 @@ def test_a_reader_keeps_its_snapshot_through_fifty_publications(settings: Settin
     publish_beside_a_reader(settings, 50)
 
 
+@pytest.mark.long
 def test_an_analyst_holds_up_no_run_and_sees_one_state(settings: Settings) -> None:
     home = Home(settings.home)
     first = Generation(home, build_year(settings, 2001))

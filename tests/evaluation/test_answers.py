@@ -25,6 +25,7 @@ def configured(tmp_path: Path, published_home: Path, loopback: Loopback) -> Sett
     return load_settings(home=offline.home, sources=offline.sources, llm=asking, query=query)
 
 
+@pytest.mark.long
 def test_only_questions_whose_context_changed_are_asked_again(configured: Settings, loopback: Loopback) -> None:
     loopback.chat = lambda body: f"Answer {len(loopback.requests)} [1]"
     with KnowledgeBase.open(settings=configured) as knowledge:

@@ -75,6 +75,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".sqlite" not in path.name}
 
 
+@pytest.mark.long
 def test_a_trial_shows_what_a_backfill_would_change_and_cost(paid: Settings, loopback: Loopback) -> None:
     before, files, asked = spent(paid), contents(paid.home), len(loopback.requests)
     tried = paid.changed(llm={"model": "gpt-4o"})
@@ -111,7 +112,6 @@ def test_the_whole_sample_is_what_the_home_has(paid: Settings) -> None:
     assert trial.before.answers_cost_usd == pytest.approx(spent(paid))
 
 
-@pytest.mark.long
 def test_chunks_that_fail_are_counted(paid: Settings, loopback: Loopback) -> None:
     loopback.chat = lambda body: "no rows at all"
     trial = try_recipe(paid, paid.changed(llm={"model": "gpt-4o"}), 2, [])

@@ -214,6 +214,7 @@ def test_the_graph_is_the_table_seen_from_both_ends(tmp_path: Path, edges: set[t
     assert seen == {(f"e{a}", f"e{b}") for low, high in edges for a, b in ((low, high), (high, low))}
 
 
+@pytest.mark.long
 def test_a_large_graph_builds_in_seconds_and_opens_at_once(tmp_path: Path) -> None:
     count = 20_000
     random = np.random.default_rng(0)

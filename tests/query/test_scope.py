@@ -114,7 +114,7 @@ def hub_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Snapshot]:
 @pytest.mark.parametrize(
     "merging",
     [
-        pytest.param({"summary_min_descriptions": 30}, id="more than seven descriptions"),
+        pytest.param({"summary_min_descriptions": 30}, id="more than seven descriptions", marks=pytest.mark.long),
         pytest.param(SMALL, id="the first chunks", marks=pytest.mark.long),  # of random rows in test_merge.py
         pytest.param(SMALL | {"chunk_limit_method": "FIFO"}, id="the last chunks", marks=pytest.mark.long),
     ],

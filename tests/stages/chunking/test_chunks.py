@@ -190,6 +190,7 @@ def test_as_many_documents_are_cut_at_a_time_as_there_are_threads(threads: int, 
     assert (len(found), cuts) == (6, [[]] * 6)
 
 
+@pytest.mark.long
 def test_ten_thousand_small_documents_take_seconds() -> None:
     choice = random.Random(1)
     words = [f"word{number}" for number in range(2000)]

@@ -107,6 +107,7 @@ limits = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.long
 @given(states, limits, st.booleans())
 @bounds(
     max_examples=4,

@@ -50,6 +50,7 @@ def test_the_words_of_a_photographed_page_are_found_without_a_network(monkeypatc
     assert recovered(found.text) > 0.95
 
 
+@pytest.mark.long
 @needs_ocr
 def test_the_text_of_a_scanned_page_has_its_place_and_that_of_others_is_kept() -> None:
     found = extract_isolated(data("scan.pdf"), "scan.pdf", SETTINGS)
