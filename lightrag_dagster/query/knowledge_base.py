@@ -308,6 +308,7 @@ class KnowledgeBase:
         self.close()
 
     def _question(self, query: str, options: QueryOptions) -> Question:
-        question = question_of(query, options, self.settings.query, reranks=self._opened.models.reranks)
+        models, by_rules = self._opened.models, self.settings.llm.of("answer").provider == "offline"
+        question = question_of(query, options, self.settings.query, reranks=models.reranks, by_rules=by_rules)
         require_model(question.settings, self.settings.llm)
         return question

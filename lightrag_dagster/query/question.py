@@ -24,6 +24,8 @@ _MIN_WEIGHT = 3
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
+_SAYS_NOTHING: Mapping[str, object] = {"keywords": Keywords(), "history": (), "filters": Filters()}
+_INSTRUCTIONS = frozenset({"history", "response_type", "system_prompt", "user_prompt"})
 _ROLES = get_args(Message.__annotations__["role"])
 
 
@@ -87,8 +89,12 @@ def takes_options(method: Asked) -> Asked:
     return method
 
 
-def question_of(query: str, options: QueryOptions, defaults: QuerySettings, *, reranks: bool = True) -> Question:
-    """Return the question, without surrounding white space, and its options; `reranks` if there is a reranker.
+def question_of(
+    query: str, options: QueryOptions, defaults: QuerySettings, *, reranks: bool = True, by_rules: bool = False
+) -> Question:
+    """Return the question, without surrounding white space, and its options.
+
+    `reranks` if there is a reranker, `by_rules` if the offline model answers.
 
     Raises:
         QueryError: it is no text, empty, or too short to retrieve by; there is no such mode or option, or a value is of
@@ -110,7 +116,8 @@ def question_of(query: str, options: QueryOptions, defaults: QuerySettings, *, r
             f"the question {asked!r} is too short; use at least {_MIN_WEIGHT} letters"
             f" (a Chinese, Japanese or Korean character counts as 2) or mode {unbounded}"
         )
-    return Question(asked, settings, **own, notes=tuple(_unused({**given, **own}, settings, mode, reranks=reranks)))
+    notes = _unused({**given, **own}, settings, mode, reranks=reranks, by_rules=by_rules)
+    return Question(asked, settings, **own, notes=tuple(notes))
 
 
 def _settings(defaults: QuerySettings, given: dict[str, Any]) -> QuerySettings:
@@ -169,9 +176,12 @@ _OWN: dict[str, Callable[[object], Any]] = {
 """Options that are no settings, and what checks them."""
 
 
-def _unused(given: Mapping[str, Any], settings: QuerySettings, mode: Mode, *, reranks: bool) -> list[str]:
+def _unused(
+    given: Mapping[str, Any], settings: QuerySettings, mode: Mode, *, reranks: bool, by_rules: bool
+) -> list[str]:
     """Return notes on the options that are given and change nothing."""
-    said = {name for name, value in given.items() if value is not False and value != Keywords() and value != Filters()}
+    said = {name for name, value in given.items() if value is not False}
+    said -= {name for name, nothing in _SAYS_NOTHING.items() if given.get(name) == nothing}
     notes = []
     if ignored := sorted(said & mode.ignores):
         notes.append(f"mode {settings.mode} does not use {', '.join(ignored)}")
@@ -182,4 +192,8 @@ def _unused(given: Mapping[str, Any], settings: QuerySettings, mode: Mode, *, re
             notes.append(f"no reranker is configured (rerank.provider), so {' and '.join(unranked)} does nothing")
         elif not settings.rerank:
             notes.append("min_rerank_score does nothing where rerank is false")
+    if by_rules and not mode.retrieves:
+        notes.append(f"the offline model (llm.provider) answers from a context, and mode {settings.mode} has none")
+    elif by_rules and (unread := sorted(said & _INSTRUCTIONS)):
+        notes.append(f"the offline model (llm.provider) answers by rules, which do not read {' and '.join(unread)}")
     return notes

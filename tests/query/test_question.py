@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lightrag_dagster import Filters, KnowledgeBase, KnowledgeBaseResource
+from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.question import QueryOptions, question_of
@@ -59,6 +60,32 @@ def test_options_that_change_nothing_are_noted(options: QueryOptions, notes: tup
     found = question_of("Who wrote it?", options, DEFAULTS, reranks=False).notes
     assert len(found) == len(notes)
     assert all(re.match(expected, note) for expected, note in zip(notes, found, strict=True))
+
+
+BYPASSED = ("the offline model (llm.provider) answers from a context, and mode bypass has none",)
+
+
+@pytest.mark.parametrize(
+    ("options", "notes"),
+    [
+        ({}, ()),
+        ({"history": (), "user_prompt": None}, ()),
+        (
+            {"user_prompt": "Be terse.", "response_type": "Bullet Points"},
+            ("the offline model (llm.provider) answers by rules, which do not read response_type and user_prompt",),
+        ),
+        (
+            {"mode": "local", "history": [Message("user", "Who?")]},
+            ("the offline model (llm.provider) answers by rules, which do not read history",),
+        ),
+        ({"mode": "bypass"}, BYPASSED),
+        ({"mode": "bypass", "history": [Message("user", "Who?")]}, BYPASSED),
+    ],
+    ids=str,
+)
+def test_what_the_offline_model_does_not_read_is_noted(options: QueryOptions, notes: tuple[str, ...]) -> None:
+    assert question_of("Who wrote it?", options, DEFAULTS, by_rules=True).notes == notes
+    assert question_of("Who wrote it?", options, DEFAULTS).notes == ()
 
 
 def test_a_bound_of_reranking_needs_reranking() -> None:
