@@ -9,7 +9,7 @@ import lightrag_dagster
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.runner import bring_up_to_date, make_report
 from lightrag_dagster.settings import (
     EmbeddingSettings,
@@ -19,7 +19,10 @@ from lightrag_dagster.settings import (
     Settings,
     load_settings,
 )
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.snapshots import current_snapshot
 
 QUESTION = "What does the duty officer do at an amber alarm?"
 _EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"
@@ -30,11 +33,13 @@ def run_demo(console: Console) -> None:
 
     Raises:
         SourceError: the package was installed without the examples of its repository.
+        StoreError: the home is that of other sources, which the demo would replace.
     """
     sources = _EXAMPLES / "sources"
     if not sources.is_dir():
         raise SourceError(f"the sample sources are not in {sources}; run the demo from a clone of the repository")
     settings = demo_settings(load_settings(), _EXAMPLES)
+    _require_own_home(settings)
     started = time.perf_counter()
     with display(console) as shown:
         outcome = bring_up_to_date(settings, [], shown)
@@ -47,6 +52,16 @@ def run_demo(console: Console) -> None:
     console.print(f"\n{QUESTION}\n", style="bold")
     console.print(answer.text)
     console.print(_next_commands(settings.home), soft_wrap=True)
+
+
+def _require_own_home(settings: Settings) -> None:
+    published = current_snapshot(Home.of(settings))
+    others = sorted(published.inputs.sources.keys() - find_sources(settings).keys()) if published else []
+    if others:
+        raise StoreError(
+            f"{settings.home} publishes {', '.join(others[:3])}{' and others' if others[3:] else ''}, which the demo"
+            " would replace; give it a home of its own: `lightrag-dagster --home demo demo`"
+        )
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:

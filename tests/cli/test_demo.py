@@ -11,6 +11,7 @@ from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.instance import open_instance
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import current_snapshot
 from tests.cli.test_cli import command
 
 
@@ -42,3 +43,15 @@ def test_the_demo_leaves_no_asset_missing(
     with open_instance(Home(settings.home)) as instance:
         missing = [key.to_user_string() for key in keys if instance.get_latest_materialization_event(key) is None]
     assert missing == []
+
+
+@pytest.mark.usefixtures("examples")
+def test_the_home_of_other_sources_is_left_alone(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    before = current_snapshot(Home(published_home))
+    code, _, errors = command(capfd, monkeypatch, "demo")
+    assert code == 2
+    assert "publishes archive, office, which the demo would replace" in errors
+    assert current_snapshot(Home(published_home)) == before
