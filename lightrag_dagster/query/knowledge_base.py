@@ -116,8 +116,8 @@ class KnowledgeBase:
         """Return everything found for the question, best first, without an answer.
 
         Raises:
-            QueryError: the question is empty or too short, there is no such mode, option or source, or a value is of
-                another kind or out of bounds.
+            QueryError: the question is empty, too short or too long, there is no such mode, option or source, or a
+                value is of another kind or out of bounds.
             ClosedError: the knowledge base is closed, or was opened in another process.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
             SettingsError: `filter_facts` or `decompose` asks a model, and none is configured.

@@ -20,6 +20,8 @@ from lightrag_dagster.settings import QuerySettings
 Asked = TypeVar("Asked", bound=Callable[..., Any])
 
 _MIN_WEIGHT = 3
+_MOST_CHARACTERS = 20_000
+"""Names are looked up at each word: of such a question, in about a second."""
 # Scripts that write a word in one or two characters: each counts as two Latin letters.
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
@@ -97,8 +99,8 @@ def question_of(
     `reranks` if there is a reranker, `by_rules` if the offline model answers.
 
     Raises:
-        QueryError: it is no text, empty, or too short to retrieve by; there is no such mode or option, or a value is of
-            another kind or out of bounds.
+        QueryError: it is no text, empty, or too short or too long to retrieve by; there is no such mode or option, or a
+            value is of another kind or out of bounds.
     """
     asked = text(query, "the question").strip()
     for name in options:
@@ -115,6 +117,11 @@ def question_of(
         raise QueryError(
             f"the question {asked!r} is too short; use at least {_MIN_WEIGHT} letters"
             f" (a Chinese, Japanese or Korean character counts as 2) or mode {unbounded}"
+        )
+    if mode.retrieves and len(asked) > _MOST_CHARACTERS:
+        raise QueryError(
+            f"the question has {len(asked):,} characters, and {_MOST_CHARACTERS:,} is the most that is looked up;"
+            " shorten it, and give the model what else it is to read by user_prompt"
         )
     notes = _unused({**given, **own}, settings, mode, reranks=reranks, by_rules=by_rules)
     return Question(asked, settings, **own, notes=tuple(notes))

@@ -114,9 +114,15 @@ def test_keywords_go_with_the_question() -> None:
     assert question_of("Who?", {"keywords": keywords}, DEFAULTS).keywords == keywords
 
 
-@pytest.mark.parametrize("query", ["abc", "a b", "机器", "機a", "日本", "한글", "x" * 10_000])
+@pytest.mark.parametrize("query", ["abc", "a b", "机器", "機a", "日本", "한글", "x" * 20_000])
 def test_long_enough(query: str) -> None:
     assert question_of(query, {}, DEFAULTS).text == query
+
+
+def test_too_long_to_retrieve_by() -> None:
+    with pytest.raises(QueryError, match=r"the question has 20,001 characters, and 20,000 is the most"):
+        question_of("x" * 20_001, {}, DEFAULTS)
+    assert question_of("x" * 20_001, {"mode": "bypass"}, DEFAULTS).text == "x" * 20_001
 
 
 @pytest.mark.parametrize("query", ["a", "ab", " ab ", "é!", "機"])
