@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import logging
 import os
 import signal
 import sys
@@ -24,6 +25,8 @@ PERSON, UNEXPECTED = 2, 1
 GRACE_SECONDS = 5.0
 """After a signal a command has this long to end by itself."""
 _SEEN_SECONDS = 1.0
+_asyncio = logging.getLogger("asyncio")
+"""Disabled after a signal: a loop that is cut short may have something to say of each connection."""
 
 
 class Commands(TyperGroup):
@@ -99,6 +102,7 @@ class _Signals:
         while not self.ended.is_set():
             number = os.read(self._reader, 1)[0]
             if number in (signal.SIGINT, signal.SIGTERM):
+                _asyncio.disabled = True
                 self._signal = signal.Signals(number)
                 self._arrived.set()
                 break
@@ -125,11 +129,13 @@ def _signals() -> Iterator[_Signals]:
         signals.ended.set()
         os.write(writer, bytes(1))
         thread.join()
+        _asyncio.disabled = False
         os.close(reader)
         os.close(writer)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    _asyncio.disabled = True
     raise KeyboardInterrupt
 
 

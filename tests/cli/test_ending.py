@@ -1,5 +1,6 @@
 """How a command ends: signals, errors, and what is printed last."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from lightrag_dagster.cli import ending
 from lightrag_dagster.cli.ending import Commands
 from tests.cli.test_cli import command
 from tests.loopback import Loopback, Reply
@@ -151,3 +153,13 @@ def test_after_a_success_libraries_clean_up(end: str) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\ncleaned up\n", "")
+
+
+def test_after_a_signal_the_event_loop_has_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:
+    asyncio_log = logging.getLogger("asyncio")
+    with ending._signals():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        asyncio_log.error("of a connection")
+    asyncio_log.error("of the next command")
+    assert caplog.messages == ["of the next command"]

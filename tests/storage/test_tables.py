@@ -1,7 +1,9 @@
+import pickle
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import CHUNKS
@@ -91,3 +93,25 @@ def test_a_damaged_pointer_is_named(tables: SourceTables, tmp_path: Path, conten
     (tmp_path / "tables" / "chunks" / "s" / "current.json").write_text(content)
     with pytest.raises(StoreError, match=r"current\.json is damaged; delete it and run again"):
         tables.current("chunks", "s")
+
+
+def test_rows_of_other_recipes_are_counted() -> None:
+    version = TableVersion(
+        table="chunks",
+        source="s",
+        version="v",
+        rows=6,
+        inputs={},
+        fingerprint="code",
+        counts={"recipe": {"today": 1, "older": 2, "oldest": 3}, "status": {"older": 9}},
+    )
+    assert [version.outdated(one) for one in ("today", "older", "none")] == [5, 4, 6]
+    assert version.model_copy(update={"counts": {}}).outdated("today") == 0
+
+
+def test_a_worker_gets_tables_without_the_database(tmp_path: Path) -> None:
+    home = Home(tmp_path, database=SecretStr("postgresql://user:secret@localhost/a"))
+    sent = pickle.dumps(SourceTables(home, candidate=True))
+    assert b"secret" not in sent
+    received = pickle.loads(sent)
+    assert (received.home, received.candidate) == (Home(tmp_path), True)
