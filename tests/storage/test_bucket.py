@@ -132,6 +132,18 @@ def test_what_a_failed_block_wrote_is_there_as_on_a_disk(machine: Machine) -> No
     assert (other.root / RECORD).read_text() == "1"
 
 
+def test_a_folder_is_fetched_with_what_is_below_it_and_nothing_beside(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    with bucket.writing(one):
+        for name in ("gen-1/entities.parquet", "gen-1/adjacency/ends.npy", "gen-2/entities.parquet"):
+            write(one, f"generations/{name}", name)
+    bucket.fetch_folder(other, other.generation("gen-1"))
+    found = [path for path in other.generations.rglob("*") if path.is_file()]
+    assert {str(path.relative_to(other.generations)): path.read_text() for path in found} == {
+        name: name for name in ("gen-1/entities.parquet", "gen-1/adjacency/ends.npy")
+    }
+
+
 def test_processes_of_a_machine_have_a_folder_each_and_share_bytes(machine: Machine) -> None:
     first = machine("one")
     with bucket.writing(first):
