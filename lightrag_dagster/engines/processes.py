@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 
@@ -45,8 +45,11 @@ class ProcessEngine:
         for _ in range(_ATTEMPTS):
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(self.workers, multiprocessing.get_context("spawn"))
-            waiting = {at: self._pool.submit(function, item) for at, item in enumerate(todo) if at not in done}
+            waiting: dict[int, Future[Result]] = {}
             try:
+                for at, item in enumerate(todo):
+                    if at not in done:
+                        waiting[at] = self._pool.submit(function, item)
                 for at, future in waiting.items():
                     done[at] = future.result()
                 return [done[at] for at in range(len(todo))]
