@@ -1,8 +1,7 @@
 """Connections to the SQLite files of a Dagster instance that stay open between uses.
 
 For each event Dagster opens a connection, commits and closes it. Every commit, and every close of a file's last
-connection, waits for the disk; and every new connection reads the schema again. Together that is a tenth of what a
-small source costs.
+connection, waits for the disk; and every new connection reads the schema again.
 """
 
 import sqlite3
@@ -10,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Dialect, Engine
 
 _MOST_FREE = 16
-"""A home has four files, and one more for each run; each that is open takes three of a process's file descriptors."""
+"""A home has four files, and one more for each run. An open one takes three of the process's file descriptors."""
 
 
 @contextmanager
@@ -38,7 +37,7 @@ def kept_open(folder: Path) -> Iterator[None]:
 
 
 class _Connections:
-    """The connections that are open and that nobody uses, the one used last at the end."""
+    """The idle connections, the one used last at the end."""
 
     def __init__(self, folder: Path) -> None:
         root = folder.resolve()
@@ -56,14 +55,17 @@ class _Connections:
             if found is not None:
                 self._free.remove(found)
                 return found
-        factory = partial(_Connection, self)
-        made = sqlite3.connect(*arguments, **options | {"check_same_thread": False, "factory": factory})
-        made.execute("PRAGMA journal_mode = WAL")
-        made.execute("PRAGMA synchronous = NORMAL")
+        made = _Connection(self, *arguments, **options | {"check_same_thread": False})
+        try:
+            made.execute("PRAGMA journal_mode = WAL")
+            made.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.Error:
+            made.really_close()
+            raise
         return made
 
     def take_back(self, connection: "_Connection") -> None:
-        """Keep a connection for its next use; close one, if there are too many."""
+        """Keep a connection for its next use; if there are too many, close the one that is idle for longest."""
         with self._lock:
             self._free.append(connection)
             closing = [self._free.popleft()] if self._ended or len(self._free) > _MOST_FREE else []
@@ -71,7 +73,7 @@ class _Connections:
             one.really_close()
 
     def end(self) -> None:
-        """Close all; one that is still used is closed when it is given back."""
+        """Close all; one that is in use is closed when it is given back."""
         with self._lock:
             self._ended = True
             free = list(self._free)
@@ -83,15 +85,15 @@ class _Connections:
 class _Connection(sqlite3.Connection):
     """A connection that goes back to where it is kept when it is closed."""
 
-    def __init__(self, home: _Connections, file: str, *arguments: Any, **options: Any) -> None:
+    def __init__(self, connections: _Connections, file: str, *arguments: Any, **options: Any) -> None:
         super().__init__(file, *arguments, **options)
-        self.file, self._home = file, home
+        self.file, self._connections = file, connections
 
     def close(self) -> None:
         """Give it back; what was not committed is undone."""
         if self.in_transaction:
             self.rollback()
-        self._home.take_back(self)
+        self._connections.take_back(self)
 
     def really_close(self) -> None:
         """Close it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
 
 from lightrag_dagster.connections import kept_open
@@ -65,6 +66,13 @@ def test_of_many_files_few_stay_open_and_at_the_end_none(tmp_path: Path) -> None
     assert open_files(tmp_path) == 1
     late.close()
     assert open_files(tmp_path) == 0
+
+
+def test_a_file_that_is_no_database_is_an_error_and_is_closed(folder: Path) -> None:
+    (folder / "events.db").write_bytes(b"no database at all, however long it is" * 100)
+    with pytest.raises(DatabaseError, match="not a database"):
+        engine(folder).connect()
+    assert open_files(folder) == 0
 
 
 def test_what_is_no_file_below_the_folder_is_opened_as_ever(
