@@ -1,7 +1,7 @@
 """A program for `test_processes`: opens knowledge bases, ends without closing them, and forks while one is open.
 
-Its arguments are the home, and how many of the ways to end are tried. It prints a line for each case: its name, and the
-exit code of a process of its own, or what it found.
+Its argument is the home. It prints a line for each case: its name, and the exit code of a process of its own, or what
+it found.
 """
 
 # ruff: noqa: T201
