@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from benchmarks.bench import lightrag, ours
 from benchmarks.bench.changes import CHANGES, passages_needed
+from benchmarks.bench.corpus import MOST
 from benchmarks.bench.environment import VERSION
 from benchmarks.bench.machine import Others, machine
 from benchmarks.bench.report import report
@@ -35,7 +36,10 @@ class System(Protocol):
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    arguments = _parser().parse_args(given)
+    parser = _parser()
+    arguments = parser.parse_args(given)
+    if not 0 < min(arguments.count) <= max(arguments.count) <= MOST:
+        parser.error(f"--count must be 1 to {MOST}")
     settings = {
         "LightRAG": lightrag.settings_of(arguments.dimensions, arguments.concurrency),
         "ours": ours.settings_of(arguments.dimensions, arguments.concurrency),
@@ -79,7 +83,7 @@ def _write(stored: dict[str, Any], folder: Path) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, nargs="+", default=[100, 200], help="passages, up to 600")
+    parser.add_argument("--count", type=int, nargs="+", default=[100, 200], help=f"passages, up to {MOST}")
     parser.add_argument("--rounds", type=int, default=3, help="how often each system is measured, in turn")
     parser.add_argument("--systems", nargs="+", choices=("LightRAG", "ours"), default=["LightRAG", "ours"])
     parser.add_argument("--operations", nargs="*", choices=CHANGES, default=CHANGES, help="after indexing")

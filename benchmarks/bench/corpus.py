@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+MOST = 1000
+"""Most passages that a benchmark may index."""
 DATA = Path(__file__).parents[1] / "data" / "musique"
 _NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?:\s+[^\W\d_a-z][\w'’.-]*)*")
 _LONG_WORD = re.compile(r"\b[a-z]{5,}\b")

@@ -54,7 +54,8 @@ class LightRAG:
             for change in changes(trial.count, trial.operations):
                 documents = documents.difference(change.deleted).union(change.inserted)
                 answer = _changed(process, change, documents)
-                yield self._operation(trial, change, "warm", Cost(imports=None, **answer["cost"]), answer, warm)
+                cost = Cost(**answer["cost"], imports=None, peak=None)
+                yield self._operation(trial, change, "warm", cost, answer, warm)
                 yield self._by_command(trial, change, by_commands, documents)
             for mode in (mode for mode in trial.modes if mode in MODES):
                 yield asked("LightRAG", process, trial, mode, self._server)

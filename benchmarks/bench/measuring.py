@@ -1,4 +1,4 @@
-"""Measuring a command with all processes that it starts and waits for: wall, processor, bytes written, imports."""
+"""Measuring a command with all processes that it starts and waits for: wall, processor, imports, memory, bytes."""
 
 import json
 import os
@@ -27,13 +27,15 @@ class Cost:
     """The cost of a piece of work.
 
     `imports` is the part of `cpu` that went into Python's imports; None where everything was imported before. `written`
-    is the bytes given to write calls (`wchar` of /proc/…/io), which neither a cache nor the file system changes.
+    is the bytes given to write calls (`wchar` of /proc/…/io), which neither a cache nor the file system changes. `peak`
+    is the most memory that one of the processes held, in bytes; None of a part of a process.
     """
 
     wall: float
     cpu: float
     imports: float | None
     written: int
+    peak: int | None
 
 
 class Command:
@@ -109,7 +111,7 @@ class Command:
         if self._process.returncode:
             raise self._failed()
         imports = sum(float(file.read_text() or 0) for file in self._imports.iterdir())
-        return Cost(wall, usage.ru_utime + usage.ru_stime, imports, written)
+        return Cost(wall, usage.ru_utime + usage.ru_stime, imports, written, usage.ru_maxrss * 1024)
 
     def _failed(self) -> CommandError:
         said = self._said.read_text(errors="replace")[-_LAST_CHARACTERS:]

@@ -51,7 +51,7 @@ def _section(count: int, stored: Mapping[str, Any]) -> str:
         f"## {count} passages": f"Entities and relations after all changes: {', '.join(made)}.",
         f"### Processor at {count}, seconds": _processor(operations),
         f"### Wall at {count}, seconds": _wall(operations),
-        f"### Bytes at {count}, megabytes": _bytes(operations),
+        f"### Files and memory at {count}, megabytes": _bytes(operations),
         f"### Calls at {count}": _calls(operations),
         f"### Questions at {count}, milliseconds": _questions(questions),
     }
@@ -97,12 +97,13 @@ def _wall(rows: Rows) -> str:
 
 def _bytes(rows: Rows) -> str:
     return _table(
-        "operation | LightRAG: written | kept | ours: written | kept | ratio: written | kept",
+        "operation | LightRAG: written | kept | memory | ours: written | kept | memory"
+        " | ratio: written | kept | memory",
         (
             [
                 operation,
-                *(_cell(side, value) for side in (theirs, ours) for value in (_written, _kept)),
-                *(_ratio(theirs, ours, value) for value in (_written, _kept)),
+                *(_cell(side, value) for side in (theirs, ours) for value in _BYTES),
+                *(_ratio(theirs, ours, value) for value in _BYTES),
             ]
             for operation, theirs, _, ours in _by_operation(rows)
         ),
@@ -188,14 +189,6 @@ def _beyond(row: Row) -> float:
     return float(row["cost"]["cpu"] - (row["cost"]["imports"] or 0.0))
 
 
-def _written(row: Row) -> float:
-    return float(row["cost"]["written"] / _MEGABYTE)
-
-
-def _kept(row: Row) -> float:
-    return float(row["kept"] / _MEGABYTE)
-
-
 def _p50(row: Row) -> float:
     return float(np.median(row["milliseconds"]))
 
@@ -208,6 +201,12 @@ def _client(row: Row) -> float:
     """Return what making clients takes of a question, on average; ours makes none."""
     return float((row["clients"] or 0.0) / len(row["milliseconds"]))
 
+
+_BYTES: tuple[Value, ...] = (
+    lambda row: row["cost"]["written"] / _MEGABYTE,
+    lambda row: row["kept"] / _MEGABYTE,
+    lambda row: row["cost"]["peak"] / _MEGABYTE,
+)
 
 _COUNTS: tuple[Value, ...] = (
     lambda row: row["counts"]["extract"] + row["counts"]["glean"] + row["counts"]["summarise"],

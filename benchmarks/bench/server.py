@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -59,13 +60,11 @@ def serving(passages: int, dimensions: int, latency: float = 0.0) -> Iterator[Se
     """
     command = [sys.executable, "-m", "benchmarks.bench.server", str(passages), str(dimensions), str(latency)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
         assert process.stdout is not None
-        try:
-            # Empty when it could not start; what it said is on standard error.
-            yield Server(process.stdout.readline().strip())
-        finally:
-            process.terminate()
+        if not (url := process.stdout.readline().strip()):
+            raise RuntimeError("the server did not start; above is why")
+        # It ends when its input does, which leaving the block closes.
+        yield Server(url)
 
 
 class _Application:
@@ -125,7 +124,7 @@ class _Application:
 
 
 def main() -> None:
-    """Serve until the process is ended; the first line of the output is the URL."""
+    """Serve until the standard input ends; the first line of the output is the URL."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("passages", type=int)
     parser.add_argument("dimensions", type=int)
@@ -137,8 +136,15 @@ def main() -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen(1024)
         print(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", flush=True)
-        config = uvicorn.Config(application, log_level="error", lifespan="off", ws="none")
-        uvicorn.Server(config).run(sockets=[listener])
+        server = uvicorn.Server(uvicorn.Config(application, log_level="error", lifespan="off", ws="none"))
+        threading.Thread(target=_end, args=[server], daemon=True).start()
+        server.run(sockets=[listener])
+
+
+def _end(server: uvicorn.Server) -> None:
+    """End the server when its input ends, however the process ended that started it."""
+    sys.stdin.read()
+    server.should_exit = True
 
 
 if __name__ == "__main__":

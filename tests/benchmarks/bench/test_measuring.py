@@ -34,6 +34,15 @@ def test_imports_are_a_part_of_the_processors_time(tmp_path: Path) -> None:
     assert working.wall > 0.3
 
 
+def test_memory_is_that_of_the_process_that_held_the_most(tmp_path: Path) -> None:
+    child = "held = bytearray(400_000_000)"
+    starting = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
+    small, large = (cost_of([sys.executable, "-c", code], tmp_path, {}).peak for code in ("pass", starting))
+    assert small is not None
+    assert large is not None
+    assert small < 400_000_000 < large < 600_000_000
+
+
 def test_a_file_with_two_names_is_counted_once(tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(bytes(100))
     (tmp_path / "folder").mkdir()
