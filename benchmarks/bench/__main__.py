@@ -1,4 +1,4 @@
-"""Run both systems in turn, and write the results as JSON and as a report.
+"""The benchmark beside LightRAG: both systems in turn, the results as JSON and as a report.
 
     make bench
     make bench BENCH='--count 100 200 400 600 --rounds 1'
@@ -14,14 +14,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-from benchmarks.bench import lightrag, ours
+from benchmarks.bench import ROOT, lightrag, ours
 from benchmarks.bench.changes import CHANGES, passages_needed
 from benchmarks.bench.corpus import MOST
 from benchmarks.bench.environment import VERSION
 from benchmarks.bench.machine import Others, machine
 from benchmarks.bench.report import report
 from benchmarks.bench.results import Result, Trial, as_rows
-from benchmarks.bench.server import ROOT, serving
+from benchmarks.bench.server import serving
 
 _WARM_UP = 5
 """Passages that are indexed before anything is timed."""
@@ -44,6 +44,12 @@ def main(given: Sequence[str] | None = None) -> None:
         "LightRAG": lightrag.settings_of(arguments.dimensions, arguments.concurrency),
         "ours": ours.settings_of(arguments.dimensions, arguments.concurrency),
     }
+    stored = {
+        "machine": machine(Path(tempfile.gettempdir())),
+        "versions": {"LightRAG": VERSION, "ours": version("lightrag-dagster")},
+        "settings": settings,
+        "latency": arguments.latency,
+    }
     others, results = Others(), list[Result]()
     with serving(passages_needed(max(arguments.count)), arguments.dimensions, arguments.latency) as server:
         systems: dict[str, System] = {}
@@ -58,15 +64,8 @@ def main(given: Sequence[str] | None = None) -> None:
                 for name, system in systems.items():
                     print(f"{count} passages, round {number} of {arguments.rounds}: {name}", flush=True)
                     results += _done(system, Trial(count, number, arguments.operations, arguments.modes))
-    stored = {
-        "machine": machine(Path(tempfile.gettempdir())),
-        "processors_busy_with_others": round(others.processors(), 2),
-        "versions": {"LightRAG": VERSION, "ours": version("lightrag-dagster")},
-        "settings": settings,
-        "latency": arguments.latency,
-        **as_rows(results),
-    }
-    _write(stored, arguments.output)
+    stored["processors_busy_with_others"] = round(others.processors(), 2)
+    _write(stored | as_rows(results), arguments.output)
 
 
 def _done(system: System, trial: Trial) -> list[Result]:

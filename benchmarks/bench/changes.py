@@ -20,15 +20,18 @@ class Change:
 
 
 def index(count: int) -> Change:
-    """Return the insertion of so many passages."""
+    """Return the insertion of the first `count` passages."""
     return Change(INDEX, (), {one.name: one.text for one in map(passage, range(count))})
 
 
 def changes(count: int, operations: Sequence[str] = CHANGES) -> Iterator[Change]:
-    """Return these changes of so many passages, in their order.
+    """Yield these changes of the first `count` passages, in their order.
 
-    An edit takes the old text away and puts the new one in place. Where nothing changed, all documents are put in place
+    An edit takes the old text away and puts the new one in place. When nothing changes, all documents are put in place
     again, as they are.
+
+    Raises:
+        ValueError: there is no such operation.
     """
     documents = dict(index(count).inserted)
     for operation in operations:
@@ -40,24 +43,19 @@ def changes(count: int, operations: Sequence[str] = CHANGES) -> Iterator[Change]
 
 
 def passages_needed(count: int) -> int:
-    """Return how many passages the changes of so many know."""
-    return count + _more(count)
+    """Return how many passages there are when those were added that a change of `count` adds."""
+    return count + max(1, count // 100)
 
 
 def _change(operation: str, count: int, documents: Mapping[str, str]) -> Change:
-    match operation:
-        case "add 1%":
-            added = map(passage, range(count, passages_needed(count)))
-            return Change(operation, (), {one.name: one.text for one in added})
-        case "edit one":
-            one = edited(count // 2)
-            return Change(operation, (one.name,), {one.name: one.text})
-        case "delete one":
-            return Change(operation, (passage(count // 3).name,), {})
-        case "nothing changed":
-            return Change(operation, (), dict(documents))
+    if operation == ADD:
+        added = map(passage, range(count, passages_needed(count)))
+        return Change(operation, (), {one.name: one.text for one in added})
+    if operation == EDIT:
+        one = edited(count // 2)
+        return Change(operation, (one.name,), {one.name: one.text})
+    if operation == DELETE:
+        return Change(operation, (passage(count // 3).name,), {})
+    if operation == NOTHING:
+        return Change(operation, (), dict(documents))
     raise ValueError(f"no operation {operation!r}; there are {', '.join(CHANGES)}")
-
-
-def _more(count: int) -> int:
-    return max(1, count // 100)

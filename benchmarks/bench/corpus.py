@@ -9,12 +9,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
+
+from benchmarks.bench import ROOT
 
 MOST = 1000
 """Most passages that a benchmark may index."""
-DATA = Path(__file__).parents[1] / "data" / "musique"
+_DATA = ROOT / "benchmarks" / "data" / "musique"
 _NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?:\s+[^\W\d_a-z][\w'’.-]*)*")
 _LONG_WORD = re.compile(r"\b[a-z]{5,}\b")
 
@@ -75,7 +76,7 @@ def _recorded() -> tuple[Passage, ...]:
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
-    with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(_DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 

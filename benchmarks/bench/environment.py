@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.bench.server import ROOT
+from benchmarks.bench import ROOT
 from lightrag_dagster.core.encodings import load_encoding
 
 VERSION = "1.5.7"

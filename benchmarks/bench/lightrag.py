@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bench import ROOT
 from benchmarks.bench.changes import Change, changes, index
 from benchmarks.bench.environment import VOCABULARY, lightrag_python
 from benchmarks.bench.measuring import Command, CommandError, Cost, size_of
 from benchmarks.bench.questions import asked
 from benchmarks.bench.results import Made, Operation, Result, Trial, Way
-from benchmarks.bench.server import ROOT, Server
+from benchmarks.bench.server import Server
 
 MODES = ("naive", "local", "global", "hybrid", "mix")
 _PROGRAM = "benchmarks.bench.programs.lightrag_side"
@@ -20,7 +21,7 @@ _PROGRAM = "benchmarks.bench.programs.lightrag_side"
 def settings_of(dimensions: int, concurrency: int) -> dict[str, Any]:
     """Return the arguments of LightRAG that are not its defaults.
 
-    Of documents in parallel its documentation advises a third of the calls at once.
+    Its documentation advises a third as many documents in parallel as calls.
     """
     parallel = max(1, concurrency // 3)
     return {"dimensions": dimensions, "llm_model_max_async": concurrency, "max_parallel_insert": parallel}

@@ -1,4 +1,4 @@
-"""Measuring a command with all processes that it starts and waits for: wall, processor, imports, memory, bytes."""
+"""The cost of a command with all processes that it starts and waits for: time, imports, memory, bytes written."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -70,7 +71,8 @@ class Command:
             self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream:
-                stream.close()
+                with suppress(BrokenPipeError):  # of a request that nobody read
+                    stream.close()
         self._scratch.cleanup()
 
     def ask(self, request: object) -> Any:
@@ -81,11 +83,9 @@ class Command:
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        try:
+        with suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            pass
         if answer := self._process.stdout.readline():
             return json.loads(answer)
         self._process.wait()

@@ -4,11 +4,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from benchmarks.bench import ROOT
 from benchmarks.bench.changes import Change, changes, index
 from benchmarks.bench.measuring import Command, cost_of, size_of
 from benchmarks.bench.questions import asked
 from benchmarks.bench.results import Made, Operation, Result, Trial
-from benchmarks.bench.server import ROOT, Server
+from benchmarks.bench.server import Server
 
 MODES = ("naive", "local", "global", "hybrid", "mix", "fusion", "ppr")
 GC = "gc"

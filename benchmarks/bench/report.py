@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench.results import CHAT_CALLS
+
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 Value = Callable[[Row], float]
@@ -209,7 +211,7 @@ _BYTES: tuple[Value, ...] = (
 )
 
 _COUNTS: tuple[Value, ...] = (
-    lambda row: row["counts"]["extract"] + row["counts"]["glean"] + row["counts"]["summarise"],
+    lambda row: sum(row["counts"][kind] for kind in CHAT_CALLS),
     lambda row: row["counts"]["input_tokens"],
     lambda row: row["counts"]["output_tokens"],
     lambda row: row["counts"]["embed"],

@@ -7,13 +7,16 @@ from typing import Any, Literal
 from benchmarks.bench.measuring import Cost
 
 SystemName = Literal["LightRAG", "ours"]
+CHAT_CALLS = ("extract", "glean", "summarise")
+COUNTS = (*CHAT_CALLS, "embed", "texts", "input_tokens", "output_tokens", "embedded_tokens")
+"""What the server counts: calls by kind, texts embedded, and tokens by o200k_base."""
 Way = Literal["command", "warm"]
 """A command starts a process and ends it; warm is a process that has the knowledge base open already."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A sequence of operations on so many passages; `round` counts how often it was run before."""
+    """A sequence of operations on `count` passages; `round` counts from 1 how often it is run."""
 
     count: int
     round: int

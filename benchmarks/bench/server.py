@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,15 +22,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from benchmarks.bench import ROOT
 from benchmarks.bench.corpus import Passage, edited, passage
 from benchmarks.bench.embedding import embed
 from benchmarks.bench.responses import Responses, UnknownRequestError
+from benchmarks.bench.results import COUNTS
 from lightrag_dagster.core.encodings import load_encoding
-
-ROOT = Path(__file__).parents[2]
-CALLS = ("extract", "glean", "summarise", "embed")
-COUNTS = (*CALLS, "texts", "input_tokens", "output_tokens", "embedded_tokens")
-"""What is counted: calls by kind, texts embedded, and tokens by o200k_base."""
 
 
 class Server:
