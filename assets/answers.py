@@ -2,10 +2,10 @@
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, account_of, stopwatch, table_metadata
+from lightrag_dagster.assets.metadata import LLM_POOL, account_of, stopwatch, table_metadata
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file
-from lightrag_dagster.storage.tables import ALL_SOURCES
-from resources import LightRAG
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 
 
 @dg.asset(

@@ -5,17 +5,17 @@ from collections.abc import Callable
 
 import dagster as dg
 
-from assets.knowledge_base import integrity
-from assets.metadata import IngestConfig, is_backfill
-from assets.namespace import Namespace
-from assets.status_report import all_published
-from lightrag_dagster.build.losses import lost_of_source, snapshot_warnings, source_warning
-from lightrag_dagster.core.markdown_text import escaped
-from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.acceptance import AnswerRows, Bounds, failed_share, judge
-from lightrag_dagster.storage.snapshots import require_current
-from lightrag_dagster.storage.tables import SourceTables
-from resources import LightRAG
+from lightrag_dagster.assets.knowledge_base import integrity
+from lightrag_dagster.assets.metadata import IngestConfig, is_backfill
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.status_report import all_published
+from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.pipeline.losses import lost_of_source, snapshot_warnings, source_warning
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 REASON = "reason"
 """The metadata of a failed check that has its description as it is."""

@@ -2,10 +2,10 @@
 
 import dagster as dg
 
-from assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
-from assets.partitions import SOURCES
-from lightrag_dagster.build.ingest import chunk_source
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.partitions import SOURCES
+from lightrag_dagster.pipeline.ingest import chunk_source
+from lightrag_dagster.resources import LightRAG
 
 
 @dg.asset(

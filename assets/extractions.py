@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, IngestConfig, account_of, ingested, is_backfill, stopwatch
-from assets.partitions import SOURCES
-from lightrag_dagster.build.ingest import Waiting, extract_source
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import LLM_POOL, IngestConfig, account_of, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.partitions import SOURCES
+from lightrag_dagster.pipeline.ingest import Waiting, extract_source
+from lightrag_dagster.resources import LightRAG
 
 
 @dg.asset(

@@ -5,9 +5,9 @@
 
 import dagster as dg
 
-from assets.metadata import WRITER_POOL, made_by, stopwatch
-from lightrag_dagster.build.graph import build_graph, build_published_graph
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import WRITER_POOL, made_by, stopwatch
+from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
+from lightrag_dagster.resources import LightRAG
 
 
 @dg.asset(

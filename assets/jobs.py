@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import dagster as dg
 
-from assets import INGESTION, PUBLICATION
-from assets.checks import source_checks
-from assets.metadata import IngestConfig
-from assets.namespace import Namespace
+from lightrag_dagster.assets import INGESTION, PUBLICATION
+from lightrag_dagster.assets.checks import source_checks
+from lightrag_dagster.assets.metadata import IngestConfig
+from lightrag_dagster.assets.namespace import Namespace
 
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition

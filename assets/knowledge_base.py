@@ -2,13 +2,13 @@
 
 import dagster as dg
 
-from assets.metadata import WRITER_POOL, Metadata, account_of, made_by, stopwatch
-from lightrag_dagster.build.generation import check_published, publish_newest
+from lightrag_dagster.assets.metadata import WRITER_POOL, Metadata, account_of, made_by, stopwatch
+from lightrag_dagster.pipeline.generation import check_published, publish_newest
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import list_snapshots
-from resources import LightRAG
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 
 
 @dg.asset(

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
-from assets.partitions import SOURCES
-from lightrag_dagster.build.ingest import parse_and_accept
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.partitions import SOURCES
+from lightrag_dagster.pipeline.ingest import parse_and_accept
+from lightrag_dagster.resources import LightRAG
 
 _DESCRIPTIONS = {
     "entity_mentions": "Entities as each chunk names them; parsing again costs no call.",

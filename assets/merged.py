@@ -7,14 +7,22 @@ import dagster as dg
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assets.metadata import LLM_POOL, BuildConfig, Metadata, account_of, made_by, stopwatch, table_metadata
-from assets.namespace import Namespace
-from lightrag_dagster.build.generation import merge_sources
-from lightrag_dagster.build.ingest import FIRST_ROWS
-from lightrag_dagster.build.pending import accept_pending
+from lightrag_dagster.assets.metadata import (
+    LLM_POOL,
+    BuildConfig,
+    Metadata,
+    account_of,
+    made_by,
+    stopwatch,
+    table_metadata,
+)
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.pipeline.generation import merge_sources
+from lightrag_dagster.pipeline.ingest import FIRST_ROWS
+from lightrag_dagster.pipeline.pending import accept_pending
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.storage.files import count_rows, read_first, read_parquet
-from resources import LightRAG
+from lightrag_dagster.storage.files.atomic import count_rows, read_first, read_parquet
 
 _DESCRIPTIONS = {
     "entities": "One row an entity: the merge of its mentions in every source.",

@@ -10,14 +10,14 @@ import dagster as dg
 import pyarrow as pa
 from pydantic import Field
 
-from assets.namespace import Namespace
-from lightrag_dagster.build.ingest import FIRST_ROWS, StageReport
-from lightrag_dagster.build.losses import lost_of_source
-from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.core.markdown_text import escaped
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.pipeline.ingest import FIRST_ROWS, StageReport
+from lightrag_dagster.pipeline.losses import lost_of_source
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.stages.documents.table import Slow
+from lightrag_dagster.stages.documents.raw_documents import Slow
 
 COMMAND_TAG = "lightrag/command"
 """Run tag: what several runs that one command started have in common."""

@@ -5,20 +5,13 @@ from collections.abc import Sequence
 import dagster as dg
 import pyarrow as pa
 
-from assets.metadata import LLM_POOL, Metadata, account_of, stopwatch, table_metadata
+from lightrag_dagster.assets.metadata import LLM_POOL, Metadata, account_of, stopwatch, table_metadata
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, markdown, verdict
-from lightrag_dagster.evaluation.summary import (
-    Change,
-    advantages,
-    changes,
-    judge_default,
-    summarise,
-    with_history,
-)
-from lightrag_dagster.storage.tables import ALL_SOURCES
-from resources import LightRAG
+from lightrag_dagster.evaluation.summary import Change, advantages, changes, judge_default, summarise, with_history
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 
 QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
 

@@ -9,13 +9,13 @@ import dagster as dg
 from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 
-from assets import ASSETS
-from assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
-from assets.metadata import COMMAND_TAG
-from assets.namespace import Namespace
+from lightrag_dagster.assets import ASSETS
+from lightrag_dagster.assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
+from lightrag_dagster.assets.metadata import COMMAND_TAG
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.locks.locks import building
 
 _UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import dagster as dg
 
-from assets.metadata import MAX_RUNTIME
-from assets.namespace import Namespace
-from lightrag_dagster.build.pending import look_at_sources
+from lightrag_dagster.assets.metadata import MAX_RUNTIME
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.pipeline.pending import look_at_sources
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.home import Home
-from resources import LightRAG
 
 if TYPE_CHECKING:
-    from assets.jobs import Job
+    from lightrag_dagster.assets.jobs import Job
 
 TICK_VARIABLES = ("DAGSTER_SCHEDULE_GRPC_TIMEOUT_SECONDS", "DAGSTER_GRPC_TIMEOUT_SECONDS")
 """What says how many seconds Dagster waits for a tick of a schedule; the first that is set counts."""

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from assets.checks import REASON
-from assets.metadata import COMMAND_TAG, MAX_RUNTIME
-from assets.namespace import Namespace
-from assets.runs import building_under_way, end_orphans
-from lightrag_dagster.build.generation import next_publication
-from lightrag_dagster.build.pending import to_accept
+from lightrag_dagster.assets.checks import REASON
+from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.runs import building_under_way, end_orphans
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.pipeline.generation import next_publication
+from lightrag_dagster.pipeline.pending import to_accept
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import without_graph
-from resources import LightRAG
+from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
 if TYPE_CHECKING:
-    from assets.jobs import Job
+    from lightrag_dagster.assets.jobs import Job
 
 WEBHOOK_VARIABLE = "LIGHTRAG_FAILURE_WEBHOOK"
 """The address may hold a key, so it is no setting: it is read when it is used, and never logged."""

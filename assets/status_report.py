@@ -2,11 +2,11 @@
 
 import dagster as dg
 
-from assets.metadata import stopwatch
-from lightrag_dagster.build.pending import PUBLISHED, Pending, pending
+from lightrag_dagster.assets.metadata import stopwatch
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.core.markdown_text import escaped
-from resources import LightRAG
+from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.pipeline.pending import PUBLISHED, Pending, pending
+from lightrag_dagster.resources import LightRAG
 
 
 @dg.asset(

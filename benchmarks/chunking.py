@@ -24,12 +24,12 @@ import pyarrow as pa
 
 from benchmarks.passages import generate
 from lightrag_dagster.core.identity import text_digest
-from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.documents.connectors.folder import Folder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
-from lightrag_dagster.stages.documents.origins.folder import Folder
 from lightrag_dagster.stages.documents.reading import Before, read_listed
 from lightrag_dagster.stages.documents.sources import Source
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from benchmarks.passages import generate, write_sources
 from benchmarks.pipeline import Meter
-from lightrag_dagster.runner import bring_up_to_date
+from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.vectors import VectorStore
 
 SHARES = (0.0, 0.001, 0.01, 0.1, 1.0)
 SOURCES = 2

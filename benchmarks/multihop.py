@@ -33,10 +33,9 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.evaluation.bootstrap import Values, estimates
 from lightrag_dagster.evaluation.evaluation import evaluate
 from lightrag_dagster.evaluation.questions import Question
-from lightrag_dagster.models.offline import OfflineChatModel
-from lightrag_dagster.query.modes import MODES
-from lightrag_dagster.query.ranking import fusion, linking, transitions
-from lightrag_dagster.runner import bring_up_to_date
+from lightrag_dagster.models.rules import OfflineChatModel
+from lightrag_dagster.orchestration.runner import bring_up_to_date
+from lightrag_dagster.query.modes import MODES, fusion, linking, transitions
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 from tests.loopback import Loopback, serving

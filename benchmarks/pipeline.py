@@ -20,7 +20,7 @@ from rich.progress import Progress
 
 from benchmarks.passages import write_sources
 from lightrag_dagster.cli.progress import Display
-from lightrag_dagster.runner import bring_up_to_date
+from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.settings import load_settings
 
 

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.passages import write_sources
-from lightrag_dagster.models.offline import OfflineChatModel
+from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.requests import extraction_request
 
@@ -27,7 +27,7 @@ OURS = """
 import json, resource, sys, time
 from pathlib import Path
 from rich.console import Console
-from lightrag_dagster.runner import bring_up_to_date
+from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.settings import load_settings
 

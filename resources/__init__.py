@@ -1,8 +1,8 @@
 """The Dagster resources: one object that everything is built from, made from the settings, and the query resource."""
 
-from lightrag_dagster.knowledge_base_resource import KnowledgeBaseResource
+from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
+from lightrag_dagster.resources.lightrag import LightRAG
 from lightrag_dagster.settings import Settings
-from resources.lightrag import LightRAG
 
 __all__ = ["KnowledgeBaseResource", "LightRAG", "build_resources"]
 

@@ -4,21 +4,21 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import cached_property, partial
 
-from lightrag_dagster.build.describing import OpenDescriber
-from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.shard_steps import OpenEmbedder, OpenModel
 from lightrag_dagster.core.protocols import CountingEmbedder
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
+from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
-from lightrag_dagster.models.stored import StoredChatModel
+from lightrag_dagster.pipeline.captions import OpenDescriber
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.shard_steps import OpenEmbedder, OpenModel
 from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
-from lightrag_dagster.storage.manifest import Embedder
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots.records import Embedder
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 LOCK_SECONDS = 3600.0
 """How long a step waits for another builder: longer than any merge, shorter than a night."""

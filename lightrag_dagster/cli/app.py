@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lightrag_dagster.cli.ending import Commands
-from lightrag_dagster.cli.groups import batch_app, cache_app, snapshots_app
+from lightrag_dagster.cli.exits import Commands
+from lightrag_dagster.cli.subcommands import batch_app, cache_app, snapshots_app
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.query.modes import MODES
 
@@ -162,7 +162,7 @@ def query(
 ) -> None:
     """Ask the published knowledge base."""
     from lightrag_dagster.cli.query import ask, output_of
-    from lightrag_dagster.query.filters import Filters
+    from lightrag_dagster.query.filters.filters import Filters
     from lightrag_dagster.query.types import Keywords
 
     options: QueryOptions = {

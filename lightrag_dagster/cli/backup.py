@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from lightrag_dagster.build.backup import Copied, back_up, restore
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 

@@ -10,7 +10,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SourceError, StoreError
-from lightrag_dagster.runner import bring_up_to_date, make_report
+from lightrag_dagster.orchestration.runner import bring_up_to_date, make_report
 from lightrag_dagster.settings import (
     EmbeddingSettings,
     EvaluationSettings,
@@ -21,8 +21,8 @@ from lightrag_dagster.settings import (
 )
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 
 QUESTION = "What does the duty officer do at an amber alarm?"
 _EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from lightrag_dagster.build.losses import Loss
+from lightrag_dagster.pipeline.losses import Loss
 
 
 def print_losses(console: Console, losses: Iterable[Loss], warnings: Iterable[str]) -> None:

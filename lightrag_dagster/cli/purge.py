@@ -5,12 +5,12 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.build.purge import copies, find_gone, holders, purge, purging
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.pipeline.purge.purge import copies, find_gone, holders, purge, purging
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import list_snapshots, snapshot_names
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
 
 
 def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
@@ -37,7 +37,7 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             return
         runs = 0
         if (home.dagster / "dagster.yaml").exists():
-            from lightrag_dagster.jobs import open_jobs
+            from lightrag_dagster.orchestration.jobs import open_jobs
 
             with open_jobs(settings, shown, str(uuid4())) as jobs:
                 jobs.refuse_others()

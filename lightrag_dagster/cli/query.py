@@ -10,8 +10,8 @@ from rich.console import Console
 
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query.context import context_of, prompt_of
 from lightrag_dagster.query.question import QueryOptions
+from lightrag_dagster.query.steps.context import context_of, prompt_of
 from lightrag_dagster.query.types import Step
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 
@@ -87,7 +87,7 @@ def ask(
         if options.get("explain") and output is not Output.json:
             console.print(explanation(retrieval.steps))
         if picture is not None:
-            from lightrag_dagster.query.picture import draw
+            from lightrag_dagster.query.explain.picture import draw
 
             _write(picture, draw(retrieval, knowledge.snapshot.graph))
     for note in retrieval.notes:

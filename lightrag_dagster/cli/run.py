@@ -10,7 +10,7 @@ from rich.console import Console
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.runner import Outcome, bring_up_to_date
+from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 

@@ -8,10 +8,11 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage import bucket, snapshots
-from lightrag_dagster.storage.held import Lock
+from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.locks.base import Lock
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots import snapshots
 
 _LOCK_SECONDS = 5.0
 _SHOWN = 10
@@ -78,7 +79,7 @@ def release(console: Console) -> None:
 
 def collect(console: Console, *, dry_run: bool) -> None:
     """Remove what no retained snapshot uses, and print what was kept and removed."""
-    from lightrag_dagster.storage.gc import collect_garbage
+    from lightrag_dagster.storage.snapshots.gc import collect_garbage
 
     retention = load_settings().retention
     with _locked() as (home, _):

@@ -22,10 +22,10 @@ from lightrag_dagster.indexes.sql import (
     unpublished_tables,
 )
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot, named_snapshot, refresh_snapshot
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, named_snapshot, refresh_snapshot
 
 _SHOWN_ROWS = 100
 

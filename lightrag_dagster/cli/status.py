@@ -7,15 +7,15 @@ from dataclasses import asdict
 
 from rich.console import Console
 
-from lightrag_dagster.build.pending import Pending, pending
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.indexes.views_file import refresh_views
+from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
+from lightrag_dagster.pipeline.pending import Pending, pending
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import held_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
 
 
 def show_status(console: Console, *, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lightrag_dagster.settings import Role
+from lightrag_dagster.core.roles import Role
 
 Vectors = npt.NDArray[np.float32]
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.evaluation.questions import Question
-from lightrag_dagster.query.asking import read_object
-from lightrag_dagster.query.citations import without_references
-from lightrag_dagster.query.context import render
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.references import without_references
+from lightrag_dagster.query.steps.ask import read_object
+from lightrag_dagster.query.steps.context import render
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.requests import judge_request
 

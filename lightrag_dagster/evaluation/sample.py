@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.duckdb import in_memory, view_source_files
+from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.memory import in_memory, view_source_files
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
 

@@ -16,10 +16,6 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from lightrag_dagster.build.generation import embed, merge_sources, publish_newest
-from lightrag_dagster.build.graph import build_graph
-from lightrag_dagster.build.ingest import Waiting, chunk_source, extract_source, parse_and_accept
-from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.protocols import CountingEmbedder, Usage
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.evaluation.metrics import measure
@@ -28,16 +24,20 @@ from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
+from lightrag_dagster.pipeline.generation import embed, merge_sources, publish_newest
+from lightrag_dagster.pipeline.graph import build_graph
+from lightrag_dagster.pipeline.ingest import Waiting, chunk_source, extract_source, parse_and_accept
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import chosen_sources
-from lightrag_dagster.storage.acceptance import MADE_FROM, accept
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VECTOR_TABLES, Embedder
-from lightrag_dagster.storage.snapshots import latest_snapshot
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Embedder
+from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
+from lightrag_dagster.storage.tables.acceptance import MADE_FROM, accept
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 MODES_TRIED = tuple(name for name, mode in MODES.items() if mode.retrieves and not mode.keywords)
 """The modes that are measured: those for which no language model is asked."""

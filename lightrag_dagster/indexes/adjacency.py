@@ -43,7 +43,7 @@ from lightrag_dagster.indexes.arrays import (
 from lightrag_dagster.indexes.text_arrays import write_texts
 from lightrag_dagster.indexes.text_index import TextIndex
 from lightrag_dagster.schemas import CHUNKS, ENTITY_EVIDENCE, RELATION_EVIDENCE
-from lightrag_dagster.storage import files
+from lightrag_dagster.storage.files import atomic
 
 if TYPE_CHECKING:
     import duckdb
@@ -211,10 +211,10 @@ def build_adjacency(
             _write_evidence(arrays, relations, evidence, {"entity": entity_ids, "relation": relation_ids}, keeps_first)
             write_texts(arrays, arrays)
             for file in arrays.iterdir():
-                files.sync(file)
+                atomic.sync(file)
             shutil.rmtree(folder, ignore_errors=True)
             arrays.rename(folder)
-            files.sync(folder.parent)
+            atomic.sync(folder.parent)
     except (OSError, duckdb.Error) as error:
         reason = " ".join(str(error).split())
         raise StoreError(f"{folder} cannot be built: {reason}; run again") from error
@@ -225,9 +225,9 @@ def _write_evidence(
 ) -> None:
     """Write chunks, citations, and the chunks of the entities and relations that have these ids."""
     from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
-    from lightrag_dagster.storage.memory import in_memory, spilling, view_files, view_source_files
+    from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files, view_source_files
 
-    rows = sum(map(files.count_rows, chain(*evidence)))
+    rows = sum(map(atomic.count_rows, chain(*evidence)))
     with in_memory() if rows <= _ROWS_IN_MEMORY else spilling(arrays.parent) as connection:
         view_source_files(connection, "chunks", evidence.chunks, CHUNKS)
         connection.execute("CREATE TEMP VIEW place AS FROM chunks")

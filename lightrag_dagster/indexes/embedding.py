@@ -19,11 +19,12 @@ from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.indexes.vector_writer import add_vectors, pin_vectors, prepare_vectors
 from lightrag_dagster.indexes.views import open_tables
-from lightrag_dagster.storage import files, generations, manifest
-from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.database.vectors import VectorStore
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VectorTable
-from lightrag_dagster.storage.vectors import VectorStore
+from lightrag_dagster.storage.snapshots import generations, records
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import VectorTable
 
 # Vector table → table whose rows it holds.
 _EMBEDDED = {"chunk_vectors": "chunks", "entity_vectors": "entities", "relation_vectors": "relations"}
@@ -77,9 +78,9 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
         with embedding.engine.keep(partial(open_database, home)) as kept:
             entry = await kept.call(pin_vectors, entry)
     if home.bucket is None:
-        files.sync_tree(home.lance / f"{entry.table}.lance")
+        atomic.sync_tree(home.lance / f"{entry.table}.lance")
     settings, embedder = embedding.settings, embedding.embedder
-    record = manifest.Vectors(
+    record = records.Vectors(
         provider=settings.provider,
         model=settings.model,
         dimensions=embedder.dimensions,
@@ -171,7 +172,7 @@ def save_corpus_state(generation: Generation, embedding: Embedding) -> None:
         rows = connection.sql(f"FROM ({_TEXTS['chunk_vectors']}) ORDER BY id").to_arrow_reader(_ROWS_PER_BLOCK)
         state = embedding.corpus_state(one["text"].to_pylist() for one in _distinct(rows))
     if state is not None:
-        with files.replacing(generation.path(generations.CORPUS_STATE)) as temporary, temporary.open("wb") as file:
+        with atomic.replacing(generation.path(generations.CORPUS_STATE)) as temporary, temporary.open("wb") as file:
             np.save(file, state)
 
 
@@ -179,7 +180,7 @@ def _recorded(generation: Generation) -> dict[str, VectorTable]:
     """Return the vector tables that are finished."""
     if not generation.has(generations.VECTORS):
         return {}
-    return generation.read_record(generations.VECTORS, manifest.Vectors).tables
+    return generation.read_record(generations.VECTORS, records.Vectors).tables
 
 
 @contextmanager

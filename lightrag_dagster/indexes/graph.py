@@ -28,10 +28,10 @@ from lightrag_dagster.errors import IntegrityError, StoreError, one_line
 from lightrag_dagster.indexes.graph_process import MAX_DATABASE, STATEMENT_SECONDS
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import GRAPH, GRAPH_RECORD, Generation
-from lightrag_dagster.storage.manifest import BuiltGraph, FileFacts, Graph
-from lightrag_dagster.storage.memory import in_memory
+from lightrag_dagster.storage.duckdb import in_memory
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
+from lightrag_dagster.storage.snapshots.records import BuiltGraph, FileFacts, Graph
 
 NODES = {
     "Document": "doc_id STRING PRIMARY KEY, source STRING, path STRING, title STRING",
@@ -112,9 +112,9 @@ def write_graph(generation: Generation, check: Callable[[Path], Sequence[str]]) 
         expected = _copy_tables(generation, built)
         if problems := check(built):
             raise IntegrityError(f"the graph of {generation.id} is not kept: {'; '.join(problems)}; run again")
-        files.sync(built)
+        atomic.sync(built)
         built.replace(target)
-        files.sync(target.parent)
+        atomic.sync(target.parent)
     record = BuiltGraph(
         documents=expected["Document"],
         chunks=expected["Chunk"],

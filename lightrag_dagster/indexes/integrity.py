@@ -16,9 +16,9 @@ from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.vector_writer import scan_errors
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.storage import generations
-from lightrag_dagster.storage.generations import Generation
-from lightrag_dagster.storage.manifest import VECTOR_TABLES, Graph, Vectors
+from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Graph, Vectors
 
 _STEPS = (*MERGED_TABLES, generations.VECTORS, generations.VIEWS)
 

@@ -11,7 +11,7 @@ from lightrag_dagster.indexes.vector_index import update_index
 from lightrag_dagster.indexes.vector_writer import pin
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VectorTable
+from lightrag_dagster.storage.snapshots.records import VectorTable
 
 _AT_ONCE = timedelta(milliseconds=1)  # For 0, LanceDB warns of readers.
 

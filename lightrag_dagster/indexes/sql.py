@@ -21,10 +21,10 @@ import pyarrow.dataset as ds
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import add_elements
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 TableFiles = Mapping[str, Sequence[Path]]
 

@@ -10,14 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lightrag_dagster.indexes.arrays import Rows, map_lists, map_table, write_array, write_lists
-from lightrag_dagster.indexes.text_index import (
-    hash_of,
-    name_parts,
-    name_words,
-    passage,
-    text_terms,
-    title_of,
-)
+from lightrag_dagster.indexes.text_index import hash_of, name_parts, name_words, passage, text_terms, title_of
 
 _SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
 """k1 and b of BM25."""

@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from lightrag_dagster.core.text.terms import terms
 from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists
-from lightrag_dagster.models.offline.terms import terms
 
 Hashes = npt.NDArray[np.uint64]
 Scores = npt.NDArray[np.float32]

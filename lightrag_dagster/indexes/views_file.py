@@ -3,7 +3,6 @@
 DuckDB is imported only to write one, so that `status` can look whether there is one to write.
 """
 
-import logging
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.resources import files as package_files
@@ -12,32 +11,8 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import DESCRIPTIONS
 from lightrag_dagster.schemas import VIEWS as SCHEMAS
-from lightrag_dagster.storage.generations import VIEWS, VIEWS_RECORD, Generation
-from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import BuiltViews, FileFacts, Pointer, read_record
-from lightrag_dagster.storage.snapshots import link_views, list_snapshots
-
-_log = logging.getLogger(__name__)
-
-
-def refresh_views(home: Home, *, verify: bool = False) -> None:
-    """Make the views of snapshots again that were made elsewhere, as in a copy of a home, or are missing or damaged.
-
-    Where the home cannot be written, or a table of a snapshot is missing, they stay as they are. A bucket has none.
-    """
-    if home.bucket:
-        return
-    for manifest in list_snapshots(home):
-        generation = Generation(home, manifest.snapshot_id)
-        try:
-            if not is_current(generation, verify=verify):
-                from lightrag_dagster.indexes.views import build_views
-
-                build_views(generation, verify=verify)
-        except StoreError as error:
-            _log.info("the views of %s are not made again: %s", generation.id, error)
-    if current := read_record(home.current, Pointer):
-        link_views(home, current.id)
+from lightrag_dagster.storage.snapshots.generations import VIEWS, VIEWS_RECORD, Generation
+from lightrag_dagster.storage.snapshots.records import BuiltViews, FileFacts, read_record
 
 
 def is_current(generation: Generation, *, verify: bool = False) -> bool:

@@ -19,7 +19,7 @@ from tenacity import (
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, timed_out
-from lightrag_dagster.models.pace import Claim, Pace
+from lightrag_dagster.models.rate_limit import Claim, Pace
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 _OPENAI = "https://api.openai.com/v1"

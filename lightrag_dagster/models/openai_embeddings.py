@@ -14,14 +14,14 @@ from openai import AsyncOpenAI
 from pydantic_core import from_json
 
 from lightrag_dagster.core.protocols import Usage, Vectors
-from lightrag_dagster.core.tokens import load_tokenizer, rough_tokens
+from lightrag_dagster.core.text.tokens import load_tokenizer, rough_tokens
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_embedder_identity
 from lightrag_dagster.models.openai_chat import MALFORMED
 from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import unusable
-from lightrag_dagster.models.pace import Claim
-from lightrag_dagster.models.unit import unit_vectors
+from lightrag_dagster.models.rate_limit import Claim
+from lightrag_dagster.models.unit_vectors import unit_vectors
 from lightrag_dagster.settings import EmbeddingSettings
 
 _ENCODING = "o200k_base"

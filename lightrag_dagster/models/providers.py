@@ -6,19 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
+from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.tracing import Attributes
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
-from lightrag_dagster.models.pace import Claim
-from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
+from lightrag_dagster.models.rate_limit import Claim
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import price_of
-from lightrag_dagster.storage import manifest
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import records
 
 if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
     from lightrag_dagster.spending.ledger import Ledger
@@ -39,7 +40,7 @@ async def open_chat_model(
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
     from lightrag_dagster.spending.ledger import Ledger
-    from lightrag_dagster.storage.responses import ResponseStore
+    from lightrag_dagster.storage.database.responses import ResponseStore
 
     own, ledger = settings.of(role), Ledger(home.ledger)
     price = price_of(own.provider, own.model, own.prices)
@@ -64,12 +65,12 @@ async def open_embedder(
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.models.offline import LexicalEmbedder
+        from lightrag_dagster.offline.embedder import LexicalEmbedder
 
         yield LexicalEmbedder(settings.dimensions)
         return
     from lightrag_dagster.spending.ledger import Ledger
-    from lightrag_dagster.storage.vectors import VectorStore
+    from lightrag_dagster.storage.database.vectors import VectorStore
 
     usage, ledger = Usage(), Ledger(home.ledger)
     price = price_of(settings.provider, settings.model, settings.prices)
@@ -110,7 +111,7 @@ async def open_plain_chat_model(
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.models.offline import OfflineChatModel
+        from lightrag_dagster.models.rules import OfflineChatModel
 
         yield OfflineChatModel(dates=settings.offline_dates)
         return
@@ -140,7 +141,7 @@ async def open_plain_embedder(
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.models.offline import LexicalEmbedder
+        from lightrag_dagster.offline.embedder import LexicalEmbedder
 
         yield LexicalEmbedder(settings.dimensions)
         return
@@ -165,7 +166,7 @@ def chat_identity(settings: LLMSettings) -> str:
     """Return the identity of the language model without opening it."""
     if settings.provider == "openai":
         return openai_chat_identity(settings)
-    from lightrag_dagster.models.offline import OfflineChatModel
+    from lightrag_dagster.models.rules import OfflineChatModel
 
     return OfflineChatModel(dates=settings.offline_dates).identity
 
@@ -182,12 +183,12 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
         from lightrag_dagster.models.local.identity import local_embedder_identity
 
         return local_embedder_identity(settings)
-    from lightrag_dagster.models.offline import LexicalEmbedder
+    from lightrag_dagster.offline.embedder import LexicalEmbedder
 
     return LexicalEmbedder(settings.dimensions).identity
 
 
-def settings_of(embedder: manifest.Embedder, now: EmbeddingSettings) -> EmbeddingSettings:
+def settings_of(embedder: records.Embedder, now: EmbeddingSettings) -> EmbeddingSettings:
     """Return settings that open the embedder of a snapshot; and its new place, if the current settings name one."""
     pinned = embedder.settings(now)
     with suppress(SettingsError):  # of a model that is nowhere

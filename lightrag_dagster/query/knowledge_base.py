@@ -15,18 +15,18 @@ from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.indexes.cypher.reader import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
-from lightrag_dagster.query.asking import require_model
-from lightrag_dagster.query.citations import resolve_citations
-from lightrag_dagster.query.context import context_of, prompt_of, request_of
 from lightrag_dagster.query.opened import Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of, takes_options
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
+from lightrag_dagster.query.steps.ask import require_model
+from lightrag_dagster.query.steps.citations import resolve_citations
+from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
 from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.snapshots.records import Manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -219,7 +219,7 @@ class KnowledgeBase:
             ClosedError: the knowledge base is closed, or was opened in another process.
             StoreError: a table of the snapshot is missing or damaged.
         """
-        from lightrag_dagster.query.elements import elements_of
+        from lightrag_dagster.query.explain.elements import elements_of
 
         takes = "the chunks of a retrieval"
         found = [instance(one, Chunk, "each of elements", takes) for one in several(chunks, "elements", takes)]

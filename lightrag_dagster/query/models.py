@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 
 from lightrag_dagster.core.background import BackgroundLoop
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
+from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError
+from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.providers import (
     chat_identity,
     open_chat_model,
@@ -23,12 +25,11 @@ from lightrag_dagster.models.providers import (
     open_plain_embedder,
     settings_of,
 )
-from lightrag_dagster.models.stored import response_key
-from lightrag_dagster.settings import Role, Settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.storage import manifest
+from lightrag_dagster.storage.database.stored_answer import stored_answer
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.stored_answer import stored_answer
+from lightrag_dagster.storage.snapshots import records
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ Result = TypeVar("Result")
 class Models:
     """Language models, an embedder and a reranker, each opened at its first call and kept until `close`."""
 
-    def __init__(self, settings: Settings, vectors: manifest.Vectors, account: Account | None = None) -> None:
+    def __init__(self, settings: Settings, vectors: records.Vectors, account: Account | None = None) -> None:
         """Keep what to open; `vectors` names the embedder of the snapshot, `account` is billed."""
         self._account = account
         self._llm = settings.llm

@@ -17,7 +17,7 @@ from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import load_prompts
-from lightrag_dagster.storage.generations import GRAPH
+from lightrag_dagster.storage.snapshots.generations import GRAPH
 
 Result = TypeVar("Result")
 

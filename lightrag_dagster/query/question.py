@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import instance, nearest, several, shown, suggested, text, texts, wrong
-from lightrag_dagster.query.filters import Filters
+from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.modes import MODES, Mode
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings

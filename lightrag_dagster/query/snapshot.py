@@ -12,13 +12,13 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable
 from lightrag_dagster.indexes.lance import open_vectors
-from lightrag_dagster.query.modes import Hits
+from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
-from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
+from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import named_snapshot, refresh_snapshot, require_current
+from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, refresh_snapshot, require_current
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -71,7 +71,7 @@ class Snapshot:
     @cached_property
     def transitions(self) -> "csr_array":
         """The matrix of a random walk over the graph; see `ranking.transitions`. Made when first asked for."""
-        from lightrag_dagster.query.ranking.transitions import transitions_of
+        from lightrag_dagster.query.modes.transitions import transitions_of
 
         return transitions_of(self.graph)
 

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from lightrag_dagster.query.notebook import answer_markdown
+
 _SHOWN = 60
 """Characters of a text that a result shows of itself."""
 
@@ -222,7 +224,7 @@ class Answer:
         return f"Answer({_brief(self.text)}, cites {len(self.cited)} of {len(self.references)} references)"
 
     def _repr_markdown_(self) -> str:
-        """Return what a notebook shows of it."""
-        from lightrag_dagster.query.notebook import answer_markdown
-
-        return answer_markdown(self)
+        """Return the answer, the documents that it cites, else those that the model was given, and notes."""
+        shown, title = (self.cited, "References") if self.cited else (self.references, "Documents")
+        documents = ((one.reference_id, one.file) for one in shown)
+        return answer_markdown(self.text, title, documents, self.retrieval.notes)

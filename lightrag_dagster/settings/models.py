@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
 
 MOST_OUTPUT_TOKENS = 32_768
@@ -11,7 +12,6 @@ MOST_OUTPUT_TOKENS = 32_768
 
 Provider = Literal["offline", "openai"]
 EmbeddingProvider = Literal["offline", "openai", "local"]
-Role = Literal["extract", "summarise", "keywords", "facts", "hops", "answer", "judge", "describe"]
 
 
 class PriceSettings(Section):

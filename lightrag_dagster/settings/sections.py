@@ -73,6 +73,11 @@ class DocumentSettings(Section):
         description="A source with a larger share of failed documents or chunks keeps its last accepted version.",
     )
 
+    @property
+    def reads_images(self) -> bool:
+        """Whether image files are read: their text is recognised, or a model describes them."""
+        return self.recognise_text or self.describe_figures
+
 
 ExtractionMethod = Literal["llm", "mentions"]
 

@@ -27,7 +27,7 @@ from lightrag_dagster.spending.tables import (
     spent_of,
     under_way,
 )
-from lightrag_dagster.storage.database import Database
+from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.home import Address
 
 _RESERVING = 0x11688

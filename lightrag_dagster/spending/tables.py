@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from lightrag_dagster.storage.database import Database
+from lightrag_dagster.storage.database.engine import Database
 
 _UNIX_EPOCH = 2_440_587.5
 """Days since noon on 24 November 4714 BC, with which SQLite counts."""

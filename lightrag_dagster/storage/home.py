@@ -38,7 +38,7 @@ from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import CacheSettings, Settings, load_settings
-from lightrag_dagster.storage.mounts import require_local
+from lightrag_dagster.storage.files.network_mounts import require_local
 
 Address = Path | SecretStr
 """A database: the file of SQLite, or the URL of Postgres, which may contain a password."""
@@ -108,7 +108,7 @@ class Home:
 
     @classmethod
     def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
-        from lightrag_dagster.storage.cache import claim_folder
+        from lightrag_dagster.storage.files.cache import claim_folder
 
         folder = claim_folder(settings.folder.expanduser().absolute(), uri)
         return cls(folder, database, uri, settings.max_gb * 1e9)

@@ -12,12 +12,12 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.build.backup import back_up, restore
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from tests.buckets import S3Server
 from tests.support import FLOOD, build, published, snapshot_contents, write_source
 
@@ -25,10 +25,10 @@ QUESTION = "Who maintains the gauge at Halden Weir?"
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from lightrag_dagster.build.backup import back_up, restore
+from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.places import Files
+from lightrag_dagster.storage.files.backup_files import Files
 
 store, stored = Files._store, []
 

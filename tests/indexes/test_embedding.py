@@ -16,20 +16,20 @@ from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_database, open_vectors
 from lightrag_dagster.indexes.vector_writer import pin_vectors
 from lightrag_dagster.settings import EmbeddingSettings
-from lightrag_dagster.storage import manifest
-from lightrag_dagster.storage.generations import Generation
+from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VECTOR_TABLES
-from lightrag_dagster.storage.memory import in_memory
+from lightrag_dagster.storage.snapshots import records
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
 from tests.storage.corpus import OFFICE, RIVER, HashEmbedder, build_vectors, content, home_of, merge, write_source
 
 SETTINGS = EmbeddingSettings(dimensions=8, batch_size=2)
 
 
-def build_all(generation: Generation, embedder: HashEmbedder) -> manifest.Vectors:
+def build_all(generation: Generation, embedder: HashEmbedder) -> records.Vectors:
     for name in VECTOR_TABLES:
         asyncio.run(build_vectors(generation, name, Embedding(embedder, SETTINGS)))
-    return generation.read_record("vectors.json", manifest.Vectors)
+    return generation.read_record("vectors.json", records.Vectors)
 
 
 def test_every_row_has_the_vector_of_its_text(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ class FailingEmbedder(HashEmbedder):
         return await super().embed_documents(texts)
 
 
-def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifest.VectorTable:
+def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> records.VectorTable:
     numbers = range(count)
     wanted = pa.table(
         {

@@ -22,12 +22,12 @@ from lightrag_dagster.indexes.integrity import build_graph, findings
 from lightrag_dagster.indexes.views import build_views
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
-from lightrag_dagster.storage import snapshots
-from lightrag_dagster.storage.acceptance import accept, accepted
-from lightrag_dagster.storage.generations import ADJACENCY, Generation, scratch_folder, store
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VECTOR_TABLES, Embedder, GenerationInputs, Manifest, VectorTable
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.snapshots import snapshots
+from lightrag_dagster.storage.snapshots.generations import ADJACENCY, Generation, scratch_folder, store
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Embedder, GenerationInputs, Manifest, VectorTable
+from lightrag_dagster.storage.tables.acceptance import accept, accepted
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 Documents = Mapping[str, Sequence[Sequence[str]]]
 

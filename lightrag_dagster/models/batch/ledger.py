@@ -21,7 +21,7 @@ from lightrag_dagster.errors import (
     TransientProviderError,
 )
 from lightrag_dagster.settings import LLMSettings
-from lightrag_dagster.storage.database import Database
+from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.home import Address, Home
 
 PREPARED, UNDER_WAY, ENDED, COLLECTED = "prepared", "under way", "ended", "collected"

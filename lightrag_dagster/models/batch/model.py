@@ -8,14 +8,14 @@ from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError, Tr
 from lightrag_dagster.models.batch.batches import Batches, open_batches
 from lightrag_dagster.models.batch.jsonl import request_line
 from lightrag_dagster.models.batch.ledger import OPEN, Batch, Waiting
+from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_chat import request_body
-from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import BATCH_SHARE
-from lightrag_dagster.storage.files import replacing
+from lightrag_dagster.storage.files.atomic import replacing
 from lightrag_dagster.storage.home import Home
 
 MAX_REQUESTS = 50_000

@@ -7,8 +7,9 @@ import numpy as np
 from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.engines.engine import Kept
 from lightrag_dagster.models.local.configuration import Kind
-from lightrag_dagster.models.local.loading import LoadedModel, encode
-from lightrag_dagster.models.unit import unit_vectors
+from lightrag_dagster.models.local.encoded import LoadedModel
+from lightrag_dagster.models.local.loading import encode
+from lightrag_dagster.models.unit_vectors import unit_vectors
 from lightrag_dagster.settings import EmbeddingSettings
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError, StoreError
-from lightrag_dagster.storage.files import write_text
+from lightrag_dagster.storage.files.atomic import write_text
 
 _SHAPING = (
     "modules.json",

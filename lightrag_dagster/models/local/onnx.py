@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.local.configuration import Kind, lowers_case, pooling, prompts, token_limit
+from lightrag_dagster.models.local.encoded import BATCH_TOKENS, Encoded, processors
 from lightrag_dagster.models.local.files import ModelFiles
-from lightrag_dagster.models.local.loading import BATCH_TOKENS, Encoded, processors
 
 # With more in a batch, threads wait for each other at the end of a call.
 _TEXTS_A_THREAD = 8

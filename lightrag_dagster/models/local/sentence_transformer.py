@@ -4,8 +4,8 @@ from sentence_transformers import SentenceTransformer
 from transformers.utils import logging
 
 from lightrag_dagster.models.local.configuration import Kind, prompts
+from lightrag_dagster.models.local.encoded import BATCH_TOKENS, Encoded
 from lightrag_dagster.models.local.files import ModelFiles
-from lightrag_dagster.models.local.loading import BATCH_TOKENS, Encoded
 
 
 class SentenceTransformerModel:

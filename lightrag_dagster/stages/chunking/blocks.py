@@ -8,7 +8,7 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from lightrag_dagster.stages.documents.markdown import FRONT_MATTER
+from lightrag_dagster.core.text.markdown import FRONT_MATTER
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _CODE = {"fence", "code_block", "html_block"}

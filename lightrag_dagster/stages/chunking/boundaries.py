@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from lightrag_dagster.stages.chunking.dividing import Boundaries
+from lightrag_dagster.stages.chunking.splitter import Boundaries
 
 # After a full stop only before a word that does not begin in lower case, nor after an initial or a short abbreviation.
 _SENTENCE = re.compile(r"(?:(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？｡]+[」』”’）]{0,4})\s*|\n\s*\n\s*")

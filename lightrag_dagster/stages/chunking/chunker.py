@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.core.tokens import Tokenizer
+from lightrag_dagster.core.text.tokens import Tokenizer
 from lightrag_dagster.settings import ChunkerSettings
 
 EmbedTexts = Callable[[Sequence[str]], Vectors]

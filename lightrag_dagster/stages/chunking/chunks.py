@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity, progress
-from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.text.markdown import heading_paths
+from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.readers import has_headings
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import ChunkerSettings, ChunkingSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, EmbedTexts, Tools
-from lightrag_dagster.stages.documents.formats import has_headings
-from lightrag_dagster.stages.documents.markdown import heading_paths
-from lightrag_dagster.stages.documents.table import text_hash, with_text
+from lightrag_dagster.stages.documents.raw_documents import text_hash, with_text
 
 THREADS = 2
 """Documents that are cut at a time. Encoding releases the GIL: two gain a third over one, more gain nothing."""
@@ -152,7 +152,7 @@ def with_page_ends(chunks: pa.Table, documents: pa.Table) -> pa.Table:
     """
     if not pc.any(pc.and_(pc.is_valid(chunks["page"]), pc.is_null(chunks["page_end"]))).as_py():
         return chunks
-    from lightrag_dagster.storage.memory import in_memory
+    from lightrag_dagster.storage.duckdb import in_memory
 
     with in_memory() as connection:
         connection.register("chunk", chunks)

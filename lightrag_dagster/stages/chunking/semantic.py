@@ -9,7 +9,7 @@ import numpy.typing as npt
 from lightrag_dagster.settings import ChunkerSettings
 from lightrag_dagster.stages.chunking import boundaries, recursive
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, EmbedTexts, Tools
-from lightrag_dagster.stages.chunking.dividing import Divider, cuts_of
+from lightrag_dagster.stages.chunking.splitter import Divider, cuts_of
 
 Distances = npt.NDArray[np.float64]
 

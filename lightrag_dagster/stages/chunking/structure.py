@@ -4,13 +4,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from lightrag_dagster.core.tokens import Measured
+from lightrag_dagster.core.text.markdown import Heading, find_headings
+from lightrag_dagster.core.text.tokens import Measured
 from lightrag_dagster.settings import ChunkerSettings
 from lightrag_dagster.stages.chunking import boundaries
 from lightrag_dagster.stages.chunking.blocks import Blocks, Table, find_blocks
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
-from lightrag_dagster.stages.chunking.dividing import Boundaries, Divider, cuts_of
-from lightrag_dagster.stages.documents.markdown import Heading, find_headings
+from lightrag_dagster.stages.chunking.splitter import Boundaries, Divider, cuts_of
 from lightrag_dagster.stages.prompts.requests import short_path
 
 _HEADER_SHARE = 0.25

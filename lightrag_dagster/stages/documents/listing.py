@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import SourceError, one_line
-from lightrag_dagster.stages.documents.origins.origin import ListedFile
+from lightrag_dagster.stages.documents.connectors.origin import ListedFile
 from lightrag_dagster.stages.documents.sources import Source
 
 _FILES_AT_ONCE = 8_192

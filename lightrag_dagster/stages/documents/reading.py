@@ -13,16 +13,16 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.readers import why_skipped
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.describing import NOT_YET, Describing
-from lightrag_dagster.stages.documents.formats import why_skipped
+from lightrag_dagster.stages.documents.captions import NOT_YET, Describing
+from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin
+from lightrag_dagster.stages.documents.duplicates import mark_repeats, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
-from lightrag_dagster.stages.documents.near import add_sketches
-from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
-from lightrag_dagster.stages.documents.repeats import mark_repeats, without_marks
+from lightrag_dagster.stages.documents.minhash import add_sketches
+from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import Slow, read_documents
 
 READ = ("processed", "duplicate", "empty", "disabled")
 """Statuses of documents that are not read again while they do not change; what failed may succeed another time."""
@@ -74,7 +74,9 @@ def read_listed(
     known = _known(listed, before)
     same = known.filter(known["same"])["doc_id"]
     files = files_of(listed.filter(pc.invert(pc.is_in(listed["doc_id"], same.combine_chunks()))))
-    files = [replace(one, refused=one.refused or why_skipped(one.file_name, settings)) for one in files]
+    files = [
+        replace(one, refused=one.refused or why_skipped(one.file_name, images=settings.reads_images)) for one in files
+    ]
     earlier = dict(zip(known["doc_id"].to_pylist(), known["digest"].to_pylist(), strict=True))
     digests = {doc_id: earlier[doc_id] for doc_id in same.to_pylist()}
     changed = _changed(source, files, settings.max_bytes + 1, earlier, digests)

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.settings import Settings, SourceSettings
-from lightrag_dagster.stages.documents.origins.choice import choose_origin
-from lightrag_dagster.stages.documents.origins.folder import Folder, LinkOut
-from lightrag_dagster.stages.documents.origins.origin import UNFIT_CHARACTERS, ListedFile, Origin, shown
+from lightrag_dagster.stages.documents.connectors.factory import choose_origin
+from lightrag_dagster.stages.documents.connectors.folder import Folder, LinkOut
+from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, ListedFile, Origin, shown
 from lightrag_dagster.storage.home import Home
 
 # A source name is a Dagster partition key, where "..." is a range, and a percent-encoded file name.

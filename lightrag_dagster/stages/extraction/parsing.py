@@ -7,10 +7,10 @@ from typing import TypeVar
 from lightrag_dagster.stages.extraction.delimiters import END, mark
 from lightrag_dagster.stages.extraction.json_answers import read_json
 from lightrag_dagster.stages.extraction.normalise import unescaped
+from lightrag_dagster.stages.extraction.reasoning import without_thinking
 from lightrag_dagster.stages.extraction.records import Entity, Records, Relation, interpret, unread_row
 from lightrag_dagster.stages.extraction.rejections import Rejected
-from lightrag_dagster.stages.extraction.rows import Row, read_rows
-from lightrag_dagster.stages.extraction.thinking import without_thinking
+from lightrag_dagster.stages.extraction.tuple_rows import Row, read_rows
 
 __all__ = ["Entity", "Records", "Relation", "merge_rounds", "parse_response"]
 

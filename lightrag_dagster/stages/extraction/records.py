@@ -14,7 +14,7 @@ from lightrag_dagster.stages.extraction.normalise import (
     normalise_type,
 )
 from lightrag_dagster.stages.extraction.rejections import Rejected, wrong_fields
-from lightrag_dagster.stages.extraction.rows import Kind, Row, strength
+from lightrag_dagster.stages.extraction.tuple_rows import Kind, Row, strength
 
 # Fields of a row, without its record word.
 _FIELDS: dict[Kind, int] = {"entity": 3, "relation": 4}

@@ -13,7 +13,7 @@ that a model repeats, a record that repeats another, and the last row of an answ
 
 from typing import NamedTuple
 
-from lightrag_dagster.stages.extraction.rows import Kind
+from lightrag_dagster.stages.extraction.tuple_rows import Kind
 
 
 class Rejected(NamedTuple):

@@ -33,8 +33,8 @@ from lightrag_dagster.schemas import (
 )
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import Files, MergeInput
-from lightrag_dagster.storage.memory import view_files, view_source_files
-from lightrag_dagster.storage.scratch import Scratch
+from lightrag_dagster.storage.duckdb import view_files, view_source_files
+from lightrag_dagster.storage.files.scratch import Scratch
 
 ROWS_PER_BUCKET = 500_000
 """Mentions; a bucket of so many is grouped within DuckDB's memory limit."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.storage import files
+from lightrag_dagster.storage.files import atomic
 
 MEMORY_GIGABYTES = 2.0
 """DuckDB spills to disk above this, in all workers together."""
@@ -117,7 +117,7 @@ def readable(paths: Iterable[Path]) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         for path in paths:
-            files.read_parquet(path)
+            atomic.read_parquet(path)
         raise StoreError(f"the merge failed: {one_line(error)}; make room on the disk and run again") from error
 
 

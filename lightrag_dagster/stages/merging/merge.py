@@ -28,8 +28,8 @@ from lightrag_dagster.stages.merging import buckets, database
 from lightrag_dagster.stages.merging.buckets import Size, Workspace
 from lightrag_dagster.stages.merging.inputs import Files, MergeInput, Previous
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
-from lightrag_dagster.storage.memory import view_files
-from lightrag_dagster.storage.scratch import Scratch
+from lightrag_dagster.storage.duckdb import view_files
+from lightrag_dagster.storage.files.scratch import Scratch
 
 _SUMMARIES = pa.schema([(name, pa.string()) for name in ("id", "summary", "failed", "recipe")])
 

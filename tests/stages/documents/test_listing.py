@@ -10,10 +10,10 @@ import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.stages.documents import listing as module
+from lightrag_dagster.stages.documents.connectors.folder import Folder
+from lightrag_dagster.stages.documents.connectors.origin import SETTLED, ListedFile
+from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
-from lightrag_dagster.stages.documents.origins.folder import Folder
-from lightrag_dagster.stages.documents.origins.origin import SETTLED, ListedFile
-from lightrag_dagster.stages.documents.origins.patterns import Patterns
 from lightrag_dagster.stages.documents.sources import Source
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import Settings, SourceSettings
+from lightrag_dagster.stages.documents.connectors.folder import Folder
+from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files
-from lightrag_dagster.stages.documents.origins.folder import Folder
-from lightrag_dagster.stages.documents.origins.patterns import Patterns
 from lightrag_dagster.stages.documents.sources import (
     Source,
     chosen_sources,

@@ -3,7 +3,7 @@
 import pytest
 
 from lightrag_dagster.stages.extraction.records import Entity, Relation, interpret, make_entity, make_relation
-from lightrag_dagster.stages.extraction.rows import Kind, Row
+from lightrag_dagster.stages.extraction.tuple_rows import Kind, Row
 
 BOB = Entity("Bob", "person", "d")
 

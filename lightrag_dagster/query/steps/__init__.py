@@ -1,0 +1,1 @@
+"""Steps of a retrieval, in front of and behind the mode that finds."""
