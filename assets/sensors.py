@@ -1,6 +1,6 @@
 """What Dagster does by itself.
 
-The sensors compare records in the home, through `build.pending`, since Dagster's event log knows neither removed
+The sensors compare records in the home, through `pipeline.pending`, since Dagster's event log knows neither removed
 partitions nor what was accepted. Assets downstream of the knowledge base follow its content by conditions.
 """
 

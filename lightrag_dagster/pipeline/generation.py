@@ -1,4 +1,4 @@
-"""Building a generation: merge the accepted sources, embed, publish; `build.graph` builds the graph.
+"""Building a generation: merge the accepted sources, embed, publish; `pipeline.graph` builds the graph.
 
 Each function is one step on the newest generation, under the builder's lock, and does nothing if the step is finished.
 The merge follows today's code and settings at once and keeps two things until a backfill: the embedder of the newest

@@ -68,8 +68,8 @@ def test_a_signal_ends_a_command_with_one_line(
 
 def test_a_signal_that_a_library_swallows_ends_the_command_all_the_same() -> None:
     program = (
-        "import os, signal, time, typer; from lightrag_dagster.cli import ending\n"
-        "ending.GRACE_SECONDS = 0.2\n"
+        "import os, signal, time, typer; from lightrag_dagster.cli import exits\n"
+        "exits.GRACE_SECONDS = 0.2\n"
         "app = typer.Typer(cls=exits.Commands)\n"
         "app.callback()(lambda: None)\n"
         "@app.command()\n"

@@ -2,7 +2,7 @@
 
 Every function here does nothing for a home on disk, but that `refresh` checks its format. Writers need `writing`, which
 the locks of a home contain; readers `refresh` the records, and code that reads a data file calls `fetch` first.
-`storage.mirror` says how files are kept.
+`storage.files.mirror` says how files are kept.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The cache folder of one process and the bucket that it mirrors; `storage.bucket` is its outside.
+"""The cache folder of one process and the bucket that it mirrors; `storage.files.bucket` is its outside.
 
 Records are the small JSON files that change: pointers, current versions, accepted versions, manifests. They lie below
 `records/` in the bucket, so that one listing shows them all; each is replaced on condition that it is still the one
