@@ -249,7 +249,7 @@ def test_answers_of_503_are_retried_and_a_bucket_that_stays_away_is_one_line(
     buckets.failing = lambda environ: next(turn) % 5 == 0 and "/lance" not in environ["PATH_INFO"]
     build(in_bucket)
     buckets.failing = lambda environ: True
-    monkeypatch.setattr("lightrag_dagster.storage.files.objects._RETRIES", 1)
+    monkeypatch.setattr("lightrag_dagster.core.objects._RETRIES", 1)
     started = time.monotonic()
     with pytest.raises(StoreError, match=r"s3://.*records/CURRENT cannot be used: .*503.*; check the bucket"):
         KnowledgeBase.open(settings=on_machine(in_bucket, tmp_path / "second"))

@@ -13,11 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
+from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.mirror import DATA, OF_THIS_HOME, POINTERS, RECORDS, each, is_record, rank
-from lightrag_dagster.storage.files.objects import Objects, Stored
 from lightrag_dagster.storage.home import Home, bucket_uri
 from lightrag_dagster.storage.home_format import Format
 

@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import is_held, link_of_another
 from lightrag_dagster.storage.files.mirror import Mirror, each
-from lightrag_dagster.storage.files.objects import Stored
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock
 

@@ -19,10 +19,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from lightrag_dagster.core.objects import Objects, Stored, Tag
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import HELD, evict, is_held
-from lightrag_dagster.storage.files.objects import Objects, Stored, Tag
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
 RECORDS = "records"

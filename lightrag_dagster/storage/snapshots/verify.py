@@ -13,11 +13,11 @@ from uuid import UUID
 
 from pydantic import Field
 
+from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic, bucket
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, is_record
-from lightrag_dagster.storage.files.objects import Stored
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation

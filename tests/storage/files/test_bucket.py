@@ -11,10 +11,10 @@ import pytest
 from obstore.store import MemoryStore
 from pydantic import SecretStr
 
+from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic, bucket, mirror
 from lightrag_dagster.storage.files.cache import claim_folder, evict, is_held
-from lightrag_dagster.storage.files.objects import Objects
 from lightrag_dagster.storage.home import Home, bucket_uri
 
 TABLE = "tables/chunks/notes/1.parquet"
