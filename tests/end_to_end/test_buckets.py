@@ -22,7 +22,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, find_sources
-from lightrag_dagster.storage.files.backup_files import Files
+from lightrag_dagster.storage.files.backup_files import Contents
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
@@ -206,7 +206,7 @@ def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server:
     with building(home, 0) as lock:
         release(home, lock)
     obstore.put(server.store(str(home.bucket)), "scratch/killed/chosen.parquet", b"left by a killed builder")
-    assert not [name for name in Files.of_home(home).names() if "scratch" in name], "it is in no backup"
+    assert not [name for name in Contents.of_home(home).names() if "scratch" in name], "it is in no backup"
     with building(home, 0):
         garbage = collect_garbage(home, settings.retention, dry_run=False)
     assert garbage.generations == [ids[0]]
