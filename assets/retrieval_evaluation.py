@@ -83,7 +83,7 @@ def _check(changed: Sequence[Change]) -> dg.AssetCheckResult:
 
 
 def default_check(rows: pa.Table, mode: str) -> dg.AssetCheckResult:
-    """Say whether another mode finds more than the default one; rows are EVALUATED_QUESTIONS of one snapshot."""
+    """Return True if another mode finds more than the default one; rows are EVALUATED_QUESTIONS of one snapshot."""
     judged = judge_default(rows, mode)
     return dg.AssetCheckResult(
         check_name="default_mode_is_best",

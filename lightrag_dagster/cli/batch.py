@@ -14,7 +14,7 @@ from lightrag_dagster.storage.home import Home
 
 _HOUR = 3600.0
 _SHOWN = 8
-"""How many characters of a name are shown; they are enough to choose it."""
+"""Characters of a name that are shown; they are enough to choose it."""
 
 
 def list_batches(console: Console, *, every: bool) -> None:

@@ -1,4 +1,4 @@
-"""Groups of commands about what is kept: snapshots, stored responses and vectors, and batches."""
+"""Groups of commands about stored things: snapshots, responses and vectors, and batches."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ def snapshots_diff(
     after: Annotated[str | None, typer.Argument(help="Another; the published one unless given.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every name as JSON.")] = False,
 ) -> None:
-    """Show documents, entities and relations added, changed and removed from one snapshot to another."""
+    """Show the documents, entities and relations that two snapshots differ in."""
     from lightrag_dagster.cli.snapshots import diff
 
     diff(console(), before, after, as_json=as_json)
@@ -43,7 +43,7 @@ def snapshots_pin(
 
 @snapshots_app.command("unpin")
 def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> None:
-    """Take a name away."""
+    """Remove a name from a snapshot."""
     from lightrag_dagster.cli.snapshots import pin
 
     pin(console(soft_wrap=True), name, None)

@@ -1,4 +1,4 @@
-"""`try`: what another recipe makes of a sample, and what that costs."""
+"""`try`: the result and the cost of another recipe, on a sample."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ _NAMED = 8
 
 
 class Tried(NamedTuple):
-    """The settings that are replaced for the trial, and its spending limit in US dollars."""
+    """The settings to try, and the spending limit of the trial in US dollars."""
 
     prompts: Path | None = None
     model: str | None = None

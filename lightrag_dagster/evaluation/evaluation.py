@@ -7,7 +7,7 @@ import pyarrow as pa
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.evaluation.judging import JUDGED, judge_answers
 from lightrag_dagster.evaluation.metrics import measure
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
@@ -17,7 +17,7 @@ from lightrag_dagster.schemas import EVALUATED_QUESTIONS
 _KEYS = ["mode", "question"]
 
 
-def evaluate(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa.Table:
+def evaluate(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa.Table:
     """Return EVALUATED_QUESTIONS for the snapshot, by mode and question; without questions, no rows.
 
     The modes are those of the setting `evaluation.modes`. Where a language model is configured, the answers of the

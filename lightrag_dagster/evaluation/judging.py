@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.references import without_references
 from lightrag_dagster.query.steps.ask import read_object
@@ -37,7 +37,7 @@ class Judgement(NamedTuple):
     relevance: float
 
 
-def judge_answers(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa.Table:
+def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa.Table:
     """Answer the questions in the default mode and judge the answers; each question costs two calls.
 
     Return JUDGED, null where a model gave nothing usable.
@@ -48,7 +48,7 @@ def judge_answers(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa
     mode = knowledge.settings.query.mode
     prompts = load_prompts(knowledge.settings.prompts, knowledge.settings.language)
 
-    def judged(one: Question) -> dict[str, Any]:
+    def judged(one: FiledQuestion) -> dict[str, Any]:
         row: dict[str, Any] = {"mode": mode, "question": one.question}
         try:
             prepared = knowledge.prepare(one.question, mode=mode, response_type=RESPONSE_TYPE)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.evaluation.metrics import GOLD, HITS
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.steps.context import render
@@ -28,7 +28,7 @@ class Retrieved(NamedTuple):
     hits: pa.Table
 
 
-def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[Question], modes: Sequence[str]) -> Retrieved:
+def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], modes: Sequence[str]) -> Retrieved:
     """Ask all questions one after the other, so that none is timed while another is asked.
 
     Args:
@@ -58,12 +58,12 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[Question], modes:
     return Retrieved(_table(asked, ASKED), _table(hits, HITS))
 
 
-def gold_of(questions: Sequence[Question]) -> pa.Table:
+def gold_of(questions: Sequence[FiledQuestion]) -> pa.Table:
     """Return the items that should be found, as metrics.GOLD."""
     return _table([(one.question, item) for one in questions for item in one.gold], GOLD)
 
 
-def missing_gold(knowledge: KnowledgeBase, questions: Sequence[Question]) -> list[str]:
+def missing_gold(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> list[str]:
     """Return the items that should be found but are not in the snapshot: deleted, renamed or misspelt."""
     graph = knowledge.snapshot.graph
     places = graph.citations.select(["source", "path"]).group_by(["source", "path"]).aggregate([]).to_pylist()
@@ -75,7 +75,7 @@ def missing_gold(knowledge: KnowledgeBase, questions: Sequence[Question]) -> lis
 
 
 def _keywords(
-    knowledge: KnowledgeBase, questions: Sequence[Question], modes: Sequence[str]
+    knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], modes: Sequence[str]
 ) -> Sequence[Keywords | None]:
     """Return the keywords of each question, found once for all modes and before anything is timed."""
     if not any(mode in MODES and MODES[mode].keywords for mode in modes):

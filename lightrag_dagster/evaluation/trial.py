@@ -19,7 +19,7 @@ import pyarrow as pa
 from lightrag_dagster.core.protocols import CountingEmbedder, Usage
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.evaluation.metrics import measure
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.summary import K
@@ -78,7 +78,7 @@ class Trial:
         return self.after.answers_cost_usd * self.all_chunks / max(1, self.before.chunks)
 
 
-def try_recipe(settings: Settings, tried: Settings, documents: int, questions: Sequence[Question]) -> Trial:
+def try_recipe(settings: Settings, tried: Settings, documents: int, questions: Sequence[FiledQuestion]) -> Trial:
     """Build a sample of so many documents by other settings, and compare it with what the home has of them.
 
     The documents of the questions are taken first; only questions whose documents are all in the sample are asked.
@@ -127,7 +127,7 @@ class _Side:
         self._recipes = Recipes.of(settings)
         self._account = Account.of(f"try-{uuid4()}", "", settings.llm)
 
-    def build(self, sample: Sample, questions: Sequence[Question], *, again: bool) -> Built:
+    def build(self, sample: Sample, questions: Sequence[FiledQuestion], *, again: bool) -> Built:
         """Build a sample: as it is, or `again` from its documents; and ask the questions."""
         tables, usage, cost = SourceTables(Home.of(self._settings)), Usage(), 0.0
         for source, rows in sample.tables.items():
@@ -184,7 +184,7 @@ class _Side:
         return usage
 
 
-def _scores(knowledge: KnowledgeBase, questions: Sequence[Question]) -> dict[str, tuple[float, float]]:
+def _scores(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> dict[str, tuple[float, float]]:
     """Return mode → mean recall@5 and mean reciprocal rank."""
     if not questions:
         return {}

@@ -97,7 +97,7 @@ def _run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]
 
 
 def _counts_all_evidence(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Say whether rows and arrays are made from all evidence; older versions cut them, and had no `chunk_count`."""
+    """Return True if rows and arrays are made from all evidence; older versions cut them, and had no `chunk_count`."""
     ((without,),) = connection.execute("SELECT count(*) FROM entities WHERE chunk_count IS NULL").fetchall()
     return not without
 

@@ -148,7 +148,7 @@ def last_result(connection: duckdb.DuckDBPyConnection, statements: str, *, timeo
     return found
 
 
-class _Run:
+class _Statements:
     """A run of statements: whether its time is over, and the meaning of its errors."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, timeout: float | None) -> None:
@@ -191,8 +191,8 @@ class _Run:
 
 
 @contextmanager
-def _run(connection: duckdb.DuckDBPyConnection, timeout: float | None) -> Iterator[_Run]:
-    run = _Run(connection, timeout)
+def _run(connection: duckdb.DuckDBPyConnection, timeout: float | None) -> Iterator[_Statements]:
+    run = _Statements(connection, timeout)
     if timeout is None:
         yield run
         return
@@ -230,7 +230,7 @@ def _whole(rows: pa.RecordBatchReader, most: int) -> pa.Table:
 
 
 def _has_rows(statement: duckdb.Statement) -> bool:
-    """Say whether a statement yields rows of its own; that of PIVOT is of several parts, of which some yield none."""
+    """Return True if a statement yields rows of its own; that of PIVOT is of several parts, of which some yield none."""
     silent = duckdb.ExpectedResultType.NOTHING in statement.expected_result_type
     return not silent or statement.type == duckdb.StatementType.MULTI
 

@@ -16,7 +16,7 @@ from lightrag_dagster.storage.snapshots.records import BuiltViews, FileFacts, re
 
 
 def is_current(generation: Generation, *, verify: bool = False) -> bool:
-    """Say whether a generation has views that were made in this place, for these tables, and are as they were written.
+    """Return True if a generation has views that were made in this place, for these tables, and are as they were written.
 
     Without `verify`, only their size is looked at. In a bucket they have no record, and are only read where they are
     made.

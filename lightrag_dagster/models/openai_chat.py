@@ -17,7 +17,7 @@ from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, unusable
-from lightrag_dagster.models.rate_limit import Claim
+from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
 # OpenAI's reasoning models take no temperature, and their limit by another name.
@@ -31,11 +31,13 @@ _PATH = "/chat/completions"
 class OpenAIChatModel:
     """A language model behind `/chat/completions`."""
 
-    def __init__(self, settings: LLMSettings, claim: Claim | None = None, billed: Attributes | None = None) -> None:
-        """Keep limits a minute by `claim`, shared with other processes; spans have the attributes in `billed`."""
+    def __init__(
+        self, settings: LLMSettings, reserve_time: ReserveTime | None = None, billed: Attributes | None = None
+    ) -> None:
+        """Keep limits a minute by `reserve_time`, shared with other processes; spans have the attributes in `billed`."""
         self._settings = settings
         self._billed = billed or {}
-        self._endpoint = Endpoint(settings, claim)
+        self._endpoint = Endpoint(settings, reserve_time)
 
     @property
     def identity(self) -> str:

@@ -19,7 +19,7 @@ from tenacity import (
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, timed_out
-from lightrag_dagster.models.rate_limit import Claim, Pace
+from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 _OPENAI = "https://api.openai.com/v1"
@@ -34,8 +34,8 @@ Answer = TypeVar("Answer")
 class Endpoint:
     """Calls one model; the client is made by the first call, so that stored answers need no key."""
 
-    def __init__(self, settings: LLMSettings | EmbeddingSettings, claim: Claim | None = None) -> None:
-        """Read OPENAI_BASE_URL; `claim` is on the timetables in which the limits a minute are kept.
+    def __init__(self, settings: LLMSettings | EmbeddingSettings, reserve_time: ReserveTime | None = None) -> None:
+        """Read OPENAI_BASE_URL; `reserve_time` is on the timetables in which the limits a minute are kept.
 
         Raises:
             ProviderAccessError: it is not a URL.
@@ -49,12 +49,12 @@ class Endpoint:
             host=_host(self._base_url),
             timeout=settings.timeout,
         )
-        self._pace = Pace(
+        self._pace = RateLimits(
             settings.max_concurrency,
             settings.requests_per_minute,
             settings.tokens_per_minute,
             name=f"{self.target.host} {settings.model}",
-            claim=claim,
+            reserve_time=reserve_time,
         )
         self._silence = _Silence(self.target.host, 1 + settings.max_retries)
 

@@ -38,7 +38,7 @@ _REFERENCE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 
 
 class OfflineChatModel:
-    """Implements `ChatModel` without network, key or cost; the same request always gets the same answer."""
+    """Implementation of `ChatModel` without network, key or cost; the same request always gets the same answer."""
 
     def __init__(self, *, dates: bool = False) -> None:
         """With `dates`, make entities of dates and amounts as well."""
@@ -81,7 +81,7 @@ class OfflineChatModel:
 
 
 class NameFinder:
-    """Implements `ChatModel` for requests that extract. It counts no calls and no tokens, since no model is asked.
+    """Implementation of `ChatModel` for requests that extract. It counts no calls and no tokens, since no model is asked.
 
     It can be pickled until it is asked; where it is asked, it loads its pipeline first.
     """

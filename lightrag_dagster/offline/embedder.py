@@ -45,7 +45,7 @@ class _Features(NamedTuple):
 
 
 class LexicalEmbedder:
-    """Implements `CountingEmbedder`, without calls to count; a text without words is the first axis, never zero."""
+    """Implementation of `CountingEmbedder`, without calls to count; a text without words is the first axis, never zero."""
 
     def __init__(self, dimensions: int = 1024) -> None:
         if dimensions < _FEWEST_DIMENSIONS:

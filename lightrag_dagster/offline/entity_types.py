@@ -120,7 +120,7 @@ def _name_votes(name: str) -> Iterator[Vote]:
 
 
 def _is_organized(folded: Sequence[str]) -> bool:
-    """Tell whether a name contains a word for an organization, as in `Ostrel Basin Authority`."""
+    """Return True if a name contains a word for an organization, as in `Ostrel Basin Authority`."""
     return folded[-1] not in words("geography") and not words("organizations").isdisjoint(folded)
 
 

@@ -36,14 +36,14 @@ class Part:
     topic: str | None = None
 
 
-class Reading(NamedTuple):
+class ParsedText(NamedTuple):
     """The parts of a text in order, and the type of each name in them, by the case-folded name."""
 
     parts: Sequence[Part]
     types: Mapping[str, str]
 
 
-def read(text: str, *, dates: bool, recognise: Recogniser | None = None, language: str | None = None) -> Reading:
+def read(text: str, *, dates: bool, recognise: Recogniser | None = None, language: str | None = None) -> ParsedText:
     """Find the names of a text and their types; dates and amounts only with `dates`.
 
     Names that `recognise` finds where the rules find none are added to theirs, and its types count as further votes.
@@ -57,7 +57,7 @@ def read(text: str, *, dates: bool, recognise: Recogniser | None = None, languag
     votes = _votes(parts)
     types = {name: decide(found) for name, found in votes.items()}
     _respell(parts, votes, types)
-    return Reading(parts, types)
+    return ParsedText(parts, types)
 
 
 def _add_recognised(parts: Sequence[Part], recognise: Recogniser) -> None:

@@ -17,7 +17,7 @@ from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
 from lightrag_dagster.stages.documents.listing import LISTED, Listing
-from lightrag_dagster.stages.documents.raw_documents import TOLD, Slow
+from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.tables.shards import Shard
 
@@ -104,8 +104,10 @@ def judge_reading(
         view_files(connection, view, paths, RAW_DOCUMENTS)
     losses = check_deletions(source, connection, settings)
     types = connection.sql("SELECT media_type, count(*) FROM now GROUP BY ALL ORDER BY ALL").fetchall()
-    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {TOLD}"
-    failed = f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {TOLD}"
+    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {MAX_REPORTED}"
+    failed = (
+        f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {MAX_REPORTED}"
+    )
     most, failures = (connection.sql(statement).to_arrow_table() for statement in (largest, failed))
     reading = Reading(dict(types), most, failures, losses=losses)
     if settings.similar is None:
@@ -116,7 +118,7 @@ def judge_reading(
     connection.execute(f"CREATE OR REPLACE TEMP TABLE candidate AS {candidates}")
     connection.execute("SET VARIABLE least_similarity = ?", [settings.similar])
     found = connection.sql(similar).to_arrow_table()
-    return reading._replace(similar=found.slice(0, TOLD), similar_count=found.num_rows)
+    return reading._replace(similar=found.slice(0, MAX_REPORTED), similar_count=found.num_rows)
 
 
 def equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path]) -> pa.Table:

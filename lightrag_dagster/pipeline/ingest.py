@@ -54,7 +54,7 @@ from lightrag_dagster.pipeline.sharding import (
 )
 from lightrag_dagster.stages.chunking.chunks import THREADS
 from lightrag_dagster.stages.documents.listing import Listing
-from lightrag_dagster.stages.documents.raw_documents import TOLD
+from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.files import atomic, bucket
 from lightrag_dagster.storage.locks.locks import ingesting
@@ -124,7 +124,7 @@ def read_source(
             except SourceError as error:
                 tables.refuse(name, listing.signature, str(error))
                 raise
-            about = about._replace(slowest=heapq.nlargest(TOLD, (slow for one in made for slow in one.slowest)))
+            about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
             if len(parts) > 1:
                 stored = mark_duplicates(step, stored, dealing.equal_documents(connection, now), engine)
         # With a document that could not be read just now, the next run reads again.

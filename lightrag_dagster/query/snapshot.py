@@ -10,7 +10,7 @@ import numpy as np
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import QueryError, StoreError
-from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
@@ -150,7 +150,7 @@ def _removed(snapshot_id: str) -> StoreError:
     )
 
 
-def _rows(table: KeyedTable, hits: Hits) -> Iterator[tuple[dict[str, Any], float | None]]:
+def _rows(table: MappedTable, hits: Hits) -> Iterator[tuple[dict[str, Any], float | None]]:
     numbers = list(hits)
     for start in range(0, len(numbers), _BLOCK):
         block = numbers[start : start + _BLOCK]

@@ -146,7 +146,7 @@ def _sample(data: bytes) -> bytes:
 
 
 def _is_confirmed(sample: bytes) -> bool:
-    """Tell whether the guess of a Windows code page is right although chardet is not certain.
+    """Return True if the guess of a Windows code page is right although chardet is not certain.
 
     It never is where ASCII prevails, as in tables and code. The guess counts if it makes four different words of
     letters alone, without capitals inside, and all guesses that come near it give the same text.
@@ -172,7 +172,7 @@ def _is_word(word: str) -> bool:
 
 
 def _is_damaged_utf8(data: bytes, most: float) -> bool:
-    """Tell whether bytes are UTF-8 with errors in fewer than `most` of the characters beyond ASCII, or in one place.
+    """Return True if bytes are UTF-8 with errors in fewer than `most` of the characters beyond ASCII, or in one place.
 
     Any other encoding would spoil all its characters.
     """

@@ -6,7 +6,7 @@ from functools import partial
 
 from lightrag_dagster.core.text.markdown import find_title
 from lightrag_dagster.core.text.sanitise import sanitise
-from lightrag_dagster.readers import Format, format_of, media_type, module_of, reasons
+from lightrag_dagster.readers import FileFormat, format_of, media_type, module_of, reasons
 from lightrag_dagster.readers.content import NO_PROPERTIES, Content, Figure, Properties, ReadingOptions, UnreadableError
 from lightrag_dagster.readers.images.figures import Figures
 
@@ -76,7 +76,7 @@ def _figures() -> Figures:
 
 
 def _with_drawn(
-    found: Format, data: bytes, content: Content, options: ReadingOptions, page_done: Callable[[], None]
+    found: FileFormat, data: bytes, content: Content, options: ReadingOptions, page_done: Callable[[], None]
 ) -> Content:
     """Return the content of a file with the text in its images, or with the reason why it has none."""
     from lightrag_dagster.readers.images import ocr

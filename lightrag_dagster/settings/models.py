@@ -101,7 +101,7 @@ class LLMSettings(EndpointSettings):
 
     @property
     def by_batch(self) -> bool:
-        """Whether extraction goes by the Batch API; the offline provider has none."""
+        """True if extraction goes by the Batch API; the offline provider has none."""
         return self.mode == "batch" and self.provider != "offline"
 
     @property

@@ -75,7 +75,7 @@ class DocumentSettings(Section):
 
     @property
     def reads_images(self) -> bool:
-        """Whether image files are read: their text is recognised, or a model describes them."""
+        """True if image files are read: their text is recognised, or a model describes them."""
         return self.recognise_text or self.describe_figures
 
 

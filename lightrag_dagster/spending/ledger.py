@@ -18,10 +18,10 @@ from lightrag_dagster.spending.budget import LEASE_SECONDS, Limit
 from lightrag_dagster.spending.tables import (
     KEPT,
     LEDGER,
+    RATE_LIMITS,
     RECEIPTS,
     RESERVED,
     SETTLE,
-    TIMETABLES,
     now,
     set_aside,
     spent_of,
@@ -131,7 +131,7 @@ class Ledger:
         with self._begin() as (_, connection):
             connection.execute(delete(RESERVED).where(RESERVED.c.name == name))
 
-    def claim(self, name: str, seconds: float) -> float:
+    def reserve_time(self, name: str, seconds: float) -> float:
         """Take up so many seconds of a timetable after what is taken already; return when they end. Seconds from now.
 
         All processes that share the ledger share its timetables; a killed one leaves nothing to tidy up.
@@ -139,10 +139,10 @@ class Ledger:
         with self._begin() as (database, connection):
             time_now = now(database)
             later = func.greatest if database.on_postgres else func.max
-            statement = database.insert(TIMETABLES).values(name=name, taken_until=time_now + seconds)
-            until = later(TIMETABLES.c.taken_until, time_now, type_=Double) + seconds
+            statement = database.insert(RATE_LIMITS).values(name=name, taken_until=time_now + seconds)
+            until = later(RATE_LIMITS.c.taken_until, time_now, type_=Double) + seconds
             statement = statement.on_conflict_do_update(index_elements=["name"], set_={"taken_until": until})
-            return float(connection.execute(statement.returning(TIMETABLES.c.taken_until - time_now)).scalar_one())
+            return float(connection.execute(statement.returning(RATE_LIMITS.c.taken_until - time_now)).scalar_one())
 
     def reservations(self, account: Account) -> "ModelReservations":
         """Return what the budget of an opened model asks before and after each call."""
@@ -170,7 +170,7 @@ class Ledger:
 
 def open_ledger(address: Address) -> Database:
     """Open the database of the ledger; raises StoreError."""
-    return Database(address, [*KEPT, TIMETABLES])
+    return Database(address, [*KEPT, RATE_LIMITS])
 
 
 class ModelReservations:

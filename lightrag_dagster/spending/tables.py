@@ -69,7 +69,7 @@ RESERVED = Table(
 versions have no run.
 """
 
-TIMETABLES = Table(
+RATE_LIMITS = Table(
     "timetables",
     _METADATA,
     Column("name", Text, primary_key=True),

@@ -97,7 +97,7 @@ def _tokens(query: str) -> list[_Token]:
 
 
 def _is_name(found: Sequence[_Token], place: int) -> bool:
-    """Return whether a word is surely a property, a label or a key: no clause follows `.` or `:`, or precedes `:`."""
+    """Return True if a word is surely a property, a label or a key: no clause follows `.` or `:`, or precedes `:`."""
     before = found[place - 1].text if place else ""
     after = found[place + 1].text if place + 1 < len(found) else ""
     return before in (".", ":") or after == ":"

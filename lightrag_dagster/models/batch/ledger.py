@@ -41,7 +41,7 @@ BATCHES = Table(
 _KINDS = {kind.__name__: kind for kind in (TransientProviderError, PermanentProviderError, OutputLimitError)}
 
 
-class Waiting(NamedTuple):
+class WaitingExtraction(NamedTuple):
     """An extraction that waits for batches, of a source and in a backfill or not; and the run that pays for it."""
 
     source: str
@@ -77,7 +77,7 @@ class Batch(BaseModel):
     problem: str | None = None
     ended_at: float | None = None
     cost_usd: float = 0.0
-    waiting: list[Waiting] = []
+    waiting: list[WaitingExtraction] = []
     unanswered: dict[str, tuple[str, str]] = {}
 
 
@@ -114,7 +114,7 @@ class BatchLedger(Database):
         with self.begin() as connection:
             connection.execute(update(BATCHES).where(unchanged).values(values))
 
-    def wait(self, waiting: Waiting, names: Set[str]) -> None:
+    def wait(self, waiting: WaitingExtraction, names: Set[str]) -> None:
         """Record the open batches that an extraction waits for; none when it has all its answers.
 
         Collected batches that it waited for stay on record until then, since they count as attempts.
@@ -134,17 +134,17 @@ class BatchLedger(Database):
         self.save(*(batch.model_copy(update={"unanswered": {}}) for batch in self.batches(COLLECTED)))
         self.rewrite(BATCHES)
 
-    def waiting(self, *states: str) -> list[Waiting]:
+    def waiting(self, *states: str) -> list[WaitingExtraction]:
         """Return the extractions that wait for batches in some states, by source; that of a backfill first."""
         found = {waiting for batch in self.batches(*states) for waiting in batch.waiting}
         return sorted(found, key=lambda waiting: (waiting.source, not waiting.backfill, waiting.run))
 
-    def due(self) -> dict[Waiting, list[str]]:
+    def due(self) -> dict[WaitingExtraction, list[str]]:
         """Return the extractions that can continue, each with its batches and their states.
 
         None of its batches is under way; and one has ended, or none is left to submit, or the provider has no other.
         """
-        batches, due = self.batches(), dict[Waiting, list[str]]()
+        batches, due = self.batches(), dict[WaitingExtraction, list[str]]()
         idle = UNDER_WAY not in {batch.state for batch in batches}
         for waiting in self.waiting():
             states = {batch.name: batch.state for batch in batches if waiting in batch.waiting}
@@ -153,7 +153,7 @@ class BatchLedger(Database):
                 due[waiting] = [f"{name} {state}" for name, state in states.items()]
         return due
 
-    def failures(self, waiting: Waiting) -> dict[str, ProviderError]:
+    def failures(self, waiting: WaitingExtraction) -> dict[str, ProviderError]:
         """Return the requests of an extraction that are not submitted again, by key, and why."""
         batches = [batch for batch in self.batches(COLLECTED) if waiting[:2] in {other[:2] for other in batch.waiting}]
         attempts = Counter(key for batch in batches for key in batch.unanswered)
@@ -165,7 +165,9 @@ class BatchLedger(Database):
         }
 
 
-def sources_that_wait(settings: LLMSettings, home: Home, *, backfill: bool | None = None) -> dict[str, Waiting]:
+def sources_that_wait(
+    settings: LLMSettings, home: Home, *, backfill: bool | None = None
+) -> dict[str, WaitingExtraction]:
     """Return the sources whose extraction waits for batches; none in real time.
 
     `backfill` chooses the extractions of backfills, or the others; without it, a source that waits for both is listed
@@ -188,7 +190,7 @@ def refuse_while_awaited(home: Home, source: str) -> None:
         )
 
 
-def _waiting(home: Home, *states: str) -> list[Waiting]:
+def _waiting(home: Home, *states: str) -> list[WaitingExtraction]:
     if not home.may_have_batches:
         return []
     with BatchLedger(home.batches) as ledger:

@@ -7,7 +7,7 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage, ro
 from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError, TransientProviderError
 from lightrag_dagster.models.batch.batches import Batches, open_batches
 from lightrag_dagster.models.batch.jsonl import request_line
-from lightrag_dagster.models.batch.ledger import OPEN, Batch, Waiting
+from lightrag_dagster.models.batch.ledger import OPEN, Batch, WaitingExtraction
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_chat import request_body
@@ -36,7 +36,7 @@ class BatchedChatModel:
         self.awaited: set[str] = set()
         self._batches = batches
         self._account = account
-        self._waiting = Waiting(account.source, backfill, account.run)
+        self._waiting = WaitingExtraction(account.source, backfill, account.run)
         self._batch_of = {key: batch for batch in opened for key in batches.keys(batch)}
         self._failures = batches.ledger.failures(self._waiting)
         self._spending = Ledger(batches.home.ledger)

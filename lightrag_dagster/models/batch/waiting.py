@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from lightrag_dagster.core import progress
 from lightrag_dagster.models.batch.batches import open_batches
-from lightrag_dagster.models.batch.ledger import UNDER_WAY, Waiting
+from lightrag_dagster.models.batch.ledger import UNDER_WAY, WaitingExtraction
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.storage.home import Home
 
@@ -16,7 +16,7 @@ LONGEST_PAUSE = 300.0
 _GROWTH = 1.5
 
 
-async def poll_batches(settings: LLMSettings, home: Home) -> dict[Waiting, list[str]]:
+async def poll_batches(settings: LLMSettings, home: Home) -> dict[WaitingExtraction, list[str]]:
     """Poll the provider, and return the extractions that can continue, each with its batches and their states.
 
     Collecting and submitting is left to a run. Raises as `Batches` does.

@@ -36,7 +36,7 @@ def token_limit(files: ModelFiles) -> int:
 
 
 def lowers_case(files: ModelFiles) -> bool:
-    """Return whether texts are put into lower case before they are cut into tokens."""
+    """Return True if texts are put into lower case before they are cut into tokens."""
     return bool(_transformer(files).get("do_lower_case"))
 
 

@@ -14,7 +14,7 @@ from lightrag_dagster.settings import EmbeddingSettings
 
 
 class LocalEmbedder:
-    """Implements `Embedder`; each call of a method is one call of the model."""
+    """Implementation of `Embedder`; each call of a method is one call of the model."""
 
     def __init__(self, settings: EmbeddingSettings, identity: str, model: Kept[LoadedModel], usage: Usage) -> None:
         """Count tokens, and texts that were cut, in `usage`."""

@@ -35,7 +35,7 @@ _POOLING: dict[str | None, Callable[[Any], Vectors]] = {
 
 
 class OnnxModel:
-    """Implements `LoadedModel`."""
+    """Implementation of `LoadedModel`."""
 
     def __init__(self, files: ModelFiles, most_tokens: int, batch_size: int) -> None:
         """Load the ONNX file; `most_tokens` of a text are read, `batch_size` texts at most run together.

@@ -9,7 +9,7 @@ from lightrag_dagster.models.local.files import ModelFiles
 
 
 class SentenceTransformerModel:
-    """Implements `LoadedModel`."""
+    """Implementation of `LoadedModel`."""
 
     def __init__(self, files: ModelFiles, most_tokens: int, batch_size: int) -> None:
         """Load a folder; `most_tokens` of a text are read, `batch_size` texts at most run together."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
 from lightrag_dagster.settings import MergingSettings
@@ -37,7 +37,7 @@ class Evidence:
         connection.execute("SET temp_directory = $1", [str(spilled)])
         connection.register("allowed_document", pa.table({"doc_id": documents}))
         connection.execute(package_files(__package__).joinpath("scope.sql").read_text(encoding="utf-8"))
-        tables: dict[str, KeyedTable] = {
+        tables: dict[str, MappedTable] = {
             "entity": graph.entities,
             "relation": graph.relations,
             "chunk": graph.chunks,

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable, priority_of
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable, priority_of
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.indexes.views import create_views
@@ -119,7 +119,7 @@ def _restricted(whole: Adjacency, documents: pa.Array, evidence: Evidence) -> tu
 
 
 @dataclass(frozen=True)
-class _Rebuilt(KeyedTable):
+class _Rebuilt(MappedTable):
     """Entities or relations, rebuilt unless they were merged from allowed chunks alone."""
 
     described: Mask
@@ -159,7 +159,7 @@ class _Rebuilt(KeyedTable):
 class AllowedVectors:
     """A vector table of which only some rows may be found. It implements `VectorSearch`."""
 
-    def __init__(self, reader: VectorSearch, table: KeyedTable, allowed: Mask) -> None:
+    def __init__(self, reader: VectorSearch, table: MappedTable, allowed: Mask) -> None:
         """Take the vectors of a table's rows, and a mask of those rows."""
         self._reader = reader
         self._table = table

@@ -14,7 +14,7 @@ import numpy as np
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.hits import Found
-from lightrag_dagster.query.modes.bm25 import held_by_best, lexical_scores, visible_chunks
+from lightrag_dagster.query.modes.bm25 import best_chunk_coverage, lexical_scores, visible_chunks
 from lightrag_dagster.query.modes.linking import Mask, Names, coverage, link_names
 from lightrag_dagster.query.modes.ppr import pagerank
 from lightrag_dagster.query.modes.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
@@ -72,7 +72,7 @@ def find_by_fusion(search: Search) -> Found:
     links = link_names(search.query, names_of(graph, visible)) if how.names else []
     covered = coverage(search.query, links, graph.texts)
     lexical = lexical_scores(graph, search.query, visible)
-    held = held_by_best(search.query, lexical, graph.texts) if how.lexical else 0.0
+    held = best_chunk_coverage(search.query, lexical, graph.texts) if how.lexical else 0.0
     direct = direct_scores(near.chunks, lexical, (how.dense, how.lexical * held), how.compared_chunks)
     spread = np.diff(graph.entity_chunks.offsets)
     filtered = filter_facts(search, near.relations)
@@ -87,7 +87,7 @@ def find_by_fusion(search: Search) -> Found:
     # Most of the walk is at entities; what is at chunks counts by its share.
     at_chunks = float(walk[split:].sum())
     scale = (1 - alone) / at_chunks if at_chunks else 0.0
-    resembling = counted(alone * seeds.chunks, scale * walk[split:], how)
+    resembling = damp_direct_scores(alone * seeds.chunks, scale * walk[split:], how)
     begun = scale * (1 - how.damping) * start
     begun[split:] += resembling
     walked = Walked(begun, scale * walk, how.damping)
@@ -110,7 +110,7 @@ def names_of(graph: Adjacency, visible: Mask) -> Names:
     return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
 
 
-def counted(resembling: Mass, walk: Mass, how: Fusion) -> Mass:
+def damp_direct_scores(resembling: Mass, walk: Mass, how: Fusion) -> Mass:
     """Return what of the mass by which chunks resemble the question counts beside that of the walk at them."""
     first = list(largest(walk + resembling, how.leading))
     counts = how.behind * resembling

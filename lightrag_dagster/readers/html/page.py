@@ -192,17 +192,17 @@ def _unescape(markdown: str) -> str:
 
 
 def is_cut_short(tree: lxml_html.HtmlElement) -> bool:
-    """Tell whether the parser gave up the page at its limit of depth, 2048 elements, and dropped the rest."""
+    """Return True if the parser gave up the page at its limit of depth, 2048 elements, and dropped the rest."""
     return any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in tree.getroottree().parser.error_log)
 
 
 def _all_text(page: str) -> str:
     """Return every visible text, for a page too small or odd to have a main part, or nested too deep for a tree."""
-    parser = etree.HTMLParser(encoding="utf-8", target=_Lines(), huge_tree=True)
+    parser = etree.HTMLParser(encoding="utf-8", target=_TextLines(), huge_tree=True)
     return str(etree.fromstring(page.encode("utf-8", "ignore"), parser))
 
 
-class _Lines:
+class _TextLines:
     """Parser target that puts the text between two tags on a line of its own."""
 
     _INVISIBLE = ("head", "script", "style", "template")

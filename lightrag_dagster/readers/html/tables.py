@@ -40,7 +40,7 @@ def tidy_tables(tree: lxml_html.HtmlElement) -> None:
 
 
 def _is_layout(table: lxml_html.HtmlElement, rows: Sequence[_Row]) -> bool:
-    """Tell whether a table only places its cells: it says so, or is without header and a row, a column, or blocks."""
+    """Return True if a table only places its cells: it says so, or is without header and a row, a column, or blocks."""
     if table.get("role") in ("presentation", "none"):
         return True
     if any(cell.tag == "th" for row in rows for cell in row) or table.find("./caption") is not None:
@@ -105,7 +105,7 @@ def _set_header(table: lxml_html.HtmlElement, rows: Sequence[_Row]) -> None:
 
 
 def _looks_like_header(first: _Row, others: Sequence[_Row]) -> bool:
-    """Tell whether a row is a header: by its tags, by bold cells, by an empty corner, or by numbers below its words."""
+    """Return True if a row is a header: by its tags, by bold cells, by an empty corner, or by numbers below its words."""
     heading = [cell.tag == "th" for cell in first]
     if any(heading) or first[0].getparent().getparent().tag == "thead":
         return not any(heading) or all(heading) or any(heading[1:])

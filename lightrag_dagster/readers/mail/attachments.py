@@ -4,13 +4,13 @@ import re
 
 from lightrag_dagster.core.text.markdown import find_headings
 from lightrag_dagster.core.text.sanitise import sanitise
-from lightrag_dagster.readers import Format, format_of
+from lightrag_dagster.readers import FileFormat, format_of
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.images.figures import Figures, mark_of
 
 _MOST = 100  # of a mail, those of forwarded mails included
 _MOST_CHARACTERS = 5_000_000  # of all their texts
-_TOLD = 3  # reasons
+_MAX_REPORTED = 3  # reasons
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
@@ -30,7 +30,7 @@ class Attachments:
         """How many could not be read, and the first reasons; None for none."""
         if not self._reasons:
             return None
-        told = "; ".join(self._reasons[:_TOLD])
+        told = "; ".join(self._reasons[:_MAX_REPORTED])
         return f"{len(self._reasons)} of {self._count} attachments are not read: {told}"
 
     def section(self, name: str, data: bytes, level: int) -> str:
@@ -65,7 +65,7 @@ class Attachments:
             text = _fenced(text)
         return f"{'#' * level} {name}\n\n{text}"
 
-    def _content(self, found: Format, data: bytes) -> Content:
+    def _content(self, found: FileFormat, data: bytes) -> Content:
         figures = [self._figures] if self._figures and found.has_figures else []
         return found.read(data, *figures, **({"attachments": False} if found.has_attachments else {}))
 

@@ -40,7 +40,7 @@ def own_text(text: str, subject: str, *, marked: bool = True) -> str:
 
 
 def begins_with_header(text: str) -> bool:
-    """Tell whether a text begins with the header of a mail, as what is forwarded does; values may be on other lines."""
+    """Return True if a text begins with the header of a mail, as what is forwarded does; values may be on other lines."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     return sum(bool(_NAME.match(line)) for line in lines[:4]) >= 2
 
@@ -87,7 +87,7 @@ def _without_quotes(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _stays(lines: Sequence[str], start: int, end: int) -> bool:
-    """Tell whether lines that look like a quote are an example of Python, forwarded, or what the next line answers."""
+    """Return True if lines that look like a quote are an example of Python, forwarded, or what the next line answers."""
     quoted = [line.lstrip("> ") for line in lines[start:end]]
     if all(line.startswith(">>>") for line in lines[start:end]) or begins_with_header("\n".join(quoted)):
         return True

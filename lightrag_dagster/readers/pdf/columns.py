@@ -135,7 +135,7 @@ def _goes_on(above: _Row, row: _Row) -> bool:
 
 
 def _is_whole(rows: Sequence[_Row], start: int, end: int) -> bool:
-    """Tell whether a table ends with its rows, rather than with one that has empty cells or cells of several lines."""
+    """Return True if a table ends with its rows, rather than with one that has empty cells or cells of several lines."""
     step = min(above.middle - below.middle for above, below in pairwise(rows[start:end]))
     beside = [(rows[start - 1], rows[start])] if start else []
     beside += [(rows[end], rows[end - 1])] if end < len(rows) else []
@@ -165,5 +165,5 @@ def _wider(bounds: _Bounds, row: _Row) -> _Bounds:
 
 
 def _in_line(bounds: _Bounds, height: float) -> bool:
-    """Tell whether the cells of every column have their left or right edges or their middles in line."""
+    """Return True if the cells of every column have their left or right edges or their middles in line."""
     return all(any(high - low <= 2 * _NEAR * height for low, high in column) for column in bounds)

@@ -76,7 +76,7 @@ def _gutter(lines: Sequence[PlacedLine]) -> float | None:
 
 
 def _are_columns(left: Sequence[PlacedLine], right: Sequence[PlacedLine]) -> bool:
-    """Tell whether lines are columns of text, not of a table: wide ones, and several beside each other."""
+    """Return True if lines are columns of text, not of a table: wide ones, and several beside each other."""
     wide = (median((one.right - one.left) / max(one.height, 1e-9) for one in side) for side in (left, right))
     beside = sum(any(_beside(one, other) for other in right) for one in left)
     return min(wide) >= _COLUMN_WIDTH and beside >= _COLUMN_LINES

@@ -17,7 +17,7 @@ _MOST_EDGES = 10_000  # of a page; with more it is a drawing, and so with more t
 _MOST_LINES = 1_000  # that edges are parts of
 
 
-class Table(NamedTuple):
+class RuledTable(NamedTuple):
     """A table as Markdown, and the numbers of the characters in it."""
 
     markdown: str
@@ -56,7 +56,7 @@ class _Grid(NamedTuple):
         return len(self.rows) - 2 - row, column
 
 
-def find_tables(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> list[Table]:
+def find_tables(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> list[RuledTable]:
     """Return the tables of a page that have at least two rows and two columns and text in them."""
     ruled = _grids(list(_edges(page)))
     places: list[_Grid | Columns] = [*ruled, *find_columns(textpage)]
@@ -68,12 +68,12 @@ def find_tables(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> lis
         for table, found in zip(places, cells, strict=True):
             if place := table.cell((left + right) / 2, (bottom + top) / 2):
                 found.setdefault(place, []).append(number)
-    tables: list[Table] = []
+    tables: list[RuledTable] = []
     taken: frozenset[int] = frozenset()
     for table, found in zip(places, cells, strict=True):
         rows, inside = _texts(table, found, textpage)
         if len(found) > 1 and (isinstance(table, _Grid) or (taken.isdisjoint(inside) and is_table(rows))):
-            tables.append(Table(markdown_table(rows), inside))
+            tables.append(RuledTable(markdown_table(rows), inside))
             taken |= inside
     return tables
 

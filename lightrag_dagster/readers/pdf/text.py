@@ -16,7 +16,7 @@ from lightrag_dagster.readers.content import Content, Properties, UnreadableErro
 from lightrag_dagster.readers.images.ocr import scale_for
 from lightrag_dagster.readers.images.pixels import MOST_PIXELS
 from lightrag_dagster.readers.office.archive import DAMAGED
-from lightrag_dagster.readers.pdf.ruled_tables import Table, find_tables
+from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
 
 if TYPE_CHECKING:
     from lightrag_dagster.readers.images.figures import Figures
@@ -115,7 +115,7 @@ def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:
 
 
 def _is_drawn(page: pypdfium2.PdfPage, lines: list[_Line]) -> bool:
-    """Tell whether the text of a page is in its images: it has none, or only a little over images that cover it."""
+    """Return True if the text of a page is in its images: it has none, or only a little over images that cover it."""
     written = sum(len(line.text) for line in lines)
     if written > _STAMP:
         return False
@@ -142,7 +142,7 @@ def _lines(page: pypdfium2.PdfPage | None) -> list[_Line]:
         textpage.close()
 
 
-def _with_tables(text: str, tables: list[Table], textpage: pypdfium2.PdfTextPage) -> Iterator[_Line]:
+def _with_tables(text: str, tables: list[RuledTable], textpage: pypdfium2.PdfTextPage) -> Iterator[_Line]:
     """Yield the lines of a page, and each table where its first character stands."""
     begins = {min(table.characters): table for table in tables}
     inside = frozenset[int]().union(*(table.characters for table in tables))

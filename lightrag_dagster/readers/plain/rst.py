@@ -67,11 +67,11 @@ def read(data: bytes) -> Content:
 
 def readable(text: str) -> str:
     """Return what people read of reStructuredText; one without directives, roles, targets and comments is unchanged."""
-    return "\n".join(_Reader(text.split("\n")).lines())
+    return "\n".join(_RstReader(text.split("\n")).lines())
 
 
 @dataclass
-class _Reader:
+class _RstReader:
     """Reads lines from the first to the last."""
 
     source: list[str]
@@ -185,7 +185,7 @@ class _Reader:
         return end
 
     def _is_below(self, indent: str) -> bool:
-        """Say whether the next line has text further in."""
+        """Return True if the next line has text further in."""
         line = self.source[self.at] if self.at < len(self.source) else ""
         return bool(line.strip()) and _width(_indent(line)) > _width(indent)
 

@@ -11,7 +11,7 @@ _NOT_HEX = re.compile(r"[^0-9a-fA-F]+")
 
 
 @dataclass
-class Document:
+class RtfDocument:
     """What is collected while reading."""
 
     paragraphs: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Document:
 
 
 @dataclass
-class Picture:
+class RtfPicture:
     """An image: its bytes, as hexadecimal digits or as they are, whether it is a PNG or JPEG, and its description."""
 
     digits: list[str] = field(default_factory=list)

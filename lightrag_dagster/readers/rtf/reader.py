@@ -11,7 +11,7 @@ from typing import Any
 
 from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.rtf.document import Document, Picture
+from lightrag_dagster.readers.rtf.document import RtfDocument, RtfPicture
 from lightrag_dagster.readers.rtf.words import CHARSETS, INFO, NOT_TEXT, OPTIONAL, SIGNS
 
 _TOKEN = re.compile(
@@ -35,7 +35,7 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     if not data.lstrip().startswith(b"{\\rtf"):
         empty = "the file is empty: it has 0 bytes" if not data else "not what its suffix says: no Rich Text Format"
         raise UnreadableError(f"{empty}; give the file its own suffix" if data else empty)
-    reader = _Reader(figures)
+    reader = _RtfReader(figures)
     if reader.run(data):
         raise UnreadableError("cut short; copy the file again, or open it in its own program and save it")
     document = reader.document
@@ -49,13 +49,13 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     )
 
 
-class _Reader:
+class _RtfReader:
     """Reads tokens, with a stack of groups rather than by recursion, so that depth does no harm."""
 
     def __init__(self, figures: Figures | None) -> None:
-        self.document = Document()
+        self.document = RtfDocument()
         self._figures = figures
-        self._picture = Picture()
+        self._picture = RtfPicture()
         self._state = _State()
         self._stack: list[_State] = []
         self._encodings: dict[int, str] = {}
@@ -135,7 +135,7 @@ class _Reader:
         elif word in ("fonttbl", "stylesheet", "info") or (state.into == "info" and word in (*INFO, "creatim")):
             self._set(into=word)
         elif word == "pict" and state.into == "text" and self._figures:
-            self._picture = Picture()
+            self._picture = RtfPicture()
             self._set(into="picture")
         elif word in ("pngblip", "jpegblip") and state.into == "picture":
             self._picture.is_shown = True

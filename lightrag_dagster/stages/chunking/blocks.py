@@ -16,7 +16,7 @@ _PARTS_OF_A_TABLE = {"thead_open", "tbody_open", "th_open", "td_open", "inline"}
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """A table: the spans of its header, with the line below it, and of its other rows. Characters."""
 
     header: tuple[int, int]
@@ -33,7 +33,7 @@ class Blocks:
     """
 
     depths: dict[int, int] = field(default_factory=dict)
-    tables: list[Table] = field(default_factory=list)
+    tables: list[TableBlock] = field(default_factory=list)
     code: list[tuple[int, int]] = field(default_factory=list)
     code_lines: list[int] = field(default_factory=list)
     code_parts: list[int] = field(default_factory=list)
@@ -60,7 +60,7 @@ def find_blocks(text: str) -> Blocks:
         blocks.depths[start] = min(token.level, blocks.depths.get(start, token.level))
         if token.type == "table_open":
             rows = lines[min(token.map[0] + 2, token.map[1])]
-            blocks.tables.append(Table((start, rows), (rows, end)))
+            blocks.tables.append(TableBlock((start, rows), (rows, end)))
         elif token.type in _CODE:
             blocks.code.append((start, end))
             _add_lines(blocks, text, [line for line in lines[token.map[0] + 2 : token.map[1]] if line < end])

@@ -69,7 +69,7 @@ def outside(inner: Boundaries, regions: Sequence[tuple[int, int]]) -> Boundaries
 
 
 def _goes_on(text: str, stop: int, following: int) -> bool:
-    """Tell whether a full stop belongs to an abbreviation, or is followed by a word in lower case."""
+    """Return True if a full stop belongs to an abbreviation, or is followed by a word in lower case."""
     if text[stop] != "." or "\n\n" in text[stop:following]:
         return False
     if text[following].islower():

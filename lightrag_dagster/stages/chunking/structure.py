@@ -8,7 +8,7 @@ from lightrag_dagster.core.text.markdown import Heading, find_headings
 from lightrag_dagster.core.text.tokens import Measured
 from lightrag_dagster.settings import ChunkerSettings
 from lightrag_dagster.stages.chunking import boundaries
-from lightrag_dagster.stages.chunking.blocks import Blocks, Table, find_blocks
+from lightrag_dagster.stages.chunking.blocks import Blocks, TableBlock, find_blocks
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
 from lightrag_dagster.stages.chunking.splitter import Boundaries, Divider, cuts_of
 from lightrag_dagster.stages.prompts.requests import short_path
@@ -73,7 +73,12 @@ class _Context:
     """What stands above a chunk in its document that its text does not say."""
 
     def __init__(
-        self, document: Document, headings: Sequence[Heading], tables: Sequence[Table], measured: Measured, size: int
+        self,
+        document: Document,
+        headings: Sequence[Heading],
+        tables: Sequence[TableBlock],
+        measured: Measured,
+        size: int,
     ) -> None:
         self._text = document.text
         self._headings = headings

@@ -24,7 +24,7 @@ LISTED = pa.schema(
         ("size", pa.int64()),
         ("modified_at", pa.timestamp("us", "UTC")),
         ("stamp", pa.string()),
-        ("settled", pa.bool_()),
+        ("stamp_is_stable", pa.bool_()),
         ("refused", pa.string()),
         ("kind", pa.string()),
         ("content", pa.binary()),

@@ -27,7 +27,7 @@ from lightrag_dagster.stages.documents.connectors.origin import ListedFile
 KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
 
-TOLD = 20
+MAX_REPORTED = 20
 """Documents that a run names for one reason or another, at the most."""
 
 _SLOW = 0.1  # seconds; what takes less is never among the slowest
@@ -64,7 +64,7 @@ def read_documents(
         row["language"] = detect_language(row["content"]) or row["language"]
     _keep_times(rows, previous)
     slow = (Slow(row["seconds"], row["path"]) for row in rows if row["seconds"] >= _SLOW)
-    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS), heapq.nlargest(TOLD, slow)
+    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS), heapq.nlargest(MAX_REPORTED, slow)
 
 
 def with_text(documents: pa.Table) -> pa.Table:

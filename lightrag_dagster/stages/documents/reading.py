@@ -161,6 +161,6 @@ def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -
     done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(waits_for_descriptions(documents)))
     read = documents.filter(done)["doc_id"]
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
-    stamp = pc.if_else(rows["settled"], rows["stamp"], "")
+    stamp = pc.if_else(rows["stamp_is_stable"], rows["stamp"], "")
     digest = pa.array([digests[doc_id] for doc_id in rows["doc_id"].to_pylist()], pa.string())
     return pa.table([rows["doc_id"], stamp, digest, pa.nulls(len(rows), STAMPS.field("sketch").type)], STAMPS)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
-from lightrag_dagster.stages.documents.connectors.folder import Folder, LinkOut
+from lightrag_dagster.stages.documents.connectors.folder import LinkOut, LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, ListedFile, Origin, shown
 from lightrag_dagster.storage.home import Home
 
@@ -130,7 +130,7 @@ def _entries(settings: Settings) -> list[Path]:
 
 
 def _is_folder(entry: Path) -> bool:
-    """Say whether an entry is a folder; one that cannot be looked at counts, so that listing it says why."""
+    """Return True if an entry is a folder; one that cannot be looked at counts, so that listing it says why."""
     try:
         return entry.is_dir()
     except OSError:
@@ -143,7 +143,7 @@ def _inside(folder: Path, sources: Path) -> Origin:
         leads_out = folder.is_symlink() and not folder.resolve().is_relative_to(sources.resolve())
     except OSError as error:
         return Unusable(str(folder), f"source {folder.name!r}: {folder} cannot be used: {one_line(error)}")
-    return LinkOut(folder) if leads_out else Folder(folder)
+    return LinkOut(folder) if leads_out else LocalFolder(folder)
 
 
 def _why_misnamed(source: Source) -> str | None:

@@ -106,7 +106,7 @@ def _with_line_feeds(answer: str) -> str:
 
 
 def _is_quoted(marker: re.Match[str]) -> bool:
-    """Tell whether a marker is in the middle of a sentence, not at the end of a row or of the answer."""
+    """Return True if a marker is in the middle of a sentence, not at the end of a row or of the answer."""
     text, start, end = marker.string, marker.start(), marker.end()
     before = text[max(0, start - 16) : start].rpartition("\n")[2]
     words = before.strip(" \t*-" + "".join(_OPENING_QUOTES))

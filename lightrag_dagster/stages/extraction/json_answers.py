@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from lightrag_dagster.stages.extraction.records import Entity, Relation, make_entity, make_relation
+from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord, make_entity, make_relation
 from lightrag_dagster.stages.extraction.rejections import BROKEN_ITEM, NO_OBJECT, Rejected
 
 _FIRST_OPENER = re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
@@ -26,8 +26,8 @@ _DECODER = json.JSONDecoder(strict=False)  # which allows line breaks in strings
 class JsonAnswer(NamedTuple):
     """The usable records of an object, True where the object was valid and complete, and the rejected items."""
 
-    entities: list[Entity]
-    relations: list[Relation]
+    entities: list[EntityRecord]
+    relations: list[RelationRecord]
     whole: bool
     rejected: tuple[Rejected, ...] = ()
 
@@ -46,19 +46,19 @@ def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
         (content, broken), whole = _repaired(text, truncated=truncated), False
     if content.keys().isdisjoint({"entities", "relationships"}):
         return None
-    entities: list[Entity | Rejected | None] = [
+    entities: list[EntityRecord | Rejected | None] = [
         make_entity(_text(item, "name"), _text(item, "type"), _text(item, "description"))
         for item in _items(content, "entities")
     ]
-    relations: list[Relation | Rejected | None] = [
+    relations: list[RelationRecord | Rejected | None] = [
         make_relation(_text(item, "source"), _text(item, "target"), _text(item, "keywords"), _text(item, "description"))
         for item in _items(content, "relationships")
     ]
     rejected = [item for item in (*entities, *relations) if isinstance(item, Rejected)]
     rejected += [NO_OBJECT] * _stray(content) + [BROKEN_ITEM] * broken
     return JsonAnswer(
-        [item for item in entities if isinstance(item, Entity)],
-        [item for item in relations if isinstance(item, Relation)],
+        [item for item in entities if isinstance(item, EntityRecord)],
+        [item for item in relations if isinstance(item, RelationRecord)],
         whole,
         # Braces in a text that is not the answer hold no items of it.
         tuple(rejected) if whole or _LISTS.search(text) else (),

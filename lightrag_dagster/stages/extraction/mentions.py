@@ -11,7 +11,13 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.schemas import ENTITY_MENTIONS, PARSED, RELATION_MENTIONS
-from lightrag_dagster.stages.extraction.parsing import Entity, Records, Relation, merge_rounds, parse_response
+from lightrag_dagster.stages.extraction.parsing import (
+    EntityRecord,
+    Records,
+    RelationRecord,
+    merge_rounds,
+    parse_response,
+)
 from lightrag_dagster.stages.extraction.rejections import SELF_LOOP
 
 _KEY = ["source", "chunk_id", "extraction_key"]
@@ -86,7 +92,7 @@ def _parsed(extractions: pa.RecordBatch, merged: Sequence[Records]) -> pa.Table:
 
 
 def _mentions(
-    extractions: pa.RecordBatch, records_by_chunk: Sequence[Sequence[Entity | Relation]], schema: pa.Schema
+    extractions: pa.RecordBatch, records_by_chunk: Sequence[Sequence[EntityRecord | RelationRecord]], schema: pa.Schema
 ) -> pa.Table:
     counts = [len(records) for records in records_by_chunk]
     chunk_of_record = np.repeat(np.arange(len(counts)), counts)

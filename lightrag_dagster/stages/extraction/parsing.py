@@ -8,13 +8,13 @@ from lightrag_dagster.stages.extraction.delimiters import END, mark
 from lightrag_dagster.stages.extraction.json_answers import read_json
 from lightrag_dagster.stages.extraction.normalise import unescaped
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
-from lightrag_dagster.stages.extraction.records import Entity, Records, Relation, interpret, unread_row
+from lightrag_dagster.stages.extraction.records import EntityRecord, Records, RelationRecord, interpret, unread_row
 from lightrag_dagster.stages.extraction.rejections import Rejected
 from lightrag_dagster.stages.extraction.tuple_rows import Row, read_rows
 
-__all__ = ["Entity", "Records", "Relation", "merge_rounds", "parse_response"]
+__all__ = ["EntityRecord", "Records", "RelationRecord", "merge_rounds", "parse_response"]
 
-Record = TypeVar("Record", Entity, Relation)
+Record = TypeVar("Record", EntityRecord, RelationRecord)
 
 _PROSE = re.compile(r"(?!\s*```)[\W\d_]*+.")
 
@@ -51,8 +51,8 @@ def merge_rounds(rounds: Sequence[Records]) -> Records:
     """
     if len(rounds) == 1:
         return rounds[0]
-    entities: list[Entity] = []
-    relations: list[Relation] = []
+    entities: list[EntityRecord] = []
+    relations: list[RelationRecord] = []
     for answer in rounds:
         entities = _gleaned(entities, answer.entities, lambda entity: entity.name)
         relations = _gleaned(relations, answer.relations, lambda relation: (relation.src, relation.tgt))
@@ -61,7 +61,11 @@ def merge_rounds(rounds: Sequence[Records]) -> Records:
 
 
 def _records(
-    entities: Sequence[Entity], relations: Sequence[Relation], rejected: Sequence[Rejected], *, complete: bool
+    entities: Sequence[EntityRecord],
+    relations: Sequence[RelationRecord],
+    rejected: Sequence[Rejected],
+    *,
+    complete: bool,
 ) -> Records:
     return Records(tuple(entities), tuple(relations), complete, tuple(one.reason for one in rejected))
 

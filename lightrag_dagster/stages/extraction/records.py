@@ -51,7 +51,7 @@ _FEWEST_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class EntityRecord:
     """One mention of an entity; name and type are normalised."""
 
     name: str
@@ -60,7 +60,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class RelationRecord:
     """One mention of a relation, in the direction it was written; weight is 1 unless the row has a strength."""
 
     src: str
@@ -74,8 +74,8 @@ class Relation:
 class Records:
     """The records of an answer, in its order, whether the answer came to its end, and why rows of it were rejected."""
 
-    entities: tuple[Entity, ...]
-    relations: tuple[Relation, ...]
+    entities: tuple[EntityRecord, ...]
+    relations: tuple[RelationRecord, ...]
     complete: bool
     rejected: tuple[str, ...] = ()
 
@@ -85,9 +85,9 @@ class Records:
         return bool(self.entities or self.relations or (self.complete and not self.rejected))
 
 
-def make_entity(name: str, kind: str, description: str) -> Entity | Rejected | None:
+def make_entity(name: str, kind: str, description: str) -> EntityRecord | Rejected | None:
     """Return the normalised entity; rejected is one with an unusable name, type or description, and a template None."""
-    entity = Entity(normalise_name(name), normalise_type(kind), normalise_description(description))
+    entity = EntityRecord(normalise_name(name), normalise_type(kind), normalise_description(description))
     if _repeats_prompt((name, entity.name), (description, name, kind), (entity.description, entity.name, entity.type)):
         return None
     if not entity.name:
@@ -99,12 +99,12 @@ def make_entity(name: str, kind: str, description: str) -> Entity | Rejected | N
 
 def make_relation(
     src: str, tgt: str, keywords: str, description: str, weight: float = 1.0
-) -> Relation | Rejected | None:
+) -> RelationRecord | Rejected | None:
     """Return the normalised relation; rejected is one with an unusable end or description, and a template None.
 
     So is one whose ends are the same. Keywords may be blank.
     """
-    relation = Relation(
+    relation = RelationRecord(
         normalise_name(src),
         normalise_name(tgt),
         normalise_keywords(keywords),
@@ -122,11 +122,11 @@ def make_relation(
 
 
 def _repeats_prompt(names: Sequence[str], *rows: Sequence[str]) -> bool:
-    """Tell whether a row repeats the prompt: by a name, or by all its fields, as written or normalised."""
+    """Return True if a row repeats the prompt: by a name, or by all its fields, as written or normalised."""
     return any(map(_PLACEHOLDER_NAME.fullmatch, names)) or any(map(_is_template, rows))
 
 
-def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation], list[Rejected]]:
+def interpret(rows: Sequence[Row]) -> tuple[list[EntityRecord], list[RelationRecord], list[Rejected]]:
     """Return the entities and the relations that rows hold, and the rejected ones, in their order.
 
     A relation has source, target, keywords and description. Where a strength ends it (as in older prompts: a number,
@@ -138,12 +138,12 @@ def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation], list[R
     """
     records = [_record(row) for row in rows]
     if any(isinstance(record, _WideEntity) for record in records):
-        whole = [record for record in records if isinstance(record, Entity)]
+        whole = [record for record in records if isinstance(record, EntityRecord)]
         names, types = {entity.name for entity in whole}, {entity.type for entity in whole} | _USUAL_TYPES
         records = [_resolved(record, names, types) if isinstance(record, _WideEntity) else record for record in records]
     return (
-        [record for record in records if isinstance(record, Entity)],
-        [record for record in records if isinstance(record, Relation)],
+        [record for record in records if isinstance(record, EntityRecord)],
+        [record for record in records if isinstance(record, RelationRecord)],
         [record for record in records if isinstance(record, Rejected)],
     )
 
@@ -161,7 +161,7 @@ class _WideEntity(NamedTuple):
     weight: float | None
 
 
-def _record(row: Row) -> Entity | Relation | _WideEntity | Rejected | None:
+def _record(row: Row) -> EntityRecord | RelationRecord | _WideEntity | Rejected | None:
     fields, weight = _fitted(row)
     if row.kind == "entity" and len(fields) == _FIELDS["relation"]:
         return _WideEntity(fields, weight)
@@ -171,7 +171,7 @@ def _record(row: Row) -> Entity | Relation | _WideEntity | Rejected | None:
 
 
 def _is_template(fields: Sequence[str]) -> bool:
-    """Tell whether all that fields hold are the words that stand for fields in a prompt."""
+    """Return True if all that fields hold are the words that stand for fields in a prompt."""
     filled = [field for field in map(str.strip, fields) if any(map(str.isalnum, field))]
     return bool(filled) and all(_PLACEHOLDER_NAME.fullmatch(one) or _PLACEHOLDER.fullmatch(one) for one in filled)
 
@@ -193,7 +193,7 @@ def _fitted(row: Row) -> tuple[list[str], float | None]:
     return [field for index, field in enumerate(fields) if index not in surplus], weight
 
 
-def _relation(fields: list[str], weight: float | None) -> Relation | Rejected | None:
+def _relation(fields: list[str], weight: float | None) -> RelationRecord | Rejected | None:
     src, tgt, third, fourth = fields
     if weight is None:
         return make_relation(src, tgt, third, fourth)
@@ -201,7 +201,9 @@ def _relation(fields: list[str], weight: float | None) -> Relation | Rejected | 
     return make_relation(src, tgt, keywords, description, weight)
 
 
-def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) -> Entity | Relation | Rejected | None:
+def _resolved(
+    row: _WideEntity, names: Container[str], types: Container[str]
+) -> EntityRecord | RelationRecord | Rejected | None:
     name, second, third, fourth = row.fields
     known = normalise_type(second) in types
     described = row.weight is None and _prose(third)[0] and not _prose(fourth)[0]

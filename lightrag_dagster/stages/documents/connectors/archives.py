@@ -16,7 +16,7 @@ _IRREGULAR = "not a regular file"
 _REPEATED = "a later entry of the archive has the same name, and that one is read; pack them under different names"
 
 
-class Entry(NamedTuple):
+class ArchiveEntry(NamedTuple):
     """A visible file of an archive: its path below the folder that is read, fsspec's facts, and why it is not read."""
 
     path: str
@@ -25,11 +25,11 @@ class Entry(NamedTuple):
 
 
 def is_archive(system: "AbstractFileSystem") -> bool:
-    """Say whether a file system is an archive whose index can be read: ZIP or tar."""
+    """Return True if a file system is an archive whose index can be read: ZIP or tar."""
     return hasattr(system, "zip") or hasattr(system, "tar")
 
 
-def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[Entry]:
+def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
     """Yield every file below a folder of an archive, or the one file; of those with one name the last has its path."""
     found = [(path, name, refused) for name, refused in _files(system) if (path := _below(root, name)) is not None]
     total, seen = Counter(path for path, _, _ in found), Counter[str]()
@@ -42,7 +42,7 @@ def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[Entry]:
             path, refused = f"{path} (entry {seen[path]} of {total[path]})", _REPEATED
         elif leads_out:
             refused = _LEADS_OUT
-        yield Entry(path, {"name": name} if refused else _facts(system, name), refused)
+        yield ArchiveEntry(path, {"name": name} if refused else _facts(system, name), refused)
 
 
 def _files(system: "AbstractFileSystem") -> list[tuple[str, str | None]]:
@@ -72,6 +72,6 @@ def _below(root: str, name: str) -> str | None:
 
 
 def _leads_out(name: str) -> bool:
-    """Say whether a program that unpacks the entry might write it elsewhere, also on Windows."""
+    """Return True if a program that unpacks the entry might write it elsewhere, also on Windows."""
     parts = name.replace("\\", "/").split("/")
     return parts[0] == "" or parts[0].endswith(":") or ".." in parts

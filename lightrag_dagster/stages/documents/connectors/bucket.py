@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from lightrag_dagster.errors import SettingsError, StoreError
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, SETTLED, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 from lightrag_dagster.storage.files.objects import Objects, Stored
 
@@ -87,7 +87,7 @@ class Bucket:
             modified_at=one.modified,
             stamp=f"{one.size}-{one.e_tag or changed}",
             # The tag is of the content or its version.
-            settled=bool(one.e_tag) or (one is not _UNKNOWN and changed < time.time() - SETTLED),
+            stamp_is_stable=bool(one.e_tag) or (one is not _UNKNOWN and changed < time.time() - STABLE_AFTER),
             refused=unusable(key),
         )
 

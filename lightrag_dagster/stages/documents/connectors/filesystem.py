@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import one_line
-from lightrag_dagster.stages.documents.connectors.archives import Entry, entries_of, is_archive
+from lightrag_dagster.stages.documents.connectors.archives import ArchiveEntry, entries_of, is_archive
 from lightrag_dagster.stages.documents.connectors.hosts import WEB, Hosts, RefusedHostError, guarded_client
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, SETTLED, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 if TYPE_CHECKING:
@@ -89,10 +89,10 @@ class FileSystem:
         return guards
 
 
-def _walk(system: "AbstractFileSystem", root: str) -> Iterator[Entry]:
+def _walk(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
     """Yield the visible files below a folder, or the one file."""
     if system.isfile(root):
-        yield Entry(root.rpartition("/")[2], system.info(root))
+        yield ArchiveEntry(root.rpartition("/")[2], system.info(root))
         return
     if not system.exists(root):
         return
@@ -102,7 +102,7 @@ def _walk(system: "AbstractFileSystem", root: str) -> Iterator[Entry]:
         below = folder[len(root) :].strip("/")
         for name, facts in files.items():
             if not name.startswith("."):
-                yield Entry(f"{below}/{name}" if below else name, facts)
+                yield ArchiveEntry(f"{below}/{name}" if below else name, facts)
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def _listed(path: str, facts: dict[str, Any]) -> ListedFile:
         size=int(facts.get("size") or 0),
         modified_at=modified,
         stamp=digest(facts.get("size"), lasting),
-        settled=bool(sums) or EPOCH.timestamp() < modified.timestamp() < time.time() - SETTLED,
+        stamp_is_stable=bool(sums) or EPOCH.timestamp() < modified.timestamp() < time.time() - STABLE_AFTER,
         refused=unusable(path),
     )
 

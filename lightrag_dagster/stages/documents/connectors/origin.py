@@ -15,7 +15,7 @@ UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-SETTLED = 5.0
+STABLE_AFTER = 5.0
 """How long ago a file must have changed for a later change to show in its stamp: file systems count time in ticks, of
 two seconds at the most, and another machine's clock may be a little behind. Seconds."""
 
@@ -26,7 +26,7 @@ class ListedFile:
 
     `path` is relative to the source, with forward slashes; `place` is where its origin finds it, unless
     it is refused; `size` is in bytes.
-    `stamp` changes when the document is touched; it is `settled` when a change from now on would change it as well.
+    `stamp` changes when the document is touched; it is `stamp_is_stable` when a change from now on would change it as well.
     `refused` says why the document must not be read. `kind` is the suffix of its format where the path has none;
     `content` is all of it where the listing has that already.
     """
@@ -36,7 +36,7 @@ class ListedFile:
     size: int
     modified_at: datetime
     stamp: str
-    settled: bool
+    stamp_is_stable: bool
     refused: str | None = None
     kind: str = ""
     content: bytes | None = None

@@ -15,7 +15,7 @@ class Patterns:
     exclude: tuple[str, ...] = ()
 
     def match(self, path: str) -> bool:
-        """Say whether a path counts."""
+        """Return True if a path counts."""
         if self == EVERY_FILE:
             return True
         included, excluded = (any(matches(path, glob) for glob in globs) for globs in (self.include, self.exclude))
@@ -26,7 +26,7 @@ EVERY_FILE = Patterns(("**/*",))
 
 
 def has_wildcard(path: str) -> bool:
-    """Say whether a path is a glob."""
+    """Return True if a path is a glob."""
     return bool(_WILDCARDS & set(path))
 
 

@@ -13,17 +13,17 @@ import yaml
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import RowsSettings
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
-from lightrag_dagster.stages.documents.connectors.tables import Row, Table
+from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
 
 _SUFFIXES = {"markdown": ".md", "html": ".html"}
 _PROPERTIES = ("title", "author", "date", "tags", "language")
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowDocuments:
     """The rows of a table. What they say of themselves, such as a title, becomes the front matter of their text."""
 
-    table: Table
+    table: RowSource
     columns: RowsSettings
     at_once: ClassVar[int] = 1
 
@@ -56,7 +56,7 @@ class Rows:
             size=len(data),
             modified_at=_time(row[columns.modified]) if columns.modified else EPOCH,
             stamp=digest(kind, data.decode()),
-            settled=True,
+            stamp_is_stable=True,
             refused=unusable(path + kind),
             kind=kind,
             content=data,

@@ -29,7 +29,7 @@ ROW_FILES = {
 Row = Mapping[str, Any]
 
 
-class Table(Protocol):
+class RowSource(Protocol):
     """Where rows come from; raises OSError when they cannot be read."""
 
     @property

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.stages.documents.connectors.hosts import Hosts
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, SETTLED, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Web:
             modified_at=modified,
             stamp=f"{int(size)}-{e_tag or changed}",
             # The tag of a web server is often of its time.
-            settled=modified > EPOCH and changed < time.time() - SETTLED,
+            stamp_is_stable=modified > EPOCH and changed < time.time() - STABLE_AFTER,
             refused=unusable(name),
         )
 
