@@ -5,11 +5,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from math import ceil
-from typing import Protocol
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from lightrag_dagster.core.protocols import ChatModel, Picture, Usage
+from lightrag_dagster.core.protocols import CountingModel, Picture, Usage
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, TransientProviderError
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -17,13 +16,6 @@ from lightrag_dagster.readers.content import Figure
 from lightrag_dagster.readers.images.figures import described_name
 from lightrag_dagster.stages.documents.captions import Description
 from lightrag_dagster.stages.prompts.requests import description_request
-
-
-class CountingModel(ChatModel, Protocol):
-    """A chat model that counts what it does."""
-
-    usage: Usage
-
 
 OpenDescriber = Callable[[], AbstractAsyncContextManager[CountingModel]]
 

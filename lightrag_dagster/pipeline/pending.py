@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
-from lightrag_dagster.pipeline.generation import next_publication, outdated
 from lightrag_dagster.pipeline.losses import (
     Loss,
     added_up,
@@ -22,8 +21,9 @@ from lightrag_dagster.pipeline.losses import (
     snapshot_warnings,
     source_warning,
 )
+from lightrag_dagster.pipeline.mentions import PARSED_TABLES
+from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.reuse import PARSED_TABLES
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature

@@ -9,10 +9,10 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.pipeline.extractions import todays_extractor
 from lightrag_dagster.pipeline.merge import merge_after
 from lightrag_dagster.pipeline.plan.dry_run import DryRunModel
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shard_steps import todays_extractor
 from lightrag_dagster.readers.images.figures import answers_of, find_marks
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.extraction.extractions import extract

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
-from lightrag_dagster.pipeline.generation import next_publication
+from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.purge.cache_usage import Gone, used_responses, used_vectors
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
