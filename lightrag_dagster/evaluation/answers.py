@@ -17,7 +17,7 @@ from lightrag_dagster.schemas import ANSWERS
 
 
 class Answers(NamedTuple):
-    """The table, and how many of its rows were asked rather than kept, failed, and may succeed when asked again."""
+    """The table, and the numbers of its rows that were asked, that failed, and that may succeed when asked again."""
 
     rows: pa.Table
     asked: int

@@ -20,8 +20,8 @@ _KEYS = ["mode", "question"]
 def evaluate(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa.Table:
     """Return EVALUATED_QUESTIONS for the snapshot, by mode and question; without questions, no rows.
 
-    The modes are those of the setting `evaluation.modes`. Where a language model is configured, the answers of the
-    default mode are judged, if it is one of them.
+    The modes are those of the setting `evaluation.modes`. If a language model is configured, the answers of the default
+    mode are judged, if it is one of them.
 
     Args:
         knowledge: the snapshot to ask.
@@ -49,7 +49,7 @@ def evaluate(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa
     }
     for name, column in constants.items():
         rows = rows.append_column(name, column)
-    # Arrow joins in no certain order.
+    # Arrow's joins have no order.
     return (
         rows.select(EVALUATED_QUESTIONS.names).cast(EVALUATED_QUESTIONS).sort_by([(key, "ascending") for key in _KEYS])
     )

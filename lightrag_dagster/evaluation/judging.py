@@ -31,16 +31,16 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class Judgement(NamedTuple):
-    """A model's marks for an answer, 0 to 1: is it supported by the context, and does it answer the question."""
+    """A model's marks for an answer, 0 to 1: support by the context, and relevance to the question."""
 
     faithfulness: float
     relevance: float
 
 
 def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa.Table:
-    """Answer the questions in the default mode and judge the answers; each question costs two calls.
+    """Answer the questions in the default mode and judge the answers; each question takes two calls.
 
-    Return JUDGED, null where a model gave nothing usable.
+    Return JUDGED, null for an unusable answer of a model.
 
     Raises:
         ProviderAccessError: the model cannot be used at all, or the budget is spent.

@@ -1,4 +1,4 @@
-"""Question files: a YAML list, or one JSON object a line."""
+"""Question files: a YAML list, or one JSON object per line."""
 
 import json
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from lightrag_dagster.errors import SettingsError, one_line
 
 
 class FiledQuestion(BaseModel):
-    """A question, and what is known about it.
+    """A question of a file, with its gold and its known answer.
 
     `mode` is the mode in which `answers` asks it; `documents` (source/path) or `chunks` (ids) hold its answer, and make
-    it part of the evaluation; `answer` is the known answer, short, to be compared with a model's.
+    it part of the evaluation; `answer` is the known answer, short, to compare with a model's.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

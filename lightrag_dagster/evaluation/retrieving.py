@@ -1,4 +1,4 @@
-"""Ask every question in every mode, and note what was found, how long it took and how much a model would see."""
+"""Retrieval for every question in every mode, with its hits, its time and the length of its context."""
 
 import time
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ ASKED = pa.schema(
 
 
 class Retrieved(NamedTuple):
-    """`asked` as ASKED, one row a mode and question; `hits` as metrics.HITS."""
+    """The results: `asked` as ASKED, one row per mode and question; `hits` as metrics.HITS."""
 
     asked: pa.Table
     hits: pa.Table
@@ -45,7 +45,7 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], m
     asked: list[tuple[str, str, int, float]] = []
     hits: list[tuple[str, str, int, str]] = []
     for mode in modes:
-        # The first question prepares things, such as the matrix of the walk, and is asked once more to be timed.
+        # The first question also prepares e.g. the matrix of the walk, so it is asked again to be timed.
         for one, known in zip(questions[:1], keywords, strict=False):
             knowledge.retrieve(one.question, mode=mode, keywords=known)
         for one, known in zip(questions, keywords, strict=True):

@@ -12,7 +12,7 @@ priority.npy                      int32[relations]: 0 for those of highest (rank
                                   hold all that support an entity or relation, in turn over sources
 citation_offsets.npy              the same for citations, whose values would be 0, 1, 2, …
 
-What questions look words up in is in the same folder; see `text_index`.
+The index of words is in the same folder; see `text_index`.
 """
 
 import shutil
@@ -130,7 +130,7 @@ class Adjacency:
                 return cls._map(folder, folder)
             with tempfile.TemporaryDirectory(prefix="lightrag-texts-") as texts:
                 write_texts(folder, Path(texts))
-                return cls._map(folder, Path(texts))  # what is mapped stays when the files are gone
+                return cls._map(folder, Path(texts))  # mapped data stays when the files are gone
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
 
@@ -168,7 +168,7 @@ def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
 
 
 def has_adjacency(folder: Path) -> bool:
-    """Return True if a folder holds all arrays; a builder that is killed may leave a part of them in a bucket."""
+    """Return True if a folder holds all arrays; a killed builder may leave a part of them in a bucket."""
     if not _has_texts(folder):
         return False
     try:
@@ -191,8 +191,8 @@ def build_adjacency(
         folder: replaced when it exists.
         entities: ENTITY_COLUMNS, sorted by key.
         relations: RELATION_COLUMNS, sorted by key.
-        evidence: what supports them, all of it.
-        keeps_first: whether the first chunks of each source are the first in the lists, or the last.
+        evidence: all of their evidence.
+        keeps_first: True if the first chunks of each source come first in the lists, False for the last.
 
     Raises:
         IntegrityError: a relation ends at an entity, or evidence names a chunk, that does not exist.

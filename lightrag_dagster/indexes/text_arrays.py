@@ -1,4 +1,4 @@
-"""Writes what `TextIndex` reads, and which chunks have an entity's name in their title."""
+"""Writing of the arrays of `TextIndex`, and of the chunks that have an entity's name in their title."""
 
 from array import array
 from collections import Counter
@@ -105,7 +105,7 @@ def _write_postings(
     """Write the hashes of some keys, ascending, and the rows that each was found in.
 
     Args:
-        folder: where to.
+        folder: the folder to write to.
         keys: name of the array of hashes.
         lists: name of the lists of rows.
         numbers: the number of each key.

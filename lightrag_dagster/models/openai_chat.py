@@ -34,7 +34,7 @@ class OpenAIChatModel:
     def __init__(
         self, settings: LLMSettings, reserve_time: ReserveTime | None = None, billed: Attributes | None = None
     ) -> None:
-        """Keep limits a minute by `reserve_time`, shared with other processes; spans have the attributes in `billed`."""
+        """Keep rate limits by `reserve_time`, shared with other processes; spans have the attributes in `billed`."""
         self._settings = settings
         self._billed = billed or {}
         self._endpoint = Endpoint(settings, reserve_time)
@@ -59,7 +59,7 @@ class OpenAIChatModel:
         return response
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
-        """Yield an answer piece by piece; raises as `complete`. It is only tried again before its first piece."""
+        """Yield an answer in pieces; raises as `complete`. It is retried only before its first piece."""
         body = request_body(self._settings, request) | {"stream": True}
 
         async def begin(client: AsyncOpenAI) -> AsyncStream[ChatCompletionChunk]:
@@ -127,10 +127,10 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
 
 
 def read_completion(completion: ChatCompletion, target: Target) -> ChatResponse:
-    """Return the answer that a completion holds.
+    """Return the answer in a completion.
 
     Raises:
-        FailedCallError: it holds none that can be used.
+        FailedCallError: it holds no usable one.
     """
     try:
         return _response(completion, target)
@@ -167,5 +167,5 @@ def _final(message: str) -> FailedCallError:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, which JSON can carry but no store can hold."""
+    """Replace lone surrogates, which JSON can carry and no store can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")

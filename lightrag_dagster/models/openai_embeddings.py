@@ -74,7 +74,7 @@ class OpenAIEmbedder:
             return await self._endpoint.call(lambda client: self._ask(client, fitting), sum(map(rough_tokens, fitting)))
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
-        """Return None: these models know nothing of the corpus."""
+        """Return None: these models do not use the corpus."""
         return None
 
     async def embed_queries(self, texts: Sequence[str], corpus_state: Vectors | None = None) -> Vectors:
@@ -127,7 +127,7 @@ class OpenAIEmbedder:
 
 
 def _numbers(embedding: str | list[float]) -> npt.NDArray[np.float64]:
-    """Read one vector, in base64 or as a list: a server may ignore which one it was asked for."""
+    """Read one vector, in base64 or as a list: a server may ignore the requested encoding."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float64)
     return np.array(list(embedding), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Opens the models that the settings name, with their stores in front; a provider is imported when it is used."""
+"""Factories of the models in the settings, with their stores in front; a provider is imported when it is used."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -33,7 +33,7 @@ async def open_chat_model(
 ) -> AsyncIterator[StoredChatModel]:
     """Open the language model for calls of one role, for the block, in one event loop.
 
-    With an account, its budget holds and the ledger gets an entry when the block ends, however it ends.
+    With an account, its budget applies, and the ledger gets an entry at the end of the block, even after an error.
 
     Raises:
         StoreError: the response store cannot be used.
@@ -55,7 +55,7 @@ async def open_chat_model(
 async def open_embedder(
     settings: EmbeddingSettings, home: Home, account: Account | None = None, engine: Engine = _HERE
 ) -> AsyncIterator[CountingEmbedder]:
-    """Open the embedding model for the block, in one event loop; a local model is where the engine keeps it.
+    """Open the embedding model for the block, in one event loop; a local model is kept by the engine.
 
     The offline one has no store in front: its vectors cost nothing, and looking them up takes as long as making them.
 
@@ -86,9 +86,9 @@ def _attributes(account: Account | None) -> Attributes:
 
 @contextmanager
 def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: str, usage: Usage) -> Iterator[Budget]:
-    """Give a model its budget for the block, and enter in the ledger what `usage` then counts, if there is an account.
+    """Give a model its budget for the block, and enter its `usage` in the ledger at the end, if there is an account.
 
-    Without limits, nothing is written before that.
+    Without limits, nothing is written before the end.
     """
     reservations = ledger.reservations(account) if account and account.limits else None
     try:
@@ -191,7 +191,7 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
 def settings_of(embedder: records.Embedder, now: EmbeddingSettings) -> EmbeddingSettings:
     """Return settings that open the embedder of a snapshot; and its new place, if the current settings name one."""
     pinned = embedder.settings(now)
-    with suppress(SettingsError):  # of a model that is nowhere
+    with suppress(SettingsError):  # the identity of a missing model
         if now.provider == embedder.provider == "local" and embedder_identity(now) == embedder.identity:
             return pinned.model_copy(update={"model": now.model})
     return pinned

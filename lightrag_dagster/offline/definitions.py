@@ -1,4 +1,4 @@
-"""What a sentence says that a name is: `X is a village in`, `X, the engineer`, `Y, a novel by`."""
+"""Definitions of names in sentences: `X is a village in`, `X, the engineer`, `Y, a novel by`."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _VERBS = ("is", "was", "are", "were", "ist", "war", "sind", "waren")
 
 
 def begins(text: str, tokens: Sequence[Token], at: int) -> int:
-    """Return where the definition of the name before `at` begins: after `is a`, `, the` and the like; else 0."""
+    """Return the start of the definition of the name before `at`: after `is a`, `, the` and the like; else 0."""
     between = gap(text, tokens, at - 1)
     if between == ", ":
         if tokens[at].kind == "word" and tokens[at].text in words("determiners"):

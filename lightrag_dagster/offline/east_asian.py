@@ -92,5 +92,5 @@ def is_person(text: str, end: int) -> bool:
 
 
 def is_common(word: str) -> bool:
-    """Return True if a word in katakana is no name."""
+    """Return True if a word in katakana is not a name."""
     return word in words("common katakana")

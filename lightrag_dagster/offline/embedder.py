@@ -45,7 +45,7 @@ class _Features(NamedTuple):
 
 
 class LexicalEmbedder:
-    """Implementation of `CountingEmbedder`, without calls to count; a text without words is the first axis, never zero."""
+    """An embedder without calls to count; the vector of a text without words is the first axis, never zero."""
 
     def __init__(self, dimensions: int = 1024) -> None:
         if dimensions < _FEWEST_DIMENSIONS:
@@ -57,7 +57,7 @@ class LexicalEmbedder:
 
     @property
     def identity(self) -> str:
-        """Names the provider, the version of its rules and the length of its vectors."""
+        """The provider, the version of its rules and the length of its vectors."""
         return f"offline/lexical-{_VERSION}/{self._dimensions}"
 
     @property
@@ -70,7 +70,7 @@ class LexicalEmbedder:
         return self._vectors(texts, None)
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors:
-        """Return how many texts hold a term of each of 65,536 hash buckets, and last how many texts there are."""
+        """Return the number of texts with a term of each of 65,536 hash buckets, and last the number of texts."""
         frequencies = np.zeros(_BUCKETS + 1, dtype=np.int64)
         for text in texts:
             frequencies[[*{_features(term.text).bucket for term in terms(text)}, _BUCKETS]] += 1

@@ -29,7 +29,7 @@ class Mention(NamedTuple):
 class Vocabulary(NamedTuple):
     """The case-folded words that a text writes small, and with a capital where no rule asks for one.
 
-    `german` tells that every noun has a capital.
+    `german` is set if every noun has a capital.
     """
 
     lower: frozenset[str]
@@ -41,7 +41,7 @@ def join_phrases(text: str, tokens: list[Token], phrases: Sequence[str]) -> list
     """Make each occurrence of a phrase one token of kind `name`, in any case, but not inside a longer name."""
 
     def is_part(at: int, beside: int) -> bool:
-        """Return True if the token `beside` a phrase, right before the gap `at` or after it, belongs to the same name."""
+        """Return True if the token next to a phrase, right before the gap `at` or after it, belongs to the same name."""
         adjoins = 0 <= beside < len(tokens) and gap(text, tokens, at) == " " and tokens[beside].kind == "upper"
         return adjoins and (beside > at or tokens[beside].text.casefold() not in stop_words())
 
@@ -82,7 +82,7 @@ def find_in_question(text: str) -> tuple[list[Token], list[Mention]]:
 
 
 def _year(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary) -> tuple[int, Mention | None]:
-    """Tell `1952 Summer Olympics`, the year in `a 1930 American film`, and the quantity in `up to 2000 connections`."""
+    """Find `1952 Summer Olympics`, the year in `a 1930 American film`, and the quantity in `up to 2000 connections`."""
     year, following = tokens[at], tokens[at + 1]
     end = _run_end(text, tokens, at + 1, vocabulary) if following.kind == "upper" else at + 1
     before = tokens[at - 1].text.casefold() if at else ""
@@ -180,7 +180,7 @@ def _mention(text: str, tokens: Sequence[Token], first: int, after: int) -> Ment
 
 
 def _is_prefix(token: Token, opening: bool, last: bool) -> bool:
-    """Return True if a word with a capital is none of the name after it, as in `Dr. Ikeda`, `Ask Anna`, `The Hague`."""
+    """Return True if a capitalised word is not part of the name after it, as in `Dr. Ikeda`, `Ask Anna`, `The Hague`."""
     word = token.text.casefold()
     if word in words("honorifics") or (opening and word in words("imperatives")):
         return True

@@ -16,9 +16,9 @@ _ARTICLE = re.compile(r"(?:the|der|die|das|den|dem)\s+", re.IGNORECASE)
 
 
 class NameSpan(NamedTuple):
-    """Characters `start` to `end` of a text, which are a name of something of a type.
+    """The characters `start` to `end` of a text: a name, with its type.
 
-    One that `leads` counts more than what the rules find in its place.
+    One that `leads` counts more than the rules' names in its place.
     """
 
     start: int
@@ -35,7 +35,7 @@ class Joined(NamedTuple):
 
 
 Recogniser = Callable[[Sequence[str]], Sequence[Sequence[NameSpan]]]
-"""Finds the names in each text of a list."""
+"""A function that finds the names in each text of a list."""
 
 
 def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans: Iterable[NameSpan]) -> Joined:
@@ -56,7 +56,7 @@ def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans:
 
 
 def _cleaned(text: str, span: NameSpan) -> tuple[int, str]:
-    """Return where a name begins, and the name, without article, quotation marks and possessive ending."""
+    """Return the start of a name, and the name, without article, quotation marks and possessive ending."""
     inside = text[span.start : span.end]
     start = len(inside) - len(inside.lstrip(_AROUND))
     if article := _ARTICLE.match(inside, start):

@@ -1,4 +1,4 @@
-"""The file formats that can be read. A new one is a reader and an entry of `FORMATS`."""
+"""The readable file formats. A new one is a reader and an entry of `FORMATS`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ LIBRARIES = (
     "python-pptx",
     "trafilatura",
 )
-"""What reads files: another version of one may read other text."""
+"""Libraries that read files: another version of one may read other text."""
 
 RECOGNISER = "rapidocr"
 """The library of the extra `ocr`."""
@@ -38,10 +38,10 @@ _OFFICE = "application/vnd.openxmlformats-officedocument"
 class FileFormat:
     """A file format and its reader.
 
-    `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` tells that the text is
-    Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
-    `drawn_by` is the module whose `draw` makes pixels of its pages. With figures, `read` also takes the `Figures` that
-    its images are put into. With attachments, `attachments=False` leaves them out.
+    `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` is set if the text is Markdown.
+    An `isolated` format is read in a process of its own, since a file can make its parser hang or crash. `drawn_by` is
+    the module whose `draw` renders its pages. With figures, `read` also takes the `Figures` that its images are put
+    into. With attachments, `attachments=False` leaves them out.
     """
 
     media_type: str
@@ -54,7 +54,7 @@ class FileFormat:
 
     @property
     def is_image(self) -> bool:
-        """True if its files have nothing but pixels."""
+        """True if its files have only pixels."""
         return self.drawn_by == "images.pixels"
 
 
@@ -76,7 +76,7 @@ def module_of(name: str) -> Any:
 
 @contextmanager
 def reasons() -> Iterator[None]:
-    """Turn what a library raises into a reason."""
+    """Turn errors of a library into a reason."""
     try:
         yield
     except (UnreadableError, MemoryError):
@@ -177,7 +177,7 @@ def has_headings(media_type: str) -> bool:
 
 
 def why_skipped(path: str, *, images: bool) -> str | None:
-    """Return why a file of a supported suffix is not read, if `images` are read or not; None when it is."""
+    """Return the reason not to read a file of a supported suffix, with `images` read or not; None if it is read."""
     found = format_of(path)
     if found is None or not found.is_image or images:
         return None

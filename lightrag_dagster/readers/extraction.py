@@ -1,4 +1,4 @@
-"""The text of a file, by the reader of its format, with what is recognised in its images."""
+"""The text of a file, by the reader of its format, with text recognised in its images."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ _USUAL = ReadingOptions()
 
 @dataclass(frozen=True)
 class ExtractedText:
-    """What is read of a file: a one-line title, never empty; the sanitised text; its media type; its properties.
+    """The result of reading a file: a one-line title, never empty; the sanitised text; its media type; its properties.
 
     `pages` holds the character offset at which each page begins, and is empty for a format without pages. `why_empty`
-    is a reason why there is no text, `note` says what is doubtful or missing in it.
+    is the reason for an empty text; `note` says what is doubtful or missing in it.
     """
 
     title: str

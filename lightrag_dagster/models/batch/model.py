@@ -1,4 +1,4 @@
-"""The language model of an extraction by batch: it gives the stored answers, and puts the other requests in batches."""
+"""The language model of an extraction by batch: stored answers are returned, other requests go into batches."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ MAX_BYTES = 100_000_000
 class BatchedChatModel:
     """A chat model that never waits: a request without a stored answer goes into a batch and fails for now.
 
-    `awaited` names the batches that hold such requests. While there are any, the extraction is not complete.
+    `awaited` names the batches that hold these requests. While there are any, the extraction is not complete.
     """
 
     def __init__(self, batches: Batches, account: Account, *, backfill: bool) -> None:
@@ -65,11 +65,11 @@ class BatchedChatModel:
         raise TransientProviderError("the answer has not come back from its batch yet; run again")
 
     async def submit(self) -> None:
-        """Submit the new batches, and record which ones the extraction waits for.
+        """Submit the new batches, and record the ones that the extraction waits for.
 
         Raises:
             BudgetExceededError: the budget is too small for any of the requests.
-            ProviderError: the provider refuses; the next run submits what is prepared.
+            ProviderError: the provider refuses; the next run submits the prepared batches.
         """
         self._prepare()
         if self._refused and not self.awaited:

@@ -19,7 +19,7 @@ _GROWTH = 1.5
 async def poll_batches(settings: LLMSettings, home: Home) -> dict[WaitingExtraction, list[str]]:
     """Poll the provider, and return the extractions that can continue, each with its batches and their states.
 
-    Collecting and submitting is left to a run. Raises as `Batches` does.
+    It neither collects nor submits. Raises as `Batches` does.
     """
     async with open_batches(settings, home, exclusive=False) as batches:
         await batches.poll()
@@ -27,7 +27,7 @@ async def poll_batches(settings: LLMSettings, home: Home) -> dict[WaitingExtract
 
 
 async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[str]) -> list[str]:
-    """Wait until an extraction of some of `sources` can continue, and return these; none when none of them waits.
+    """Wait until an extraction of some of `sources` can continue, and return these sources; none if none waits.
 
     Meanwhile collect batches that end, and submit prepared ones. Raises as `Batches` does.
     """

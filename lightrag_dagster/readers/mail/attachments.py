@@ -1,4 +1,4 @@
-"""What is attached to a mail, read by the readers of its formats."""
+"""The attachments of a mail, read by the readers of their formats."""
 
 import re
 
@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
 class Attachments:
-    """Reads the attachments of one mail, within bounds; their images are put into `figures`."""
+    """The attachments of one mail, read within bounds; their images are put into `figures`."""
 
     def __init__(self, figures: Figures | None, *, read: bool = True) -> None:
         self._figures = figures
@@ -27,14 +27,14 @@ class Attachments:
 
     @property
     def note(self) -> str | None:
-        """How many could not be read, and the first reasons; None for none."""
+        """The number of unreadable attachments, and the first reasons; None if there are none."""
         if not self._reasons:
             return None
         told = "; ".join(self._reasons[:_MAX_REPORTED])
         return f"{len(self._reasons)} of {self._count} attachments are not read: {told}"
 
     def section(self, name: str, data: bytes, level: int) -> str:
-        """Return an attachment as Markdown under a heading with its name; "" where its name is all that is read of it.
+        """Return an attachment as Markdown under a heading with its name; "" if only its name is read.
 
         Its headings are below that heading. Mails that are attached as files are read without their attachments.
         """
@@ -90,6 +90,6 @@ def _below(text: str, level: int) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Return code or data between fences, so that none of it is taken for Markdown."""
+    """Return code or data between fences, so that it is not taken for Markdown."""
     marks = "`" * max([3, *(len(fence) + 1 for fence in _FENCE.findall(text))])
     return f"{marks}\n{text}\n{marks}"

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class _State:
-    """What holds in a group: where its text goes, its code page, its style, the length of the fallback of a `u`."""
+    """The state of a group: the destination of its text, its code page, its style, the length of the fallback of `u`."""
 
     into: str = "text"
     encoding: str = "cp1252"
@@ -50,7 +50,7 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
 
 
 class _RtfReader:
-    """Reads tokens, with a stack of groups rather than by recursion, so that depth does no harm."""
+    """A reader of tokens, with a stack of groups rather than recursion, so that depth does no harm."""
 
     def __init__(self, figures: Figures | None) -> None:
         self.document = RtfDocument()
@@ -62,7 +62,7 @@ class _RtfReader:
         self._headings: dict[int, int] = {}
         self._bytes = bytearray()
         self._skip = 0
-        self._number = 0  # of the font or style that a table of them is about
+        self._number = 0  # the font or style that an entry of their table defines
         self._default = "cp1252"
         self._words: dict[str, Callable[[int], None]] = {
             "par": lambda _: self.document.end_paragraph(self._state.heading),
@@ -88,7 +88,7 @@ class _RtfReader:
         }
 
     def run(self, data: bytes) -> bool:
-        """Read everything, and say whether a group was still open at the end."""
+        """Read everything; return True if a group was still open at the end."""
         position, end = 0, len(data)
         while position < end:
             token = _TOKEN.match(data, position)
