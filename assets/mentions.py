@@ -1,4 +1,4 @@
-"""`entity_mentions`, `relation_mentions` and `parsed`: the raw responses, read; and the acceptance of the source."""
+"""`entity_mentions`, `relation_mentions` and `parsed`: the parsed responses; and the acceptance of the source."""
 
 from collections.abc import Iterator
 

@@ -59,7 +59,7 @@ class StoredChatModel:
         return self._model.identity
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Answer one request; see `ChatModel.complete`. An empty answer raises TransientProviderError, and is not stored."""
+        """Answer one request; see `ChatModel.complete`. An empty answer is an error, and is not stored."""
         key = response_key(self.identity, request)
         if stored := self._stored(key):
             return stored

@@ -41,7 +41,7 @@ def join_phrases(text: str, tokens: list[Token], phrases: Sequence[str]) -> list
     """Make each occurrence of a phrase one token of kind `name`, in any case, but not inside a longer name."""
 
     def is_part(at: int, beside: int) -> bool:
-        """Return True if the token next to a phrase, right before the gap `at` or after it, belongs to the same name."""
+        """Return True if the token next to a phrase, right before or after the gap `at`, belongs to the same name."""
         adjoins = 0 <= beside < len(tokens) and gap(text, tokens, at) == " " and tokens[beside].kind == "upper"
         return adjoins and (beside > at or tokens[beside].text.casefold() not in stop_words())
 
@@ -180,7 +180,7 @@ def _mention(text: str, tokens: Sequence[Token], first: int, after: int) -> Ment
 
 
 def _is_prefix(token: Token, opening: bool, last: bool) -> bool:
-    """Return True if a capitalised word is not part of the name after it, as in `Dr. Ikeda`, `Ask Anna`, `The Hague`."""
+    """Return True if a capitalised word is not part of the next name, as in `Dr. Ikeda`, `Ask Anna`, `The Hague`."""
     word = token.text.casefold()
     if word in words("honorifics") or (opening and word in words("imperatives")):
         return True

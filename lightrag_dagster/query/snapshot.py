@@ -51,7 +51,7 @@ class Snapshot:
     vectors: Mapping[str, VectorSearch]
     corpus_state: Vectors | None
     notes: tuple[str, ...] = ()
-    """What a question to it should be told, such as a value of a filter that no document meets."""
+    """Notes for every question, such as a value of a filter that no document meets."""
 
     def close(self) -> None:
         """Free what is in memory; the snapshot cannot be used again."""
@@ -60,7 +60,7 @@ class Snapshot:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Say of an error in the block that `gc` has removed the snapshot, if that is why; raises StoreError."""
+        """Report a removed snapshot instead of a missing file in the block; raises StoreError."""
         try:
             yield
         except (StoreError, QueryError) as error:
@@ -107,7 +107,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
     """Open a snapshot by its id or one of its names, by default the current one.
 
     Raises:
-        NoSnapshotError: nothing has been published in the home.
+        NoSnapshotError: the home has no published snapshot.
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
     refresh_snapshot(home, snapshot_id)

@@ -38,10 +38,10 @@ _OFFICE = "application/vnd.openxmlformats-officedocument"
 class FileFormat:
     """A file format and its reader.
 
-    `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` is set if the text is Markdown.
-    An `isolated` format is read in a process of its own, since a file can make its parser hang or crash. `drawn_by` is
-    the module whose `draw` renders its pages. With figures, `read` also takes the `Figures` that its images are put
-    into. With attachments, `attachments=False` leaves them out.
+    `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` is set if the text is
+    Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
+    `drawn_by` is the module whose `draw` renders its pages. With figures, `read` also takes the `Figures` that its
+    images are put into. With attachments, `attachments=False` leaves them out.
     """
 
     media_type: str

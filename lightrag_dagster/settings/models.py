@@ -8,7 +8,7 @@ from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
 
 MOST_OUTPUT_TOKENS = 32_768
-"""No answer is asked for with a higher limit because an earlier one was cut off."""
+"""The highest limit of a repeated request after an answer that was cut off."""
 
 Provider = Literal["offline", "openai"]
 EmbeddingProvider = Literal["offline", "openai", "local"]
@@ -23,7 +23,7 @@ class PriceSettings(Section):
 
 
 class EndpointSettings(Section):
-    """How an endpoint is called, for language and embedding models alike."""
+    """The calls of an endpoint, for language and embedding models alike."""
 
     max_concurrency: int = Field(default=16, gt=0, description="Requests in flight at once.")
     requests_per_minute: int | None = Field(default=None, gt=0, description="No more requests are sent in a minute.")
@@ -96,7 +96,7 @@ class LLMSettings(EndpointSettings):
 
     @property
     def conversations(self) -> int:
-        """How many chunks are under way at once: a quarter more than requests, so that the next one always waits."""
+        """Number of chunks worked on at once: a quarter more than requests, so that the next one always waits."""
         return self.max_concurrency + self.max_concurrency // 4
 
     @property

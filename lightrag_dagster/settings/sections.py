@@ -17,7 +17,7 @@ class Section(BaseModel):
 
 
 class DocumentSettings(Section):
-    """Reading sources."""
+    """The reading of sources."""
 
     max_bytes: int = Field(default=20_000_000, gt=0, description="A larger file becomes a failed row. Bytes.")
     max_seconds: float = Field(
@@ -83,7 +83,7 @@ ExtractionMethod = Literal["llm", "mentions"]
 
 
 class ExtractionSettings(Section):
-    """How entities and relations are found in each chunk, and what is asked of the model for it."""
+    """The search for entities and relations in each chunk, and the requests to the model for it."""
 
     method: ExtractionMethod = Field(
         default="llm",
@@ -126,7 +126,7 @@ class ExtractionSettings(Section):
 
 
 class MergingSettings(Section):
-    """What the row of an entity or relation lists, and when its descriptions are summarised.
+    """The lists in the row of an entity or relation, and the thresholds for a summary of its descriptions.
 
     Counts, sources, votes, weights and the graph are of all mentions, and the evidence tables hold them all.
     """
@@ -200,7 +200,7 @@ class QuerySettings(Section):
 
 
 class EvaluationSettings(Section):
-    """Settings of the `retrieval_evaluation` asset, which asks the questions that name where their answer is."""
+    """Settings of the `retrieval_evaluation` asset, which asks the questions with known places of their answers."""
 
     modes: tuple[str, ...] = Field(default=(), description="Modes that are compared; empty: all that retrieve.")
 
@@ -232,7 +232,7 @@ class CacheSettings(Section):
 
 
 class DagsterSettings(Section):
-    """How the assets appear in Dagster."""
+    """The appearance of the assets in Dagster."""
 
     owners: tuple[str, ...] = Field(
         default=("team:data-platform",), description="Owners of every asset: email addresses, or names like team:data."

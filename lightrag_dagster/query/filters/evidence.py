@@ -1,4 +1,4 @@
-"""The evidence in the documents that a filter allows, and the rows that it is merged to."""
+"""The evidence in the documents that a filter allows, and the rows merged from it."""
 
 import tempfile
 from importlib.resources import files as package_files
@@ -29,10 +29,10 @@ class Evidence:
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, documents: pa.Array, graph: Adjacency, settings: MergingSettings
     ) -> None:
-        """Take an in-memory database with the views of the generation; it spills into a temporary file when it must."""
+        """Take an in-memory database with the views of the generation; it may spill into a temporary file."""
         self._connection, self._graph, self.settings = connection, graph, settings
         connection.execute("SET memory_limit = '512MB'")
-        # Of its own, since databases of one process would write the same files there.
+        # A folder of its own, since databases of one process would write the same files there.
         spilled = Path(tempfile.gettempdir()) / f"lightrag-{uuid4().hex}"
         connection.execute("SET temp_directory = $1", [str(spilled)])
         connection.register("allowed_document", pa.table({"doc_id": documents}))
@@ -59,7 +59,7 @@ class Evidence:
         connection.execute("SET threads = 1; SET async_threads = 0")
 
     def close(self) -> None:
-        """Close the database; a merge under way ends first."""
+        """Close the database, after a running merge."""
         self._connection.close()
 
     def merged(self, entities: Rows, relations: Rows, entity_relations: Lists) -> tuple[pa.Table, pa.Table]:

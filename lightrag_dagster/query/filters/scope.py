@@ -1,8 +1,8 @@
 """A snapshot restricted to the documents that a filter allows.
 
-Rows keep their numbers, so that every step and every mode works as on the whole. A row without allowed evidence is in
-no list and no search result; the others are rebuilt from allowed evidence by the rules of the merge, without a model.
-Only the vectors are those of the whole: they decide the order, and show nothing.
+Rows keep their numbers, so that every step and every mode works as on the whole. A row without allowed evidence is not
+in any list or search result; the others are rebuilt from allowed evidence by the rules of the merge, without a model.
+Only the vectors are those of the whole: they decide the order, and are never shown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,10 +51,10 @@ class View(Snapshot):
 
 
 def scoped(snapshot: Snapshot, filters: Filters) -> View:
-    """Return the snapshot as if it held the allowed documents alone, merged by its own settings; close it in the end.
+    """Return the snapshot as if it held the allowed documents alone, merged by its own settings; the caller closes it.
 
     Raises:
-        QueryError: a source, media type or language is named that there is not.
+        QueryError: a source, media type or language of the filter does not exist.
         StoreError: a table is missing or damaged.
     """
     connection, whole = duckdb.connect(), snapshot.graph
@@ -142,7 +142,7 @@ class _Rebuilt(MappedTable):
         if missing := [one for one in needed if one not in made]:
             for row in self.rebuild(missing).select(columns).to_pylist():
                 before = found.get(row[key])
-                # A summary may spell the names as documents do that are not allowed.
+                # A summary may use spellings of names from documents that are not allowed.
                 if before and all(before[name] == row[name] for name in ("name", "src", "tgt") if name in row):
                     row["description"] = before["description"]
                 made[row[key]] = row
@@ -157,7 +157,7 @@ class _Rebuilt(MappedTable):
 
 
 class AllowedVectors:
-    """A vector table of which only some rows may be found. It implements `VectorSearch`."""
+    """A vector table with only some rows visible. It implements `VectorSearch`."""
 
     def __init__(self, reader: VectorSearch, table: MappedTable, allowed: Mask) -> None:
         """Take the vectors of a table's rows, and a mask of those rows."""
@@ -199,7 +199,7 @@ class AllowedVectors:
 
 
 def _owners(lists: Lists) -> npt.NDArray[np.int64]:
-    """Return the row that each value is in the list of."""
+    """Return the row of each value in the lists."""
     return np.repeat(np.arange(len(lists.offsets) - 1), _lengths(lists))
 
 
@@ -208,7 +208,7 @@ def _lengths(lists: Lists) -> npt.NDArray[np.int64]:
 
 
 def _first(lists: Lists, most: int) -> Lists:
-    """Return the lists cut to so many values."""
+    """Return the lists cut to a number of values."""
     places = np.arange(len(lists.values)) - np.repeat(lists.offsets[:-1], _lengths(lists))
     return Lists(offsets_of(np.minimum(_lengths(lists), most)), lists.values[places < most])
 

@@ -25,9 +25,9 @@ _DATED = re.compile(r"\b\d{4}\b|\d[:.]\d\d")
 def own_text(text: str, subject: str, *, marked: bool = True) -> str:
     """Return the text of a mail without quotes and signatures; all of it if that leaves no text.
 
-    Lines that begin with `>` are quotes if they are `marked`, which HTML does not do. A quote of at most five lines with
-    an answer below it stays, for the answer needs it. In an answer, by its subject, the text after the header of the
-    earlier mail is a quote too.
+    Lines that begin with `>` are quotes if they are `marked`, which HTML does not do. A quote of at most five lines
+    with an answer below it stays, for the answer needs it. In an answer, by its subject, the text after the header of
+    the earlier mail is a quote too.
     """
     lines = [line.rstrip("\r") for line in text.split("\n")]
     known = _without_prefixes(subject)

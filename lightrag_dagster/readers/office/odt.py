@@ -32,7 +32,7 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
 
 
 def _image(archive: zipfile.ZipFile, figures: Figures | None, image: re.Match[str]) -> str:
-    caption, part = "" if image[1] == "image" else image[1], image[2]  # "image" is the library's word for one without a caption
+    caption, part = "" if image[1] == "image" else image[1], image[2]  # "image" is the library's default caption
     return figures.mark(archive.read(part), caption) if figures and part in archive.namelist() else caption
 
 

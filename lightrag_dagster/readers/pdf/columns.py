@@ -82,7 +82,7 @@ def find_columns(textpage: pypdfium2.PdfTextPage) -> Iterator[Columns]:
 
 
 def is_table(rows: Sequence[Sequence[str]]) -> bool:
-    """Return True for a table; False for texts in columns, a list with marks set apart, and boxes next to each other."""
+    """Return True for a table; False for texts in columns, a list with marks set apart, and boxes in a row."""
     columns = list(zip(*rows, strict=True))
     long = sum(median(map(len, column)) > _LONG for column in columns)
     if long > 1 or not all(map(all, rows)) or all(map(_MARK.fullmatch, columns[0])):

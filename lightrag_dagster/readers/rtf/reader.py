@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class _State:
-    """The state of a group: the destination of its text, its code page, its style, the length of the fallback of `u`."""
+    """The state of a group: destination of its text, code page, style, and the length of the fallback of `u`."""
 
     into: str = "text"
     encoding: str = "cp1252"

@@ -27,9 +27,9 @@ class TableBlock:
 class Blocks:
     """The blocks of a text, by the character at which each starts.
 
-    `depths` has the depth of each block, 0 for one that is in no other; of a table, each row but the first two, so that
-    a cut leaves a row with the header. `code_lines` are the lines of code behind the first of each block of code, and
-    `code_parts` those of them that a blank line stands before.
+    `depths` has the depth of each block, 0 for one that is not in another; for a table, of each row except the first
+    two, so that a cut leaves a row with the header. `code_lines` are the lines of code after the first of each block
+    of code, and `code_parts` those of them after a blank line.
     """
 
     depths: dict[int, int] = field(default_factory=dict)
@@ -69,12 +69,12 @@ def find_blocks(text: str) -> Blocks:
 
 @cache
 def _parser() -> MarkdownIt:
-    # What stands within a line is not looked at.
+    # Markup within a line is ignored.
     return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
 def _with_first_rows(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:
-    """Yield each token, and whether it is the header or the first row below it."""
+    """Yield each token, with True for the header and the first row below it."""
     rows = 0
     for token in tokens:
         if token.type == "table_open":

@@ -1,4 +1,4 @@
-"""Method `structure`: along headings, pages and blocks of Markdown, with what a part of them needs to be understood."""
+"""Method `structure`: cuts along headings, pages and blocks of Markdown, with context for parts of them."""
 
 import re
 from bisect import bisect_right
@@ -22,7 +22,7 @@ _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
     """Cut at the highest headings, then at lower ones, pages, blocks, list items, table rows, sentences and words.
 
-    Each only in a piece that is longer than `size`; short neighbours are packed. A heading stays with what follows it.
+    Each only in a piece that is longer than `size`; short neighbours are packed. A heading stays with the text below.
     `context` is the path of headings above a chunk, and in the middle of a table the table's header, unless this takes
     more than a quarter of `size`.
     """
@@ -37,7 +37,7 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
 
 
 def _levels(document: Document, headings: Sequence[Heading], blocks: Blocks) -> list[Boundaries]:
-    """Return the boundaries from the strongest to the weakest; none separates a heading from what follows it."""
+    """Return the boundaries from the strongest to the weakest; none separates a heading from the text below it."""
     text, pages = document.text, list(document.pages)
     headed = _behind_headings(text, headings)
     strong = [[one.offset for one in headings if one.level == level] for level in range(1, 7)]
@@ -58,7 +58,7 @@ def _levels(document: Document, headings: Sequence[Heading], blocks: Blocks) -> 
 
 
 def _behind_headings(text: str, headings: Sequence[Heading]) -> set[int]:
-    """Return where the first line behind each heading that is not blank starts, and its first character."""
+    """Return the start of the first line after each heading that is not blank, and its first character."""
     behind: set[int] = set()
     for heading in headings:
         end = heading.offset
@@ -70,7 +70,7 @@ def _behind_headings(text: str, headings: Sequence[Heading]) -> set[int]:
 
 
 class _Context:
-    """What stands above a chunk in its document that its text does not say."""
+    """The context of a chunk: headings and a table's header above it in its document."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Answers that hold a JSON object instead of rows: `{"entities": [...], "relationships": [...]}`.
 
 The object is the first thing in the answer that opens with a brace. An answer that opens with `[` outside quotes is a
-list and is refused, so that none of its items is taken for the answer. Of an object that is not valid JSON each
-item is decoded or repaired by itself: one broken item costs no other, and the time stays linear.
+list and is refused, so that none of its items is taken for the answer. If an object is not valid JSON, each item is
+decoded or repaired by itself: one broken item costs no other, and the time stays linear.
 """
 
 import json
@@ -35,7 +35,7 @@ class JsonAnswer(NamedTuple):
 def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
     """Return the records of the answer's JSON object, or None when it holds no such object.
 
-    Of a truncated answer, the item that was cut off is left out.
+    The item that was cut off is left out of a truncated answer.
     """
     opener = _FIRST_OPENER.match(answer)
     if opener is None:
@@ -60,7 +60,7 @@ def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
         [item for item in entities if isinstance(item, EntityRecord)],
         [item for item in relations if isinstance(item, RelationRecord)],
         whole,
-        # Braces in a text that is not the answer hold no items of it.
+        # Braces in other text hold no items of the answer.
         tuple(rejected) if whole or _LISTS.search(text) else (),
     )
 
@@ -104,7 +104,7 @@ def _items(content: dict[str, object], key: str) -> list[dict[str, object]]:
 
 
 def _stray(content: dict[str, object]) -> int:
-    """Return how many items are no objects; what is no list counts as one."""
+    """Return the number of items that are not objects; a value that is not a list counts as one."""
     lists = [content[key] for key in ("entities", "relationships") if content.get(key)]
     return sum(sum(not isinstance(item, dict) for item in one) if isinstance(one, list) else 1 for one in lists)
 

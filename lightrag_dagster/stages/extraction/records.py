@@ -72,7 +72,7 @@ class RelationRecord:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of an answer, in its order, whether the answer came to its end, and why rows of it were rejected."""
+    """The records of an answer, in its order, whether the answer is complete, and the reasons of rejected rows."""
 
     entities: tuple[EntityRecord, ...]
     relations: tuple[RelationRecord, ...]
@@ -81,7 +81,7 @@ class Records:
 
     @property
     def usable(self) -> bool:
-        """True for an answer with a record, and for one that came to its end and has no row that was rejected."""
+        """True for an answer with a record, and for a complete one without rejected rows."""
         return bool(self.entities or self.relations or (self.complete and not self.rejected))
 
 
@@ -102,7 +102,7 @@ def make_relation(
 ) -> RelationRecord | Rejected | None:
     """Return the normalised relation; rejected is one with an unusable end or description, and a template None.
 
-    So is one whose ends are the same. Keywords may be blank.
+    A relation of an entity with itself is rejected too. Keywords may be blank.
     """
     relation = RelationRecord(
         normalise_name(src),
@@ -127,12 +127,12 @@ def _repeats_prompt(names: Sequence[str], *rows: Sequence[str]) -> bool:
 
 
 def interpret(rows: Sequence[Row]) -> tuple[list[EntityRecord], list[RelationRecord], list[Rejected]]:
-    """Return the entities and the relations that rows hold, and the rejected ones, in their order.
+    """Return the entities and the relations in rows, and the rejected rows, in their order.
 
-    A relation has source, target, keywords and description. Where a strength ends it (as in older prompts: a number,
+    A relation has source, target, keywords and description. If a strength ends it (as in older prompts: a number,
     or words such as `high`), the description is the field that reads more like one. An entity has name, type and
     description; a strength after them is left out. A fourth text is ambiguous. The row is a relation under the wrong
-    tag where the second field is an entity of the answer, or is no known type and the third does not read more like a
+    tag if the second field is an entity of the answer, or is not a known type and the third does not read more like a
     description than the fourth. In other rows a long fourth text continues the description, and a short one is left
     out.
     """
@@ -149,7 +149,7 @@ def interpret(rows: Sequence[Row]) -> tuple[list[EntityRecord], list[RelationRec
 
 
 def unread_row(line: str) -> Rejected | None:
-    """Return what a marked line is that holds no row as `read_rows` reads it, and yet is meant as one; else None."""
+    """Return the rejected row for a marked line that `read_rows` does not read and that is meant as one; else None."""
     if line.count(FIELD) >= _FEWEST_DELIMITERS:
         return None if _is_template(line.split(FIELD)) else rejections.NO_RECORD_WORD
     found = None if FIELD in line else _OTHER_MARKS.match(line)
@@ -171,13 +171,13 @@ def _record(row: Row) -> EntityRecord | RelationRecord | _WideEntity | Rejected 
 
 
 def _is_template(fields: Sequence[str]) -> bool:
-    """Return True if all that fields hold are the words that stand for fields in a prompt."""
+    """Return True if fields hold only the placeholders of a prompt."""
     filled = [field for field in map(str.strip, fields) if any(map(str.isalnum, field))]
     return bool(filled) and all(_PLACEHOLDER_NAME.fullmatch(one) or _PLACEHOLDER.fullmatch(one) for one in filled)
 
 
 def _fitted(row: Row) -> tuple[list[str], float | None]:
-    """Return the fields without blanks beyond the number that the kind has, and the strength after them."""
+    """Return the fields without blanks beyond the number of the kind, and the strength after them."""
     wanted = _FIELDS[row.kind]
     if len(row.fields) == wanted:
         return row.fields, None
@@ -197,7 +197,7 @@ def _relation(fields: list[str], weight: float | None) -> RelationRecord | Rejec
     src, tgt, third, fourth = fields
     if weight is None:
         return make_relation(src, tgt, third, fourth)
-    keywords, description = sorted((third, fourth), key=_prose)  # of equals, as in rows without a strength
+    keywords, description = sorted((third, fourth), key=_prose)  # equal ones keep their order
     return make_relation(src, tgt, keywords, description, weight)
 
 
@@ -214,5 +214,5 @@ def _resolved(
 
 
 def _prose(field: str) -> tuple[bool, int, int]:
-    """Return how much a field reads like a description: a sentence more than a phrase, then a longer one more."""
+    """Return a rank of a field as a description: a sentence above a phrase, then by length."""
     return _SENTENCE_END.search(field) is not None, len(field.split()), len(field)

@@ -15,7 +15,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
 
 NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
-"""The reply to a question for which nothing was found; programs look for its last word."""
+"""The reply to a question without hits; programs look for its last word."""
 
 Group = Literal["extraction", "summary", "keywords", "facts", "hops", "answer", "judge", "description"]
 
@@ -39,7 +39,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Prompts:
-    """The prompts in force, by name (that of the file, without `.md`), and the language of what a model writes."""
+    """The prompts in force, by name (that of the file, without `.md`), and the language of a model's texts."""
 
     texts: Mapping[str, str]
     language: str
@@ -49,7 +49,7 @@ class Prompts:
         return Template(self.texts[name]).substitute(values, language=self.language)
 
     def in_language(self, language: str | None) -> "Prompts":
-        """Return the same prompts for another language of what a model writes; for None these."""
+        """Return the same prompts for another language of a model's texts; for None these."""
         return replace(self, language=language) if language else self
 
     def fingerprint(self, group: Group) -> str:

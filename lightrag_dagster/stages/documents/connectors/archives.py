@@ -1,6 +1,6 @@
-"""The entries of an archive as its index has them: every one is a document, or a row that says why not.
+"""The entries of an archive as its index lists them: each is a document, or a row with the reason why not.
 
-fsspec walks an archive as a tree of folders, in which names that lead out of it or that several entries have are lost.
+fsspec walks an archive as a tree of folders, and loses names that lead out of it, and repeated ones.
 """
 
 import re
@@ -17,7 +17,7 @@ _REPEATED = "a later entry of the archive has the same name, and that one is rea
 
 
 class ArchiveEntry(NamedTuple):
-    """A visible file of an archive: its path below the folder that is read, fsspec's facts, and why it is not read."""
+    """A visible file of an archive: its path below the folder, fsspec's facts, and the reason not to read it."""
 
     path: str
     facts: dict[str, Any]
@@ -30,7 +30,7 @@ def is_archive(system: "AbstractFileSystem") -> bool:
 
 
 def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
-    """Yield every file below a folder of an archive, or the one file; of those with one name the last has its path."""
+    """Yield every file below a folder of an archive, or the one file; the last of those with one name has its path."""
     found = [(path, name, refused) for name, refused in _files(system) if (path := _below(root, name)) is not None]
     total, seen = Counter(path for path, _, _ in found), Counter[str]()
     for path, name, refused in found:
@@ -46,7 +46,7 @@ def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry
 
 
 def _files(system: "AbstractFileSystem") -> list[tuple[str, str | None]]:
-    """Return the names of all entries but folders, and why some are not read."""
+    """Return the names of all entries except folders, and the reasons why some are not read."""
     if hasattr(system, "zip"):
         return [(one.filename, None) for one in system.zip.infolist() if not one.is_dir()]
     members = (one for one in system.tar.getmembers() if not one.isdir())
@@ -54,13 +54,13 @@ def _files(system: "AbstractFileSystem") -> list[tuple[str, str | None]]:
 
 
 def _facts(system: "AbstractFileSystem", name: str) -> dict[str, Any]:
-    """Return fsspec's facts of an entry, which knows those of tar without repeated slashes."""
+    """Return fsspec's facts of an entry; it knows those of tar without repeated slashes."""
     facts: dict[str, Any] = system.info(name if hasattr(system, "zip") else re.sub("/+", "/", name))
     return facts
 
 
 def _below(root: str, name: str) -> str | None:
-    """Return the path of an entry below a folder, without parts that say nothing: `./a//b.md` is `a/b.md`.
+    """Return the path of an entry below a folder, without empty parts: `./a//b.md` is `a/b.md`.
 
     The whole archive is the folder "". None if the entry is not in there.
     """

@@ -1,4 +1,4 @@
-"""Which kind of place the settings of a source name."""
+"""The connector for the settings of a source."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -80,7 +80,7 @@ def _query(name: str, rows: RowsSettings) -> str:
 
 
 def _scheme(uri: str) -> str:
-    """Return the scheme of a URI; "" of a path, and all of a URI that leads through several file systems."""
+    """Return the scheme of a URI; "" for a path, and all of a URI that leads through several file systems."""
     before, found, _ = uri.partition("://")
     return uri if "::" in uri else before.lower() if found else ""
 

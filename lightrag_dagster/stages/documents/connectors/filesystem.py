@@ -47,7 +47,7 @@ class FileSystem:
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""
         with _as_os_errors():
-            self.__dict__.pop("_opened", None)  # what was opened for another listing may remember that one
+            self.__dict__.pop("_opened", None)  # a connection of an earlier listing may remember that one
             system, root = self._opened
             found = entries_of(system, root) if is_archive(system) else _walk(system, root)
             first = next(found, None)
@@ -78,7 +78,7 @@ class FileSystem:
         return system, root
 
     def _guards(self) -> dict[str, Any]:
-        """Return the options of each file system on the way that could be led elsewhere; raises OSError."""
+        """Return the options of each file system in the URI that could be redirected; raises OSError."""
         guards = {}
         for part in self.uri.split("::"):
             protocol = part.partition("://")[0].lower()
@@ -107,7 +107,7 @@ def _walk(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
 
 @contextmanager
 def _as_os_errors() -> Iterator[None]:
-    """Raise what the libraries of file systems raise, each in its own way, as OSError."""
+    """Raise errors of the file systems' libraries as OSError."""
     try:
         yield
     except OSError as error:
@@ -121,7 +121,7 @@ def _as_os_errors() -> Iterator[None]:
 
 
 def _refusal(error: BaseException | None) -> RefusedHostError | None:
-    """Return why a request was refused, if that is behind an error."""
+    """Return the reason of a refused request, if that caused an error."""
     while error is not None and not isinstance(error, RefusedHostError):
         error = error.__cause__ or error.__context__
     return error

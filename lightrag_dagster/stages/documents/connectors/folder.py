@@ -19,7 +19,7 @@ class LocalFolder:
     """The files below a folder, or one file.
 
     Hidden files are left out. Symbolic links count when they lead to a file inside the folder. Linked folders are not
-    entered: inside the folder their files are listed where they are, and outside they are refused.
+    entered: the files of one inside the folder are listed there, and one outside is refused.
     """
 
     root: Path
@@ -47,7 +47,7 @@ class LocalFolder:
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
         with open(listed.place, "rb") as file:  # noqa: PTH123  # a Path takes as long to make as a file to open
-            data = file.read(min(most, listed.size + 1))  # room for `most` takes as long to get as a file to read
+            data = file.read(min(most, listed.size + 1))  # allocating `most` bytes takes as long as reading a file
             return data if len(data) <= listed.size else data + file.read(most - len(data))
 
 

@@ -1,4 +1,4 @@
-"""Which paths of a source count."""
+"""The choice of a source's paths."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ _WILDCARDS = frozenset("*?[")
 
 @dataclass(frozen=True)
 class Patterns:
-    """Globs of paths that count, and of those that do not although they match one of the former."""
+    """Globs of included paths, and of excluded ones among them."""
 
     include: tuple[str, ...]
     exclude: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ _PROPERTIES = ("title", "author", "date", "tags", "language")
 
 @dataclass(frozen=True)
 class RowDocuments:
-    """The rows of a table. What they say of themselves, such as a title, becomes the front matter of their text."""
+    """The rows of a table as documents. Their properties, such as a title, become the front matter of their text."""
 
     table: RowSource
     columns: RowsSettings
@@ -74,7 +74,7 @@ class RowDocuments:
 
 
 def _filled(template: str, row: Row) -> str:
-    """Return a template whose columns, in braces, are filled in; without braces it is a column."""
+    """Return a template with its columns, in braces, filled in; without braces it is a column."""
     parts = list(string.Formatter().parse(template))
     if not any(column is not None for _, column, _, _ in parts):
         return _text(row[template])
@@ -96,7 +96,7 @@ def _text(value: Any) -> str:
 
 
 def _time(value: object) -> datetime.datetime:
-    """Return the time of a value, without a time zone in UTC; 1970 of what is none."""
+    """Return the time of a value, in UTC without a time zone; 1970 for other values."""
     if isinstance(value, str):
         try:
             value = datetime.datetime.fromisoformat(value)

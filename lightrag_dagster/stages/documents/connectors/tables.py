@@ -1,4 +1,4 @@
-"""Where rows come from: CSV, JSON Lines and Parquet files, a DuckDB file, any database of SQLAlchemy."""
+"""Sources of rows: CSV, JSON Lines and Parquet files, a DuckDB file, any database of SQLAlchemy."""
 
 import errno
 import os
@@ -24,13 +24,13 @@ ROW_FILES = {
     ".ndjson": "read_json(?, format = 'newline_delimited')",
     ".parquet": "read_parquet(?)",
 }
-"""How DuckDB reads the rows of a file, by its suffix."""
+"""DuckDB's function that reads the rows of a file, by its suffix."""
 
 Row = Mapping[str, Any]
 
 
 class RowSource(Protocol):
-    """Where rows come from; raises OSError when they cannot be read."""
+    """A source of rows; raises OSError when they cannot be read."""
 
     @property
     def name(self) -> str:
