@@ -48,8 +48,8 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         asset: str, name: str, judged: Callable[..., dg.AssetCheckResult], description: str
     ) -> dg.AssetChecksDefinition:
         with warnings.catch_warnings():
-            # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a failed one
-            # green.
+            # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a failed
+            # one green.
             warnings.filterwarnings("ignore", category=dg.PreviewWarning)
             return dg.asset_check(
                 asset=namespace.key(asset), name=name, partitions_def=namespace.sources, description=description
@@ -74,7 +74,8 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
             "rejected_rows",
             _few_rows_rejected,
             "The share of rows in the model's answers that could not be used is at or under "
-            "extraction.max_rejected_share. Answers of which more was accepted, as by an older version, stay accepted.",
+            "extraction.max_rejected_share. Answers that were accepted with a larger share, as by an older version, "
+            "stay accepted.",
         ),
         check(
             "entity_mentions",

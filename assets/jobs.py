@@ -46,5 +46,5 @@ def build_jobs(namespace: Namespace) -> "dict[str, Job]":
             ["retrieval_evaluation"],
             "Measure how well each mode finds what answers the filed questions.",
         ),
-        "report": job("report", ["status_report"], "Report what is pending, rejected or outdated."),
+        "report": job("report", ["status_report"], "Report pending, rejected and outdated data."),
     }

@@ -50,19 +50,19 @@ def build_schedules(settings: Settings, jobs: "Mapping[str, Job]") -> list[dg.Sc
             name=namespace.named("nightly"),
             cron_schedule=settings.nightly,
             job=jobs["ingest"],
-            description="Ingests every source of which files changed or chunks are to be asked about again; rows of "
+            description="Ingests every source with changed files or chunks to ask about again; rows of "
             "another recipe wait for a backfill. Stopped until it is started by hand, since it may cost money.",
         )(nightly)
     except dg.DagsterInvalidDefinitionError as error:
         raise SettingsError(
-            f"setting nightly: {settings.nightly!r} is no cron line; write one like '0 2 * * *'"
+            f"setting nightly: {settings.nightly!r} is not a cron line; write one like '0 2 * * *'"
         ) from error
     morning = dg.ScheduleDefinition(
         name=namespace.named("morning"),
         cron_schedule=MORNING,
         job=jobs["report"],
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="Reports what of each source is published, pending or rejected, and what is outdated.",
+        description="Reports the published, pending, rejected and outdated data of each source.",
     )
     return [at_night, morning]
 

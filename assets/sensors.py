@@ -83,18 +83,18 @@ _SENSORS = {
     ),
     "batches": (
         BATCH_CHECK_SECONDS,
-        "Looks at the batches under way at the language model's provider, and runs the ingestion or backfill of each "
-        "source whose batches are done: it stores their responses, and submits what follows from them.",
+        "Polls the open batches at the language model's provider, and runs the ingestion or backfill of each "
+        "source whose batches are done: it stores their responses, and submits the next requests.",
     ),
     "publish_accepted": (
         CHECK_SECONDS,
         "Merges and publishes when the accepted versions of the sources, or the sources themselves, are no longer "
-        "those of the newest snapshot, and no ingestion, backfill or publication is under way. Builds the graph of the "
-        "published snapshot when that was not done.",
+        "those of the newest snapshot, and no ingestion, backfill or publication is running. Builds the graph of the "
+        "published snapshot if it is missing.",
     ),
     "downstream": (
         CONDITION_CHECK_SECONDS,
-        "Makes what is downstream of the knowledge base again when another snapshot is published.",
+        "Rebuilds assets downstream of the knowledge base when another snapshot is published.",
     ),
     "record_failures": (
         FAILURE_CHECK_SECONDS,
@@ -172,7 +172,7 @@ def batches(
         for waiting, states in due.items()
         if waiting.source in partitions
     ]
-    return requests or dg.SkipReason("every extraction that waits has batches under way")
+    return requests or dg.SkipReason("every waiting extraction has open batches")
 
 
 def publish_accepted(
@@ -182,7 +182,7 @@ def publish_accepted(
     namespace = Namespace(lightrag.settings.namespace)
     end_orphans(context.instance, lightrag.home, namespace)
     if building_under_way(context.instance, namespace):
-        return dg.SkipReason("waiting for the runs under way")
+        return dg.SkipReason("waiting for unfinished runs")
     bucket.refresh(lightrag.home)
     # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
     attempt = int(time.time() // RETRY_SECONDS)
@@ -194,7 +194,7 @@ def publish_accepted(
     if generation := without_graph(lightrag.home):
         graph = namespace.key("published_graph")
         return dg.RunRequest(run_key=f"graph of {generation.id} {attempt}", asset_selection=[graph])
-    return dg.SkipReason("the newest snapshot holds what is accepted")
+    return dg.SkipReason("the newest snapshot holds all accepted versions")
 
 
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:

@@ -13,8 +13,8 @@ from lightrag_dagster.resources import LightRAG
     deps=[dg.AssetDep("extractions", partition_mapping=dg.AllPartitionMapping())],
     group_name="operations",
     kinds={"python"},
-    description="What of each source is not published yet and why, and how many rows other prompts, models or settings "
-    "made than today's.",
+    description="The unpublished data of each source with the reason, and the numbers of rows made with older prompts, "
+    "models or settings.",
 )
 def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Report the pending work."""

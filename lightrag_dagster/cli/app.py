@@ -1,4 +1,4 @@
-"""The commands. Each imports what it needs when it runs, so that `--help` and `query` do not import Dagster."""
+"""The commands. Each imports its modules when it runs, so that `--help` and `query` do not import Dagster."""
 
 import os
 from enum import StrEnum
@@ -154,10 +154,10 @@ def query(
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
     user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print answer and retrieval as JSON.")] = False,
-    only_context: Annotated[bool, typer.Option(help="Print what was retrieved, as the model would see it.")] = False,
+    only_context: Annotated[bool, typer.Option(help="Print the context that the model would see.")] = False,
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
     stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
-    explain: Annotated[bool, typer.Option(help="Print after it what each step found, kept and cut.")] = False,
+    explain: Annotated[bool, typer.Option(help="Then print the rows found, kept and cut by each step.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw the names and passages used into this SVG file.")] = None,
 ) -> None:
     """Ask the published knowledge base."""
@@ -274,7 +274,7 @@ def release() -> None:
 
 @app.command()
 def gc(
-    dry_run: Annotated[bool, typer.Option(help="Only show what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option(help="Only show the files to remove.")] = False,
 ) -> None:
     """Remove files that no retained snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
@@ -286,7 +286,7 @@ def gc(
 def backup(
     target: Annotated[str, typer.Argument(help="An empty folder, or a URI such as s3://bucket/prefix.")],
 ) -> None:
-    """Copy the home, with what is in its database, to another place."""
+    """Copy the home, including its database, to another place."""
     from lightrag_dagster.cli.backup import run_backup
 
     run_backup(console(soft_wrap=True), target)
@@ -302,8 +302,8 @@ def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backu
 
 @app.command()
 def purge(
-    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]...", help="What was deleted from its source.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Remove it; without, only show what would be removed.")] = False,
+    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]...", help="Deleted documents or sources.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Remove; otherwise only show the data to remove.")] = False,
 ) -> None:
     """Remove every trace of documents, or sources, that are deleted already; older snapshots go too."""
     from lightrag_dagster.cli.purge import run_purge

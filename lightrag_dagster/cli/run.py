@@ -61,7 +61,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
         withheld = outcome.failed or outcome.rejected or outcome.waiting
-        what = "What is withheld is not published" if withheld else "Nothing changed"
+        what = "Withheld sources are not published" if withheld else "Nothing changed"
         console.print(f"{what}; {outcome.manifest.snapshot_id} stays published.")
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")

@@ -120,7 +120,7 @@ def _print_batches(console: Console, home: Home) -> None:
         batches = ledger.batches(*OPEN)
     if batches:
         done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
-        counted = f"{len(batches)} under way, {done} of {requests} requests done at the last look"
+        counted = f"{len(batches)} open, {done} of {requests} requests done at the last look"
         console.print(f"Batches: {counted}; see `lightrag-dagster batch list`.")
 
 

@@ -54,7 +54,7 @@ cache_app = typer.Typer(help="Stored responses and vectors, which were paid for.
 
 @cache_app.command("stats")
 def cache_stats() -> None:
-    """Show how many responses and vectors are stored, and their cost."""
+    """Show the numbers of stored responses and vectors, and their cost."""
     from lightrag_dagster.cli.cache import show_stats
 
     show_stats(console())
@@ -62,8 +62,8 @@ def cache_stats() -> None:
 
 @cache_app.command("prune")
 def cache_prune(
-    unused_for: Annotated[str, typer.Option(help="Remove those that were not used for this many days.")] = "90d",
-    dry_run: Annotated[bool, typer.Option(help="Only say how much would be removed.")] = False,
+    unused_for: Annotated[str, typer.Option(help="Remove those not used for this time, such as 90d.")] = "90d",
+    dry_run: Annotated[bool, typer.Option(help="Only print the numbers to remove.")] = False,
 ) -> None:
     """Remove responses and vectors that were not used for a long time; they are paid for again if needed."""
     from lightrag_dagster.cli.cache import run_prune

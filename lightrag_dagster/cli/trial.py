@@ -57,7 +57,7 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
                 console.print(f"{len(names):,} {what} {said}: {_first(names)}", soft_wrap=True)
     console.print(
         f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. "
-        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, less what is stored.",
+        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, less stored answers.",
         soft_wrap=True,
     )
     if not trial.questions:

@@ -167,13 +167,13 @@ class CountingEmbedder(Embedder, Protocol):
 
 
 class CountingModel(ChatModel, Protocol):
-    """A chat model that counts what it does."""
+    """A chat model that counts its calls."""
 
     usage: Usage
 
 
 class ExtractionModel(CountingModel, Protocol):
-    """A chat model that counts what it does, and names the batches at the provider it still waits for."""
+    """A chat model that counts its calls, and names the batches at the provider it still waits for."""
 
     @property
     def awaited(self) -> AbstractSet[str]:

@@ -111,7 +111,7 @@ class _KeptInActors(Generic[State]):
         ray = self._engine.connected
         gpus = int(ray.cluster_resources().get("GPU", 0))
         machines = [node["Resources"]["CPU"] for node in ray.nodes() if node["Alive"] and "CPU" in node["Resources"]]
-        # All processors of a machine: Ray allows a library as many threads as the actor has processors.
+        # All processors of a machine: Ray limits the threads of a library to the processors of the actor.
         place = {"num_gpus": 1} if gpus else {"num_cpus": min(machines)}
         actor = ray.remote(_Actor).options(max_restarts=-1, max_task_retries=_ATTEMPTS - 1, **place)
         free: asyncio.Queue[Any] = asyncio.Queue()

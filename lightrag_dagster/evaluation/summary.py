@@ -14,7 +14,7 @@ METRICS = [field.name for field in EVALUATED_QUESTIONS if pa.types.is_floating(f
 """Columns of EVALUATED_QUESTIONS with a mean."""
 
 COMPARED = ["recall", "ndcg"]
-"""Metrics that decide if a mode got better or worse: what is found, and if it comes first."""
+"""Metrics that decide if a mode got better or worse: hits, and their ranks."""
 
 BESIDE = ["recall_at_2", "recall", "mrr"]
 """Metrics in which modes are compared with each other."""

@@ -46,7 +46,7 @@ RELATIONSHIPS = {
     "RELATED": "FROM Entity TO Entity, relation_id STRING, keywords STRING, description STRING, weight DOUBLE,"
     " rank INT64",
 }
-"""Relationship tables: what they join, and their columns."""
+"""Relationship tables: the tables they join, and their columns."""
 
 # Kùzu's default is 80% of memory. Bytes.
 _BUFFER_POOL = 1 << 30

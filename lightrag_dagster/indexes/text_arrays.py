@@ -63,7 +63,7 @@ def write_text_index(folder: Path, texts: Iterable[str], names: Iterable[str]) -
 def _write_terms(folder: Path, texts: Iterable[str]) -> int:
     """Write the terms of chunks and their weights; return the number of chunks."""
     numbers: dict[str, int] = {}
-    # Arrays of the standard library grow in place; small arrays of NumPy's, one a chunk, took a third more memory.
+    # Arrays of the standard library grow in place; small arrays of NumPy's, one per chunk, took a third more memory.
     found, counts, sizes, lengths = array("i"), array("i"), array("i"), array("i")
     for text in texts:
         of_text = Counter(text_terms(text))

@@ -2,7 +2,7 @@
 
 terms.npy                          uint64[terms]: hashes of the terms of all chunks, ascending
 term_chunks_offsets.npy, _values   the chunks that a term occurs in: rows of `chunks.arrow`, ascending
-term_weights.npy                   float32, one a value: how much the term weighs in that chunk (BM25 without rarity)
+term_weights.npy                   float32, one per value: weight of the term in that chunk (BM25 without rarity)
 names.npy                          uint64[names]: hashes of entity names as words, ascending
 name_entities.npy                  int32[names]: the entity of that name; several entities may share one
 name_parts.npy                     uint64[parts]: hashes of pieces of three letters of those names, ascending

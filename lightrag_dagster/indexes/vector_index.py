@@ -16,7 +16,7 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.storage.snapshots.records import SearchKind
 
 INDEX_ROWS = 50_000
-"""Tables of at least this many rows are indexed; smaller ones are compared whole, in memory."""
+"""Least rows of an indexed table; smaller ones are compared whole, in memory."""
 
 MAX_UNINDEXED_SHARE = 0.05
 """The index is rebuilt when it lacks more than this share of the rows."""

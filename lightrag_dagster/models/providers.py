@@ -103,9 +103,9 @@ def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: s
 async def open_plain_chat_model(
     settings: LLMSettings, reserve_time: ReserveTime | None = None, billed: Attributes | None = None
 ) -> AsyncIterator[ChatModel]:
-    """Open the language model without a store, for readers without the right to write; spans have what is `billed`.
+    """Open the language model without a store, for readers without the right to write; `billed` goes into spans.
 
-    Limits a minute are those of this model alone, unless `reserve_time` is on timetables that it shares with others.
+    Rate limits are those of this model alone, unless `reserve_time` shares them with others.
 
     Raises:
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
@@ -134,7 +134,7 @@ async def open_plain_embedder(
 ) -> AsyncIterator[Embedder]:
     """Open the embedding model without a store, and count input tokens in `usage` if given; see also the chat model.
 
-    Limits a minute are those of this model alone, unless `reserve_time` is on timetables that it shares with others.
+    Rate limits are those of this model alone, unless `reserve_time` shares them with others.
 
     Raises:
         ProviderAccessError: OPENAI_BASE_URL is not a URL.

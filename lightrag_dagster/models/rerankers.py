@@ -105,7 +105,7 @@ class _Endpoint:
         answer: _Answer = await retrying(self._post, body)
         scores = {one.index: one.relevance_score for one in answer.results}
         if not all(0 <= index < len(texts) and math.isfinite(score) for index, score in scores.items()):
-            raise PermanentProviderError(f"reranker {self._settings.model} scored what it was not given; try another")
+            raise PermanentProviderError(f"reranker {self._settings.model} scored unknown texts; try another")
         return sorted(scores.items(), key=lambda scored: (-scored[1], scored[0]))[:limit]
 
     async def _post(self, body: dict[str, Any]) -> _Answer:

@@ -41,7 +41,7 @@ class OfflineChatModel:
     """A chat model without network, key or cost; the same request always gets the same answer."""
 
     def __init__(self, *, dates: bool = False) -> None:
-        """With `dates`, make entities of dates and amounts as well."""
+        """Make entities of dates and amounts as well with `dates`."""
         self._dates = dates
 
     @property
@@ -89,7 +89,7 @@ class NameFinder:
     awaited: frozenset[str] = frozenset()
 
     def __init__(self, *, co_mentions: bool = False, pipeline: str | None = None) -> None:
-        """With `co_mentions`, names in one sentence are related; `pipeline` is a spaCy one that finds further names.
+        """Relate names in one sentence with `co_mentions`; find further names with the spaCy pipeline `pipeline`.
 
         Raises:
             SettingsError: the pipeline is not on this machine.

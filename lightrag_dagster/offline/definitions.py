@@ -24,7 +24,7 @@ def begins(text: str, tokens: Sequence[Token], at: int) -> int:
         if tokens[index].text in _VERBS:
             inside = text[tokens[at - 1].end : tokens[index].start]
             if inside.count("(") != inside.count(")"):
-                return 0  # the name is inside parentheses, and the verb belongs to what is outside
+                return 0  # the name is inside parentheses, and the verb belongs to the text outside
             return index + 1 if tokens[index + 1].text in words("determiners") | {"one"} else 0
     return 0
 

@@ -119,7 +119,7 @@ def _hashed(
     if corpus_state is not None:
         frequencies = corpus_state[[feature.bucket for feature in features]].astype(np.float64)
         amounts *= np.log(1 + (float(corpus_state[-1]) + 1) / (frequencies + 1)) ** 2
-        # No text has an unseen term: only its parts can meet anything but chance.
+        # No text has an unseen term: only its parts can meet more than chance.
         unseen = (np.cumsum(lengths) - lengths)[frequencies == 0]
         for place in range(_PLACES_OF_A_TERM):
             values[unseen + place] = 0

@@ -92,7 +92,7 @@ def _aliases(reading: ParsedText) -> dict[str, str | None]:
 
 
 class _Graph:
-    """Collects entities and relations in the order of the text."""
+    """The entities and relations of a text, collected in its order."""
 
     def __init__(self, aliases: Mapping[str, str | None]) -> None:
         self._aliases = aliases
@@ -121,7 +121,7 @@ class _Graph:
                 self._relations[pair] = NamedRelation(first[0], second[0], "mentioned together", _NAMED_TOGETHER)
 
     def extracted(self, types: Mapping[str, str]) -> Extracted:
-        """Return what was collected; an entity's description is up to three sentences, or else a heading."""
+        """Return the entities and relations; an entity's description is up to three sentences, or else a heading."""
         entities = []
         for key, name in self._names.items():
             told = list(dict.fromkeys(text for level, text in self._texts[key] if not level))

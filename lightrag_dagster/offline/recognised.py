@@ -1,4 +1,4 @@
-"""Names that a NER model finds in a text, beside those that the rules find there."""
+"""Names that a NER model finds in a text, joined with those of the rules."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Running Dagster jobs in this process, recorded in the home's instance."""
+"""Dagster jobs run in this process and recorded in the home's instance."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -67,7 +67,7 @@ class Jobs:
     def refuse_others(self) -> None:
         """Check that Dagster has no unfinished run of this knowledge base; raises StoreError."""
         if under_way(self._instance, self._namespace):
-            raise StoreError("a run is under way in Dagster; wait for it or end it, and run again")
+            raise StoreError("Dagster has an unfinished run; wait for it or end it, and run again")
 
     def forget_history(self) -> int:
         """Delete the events and logs of all runs, except of a report that is made now; return the number of runs."""

@@ -79,7 +79,7 @@ class Question:
 def takes_options(method: Asked) -> Asked:
     """Show each option in the signature of a function with `**options: Unpack[QueryOptions]`.
 
-    Type checkers know them by the annotation; a notebook completes what the signature lists.
+    Type checkers know them by the annotation; a notebook completes the names in the signature.
     """
     signature = inspect.signature(method)
     named = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]

@@ -54,7 +54,7 @@ class Snapshot:
     """Notes for every question, such as a value of a filter that no document meets."""
 
     def close(self) -> None:
-        """Free what is in memory; the snapshot cannot be used again."""
+        """Free the memory; the snapshot cannot be used again."""
         for table in self.vectors.values():
             table.close()
 

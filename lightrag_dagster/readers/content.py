@@ -54,7 +54,7 @@ NO_PROPERTIES = Properties()
 class Content:
     """The text of a file, or the texts of its pages, slides or sheets, and its properties.
 
-    `why_empty` is the reason for an empty text, if it needs one; `note` says what is doubtful or missing in it. `drawn`
+    `why_empty` is the reason for an empty text, if it needs one; `note` names doubtful or missing parts. `drawn`
     are the pages, from 0, whose text is in images, if any.
     """
 

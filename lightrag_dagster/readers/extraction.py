@@ -19,7 +19,7 @@ class ExtractedText:
     """The result of reading a file: a one-line title, never empty; the sanitised text; its media type; its properties.
 
     `pages` holds the character offset at which each page begins, and is empty for a format without pages. `why_empty`
-    is the reason for an empty text; `note` says what is doubtful or missing in it.
+    is the reason for an empty text; `note` names doubtful or missing parts.
     """
 
     title: str

@@ -19,20 +19,20 @@ class ChunkerSettings(Section):
 
     method: ChunkingMethod = Field(
         default="token",
-        description="How documents are cut: `token`, `character`, `recursive`, `structure`, `sentence`, `semantic`, "
-        "`adaptive` or `custom`; docs/chunking.md says which for what.",
+        description="Chunking method: `token`, `character`, `recursive`, `structure`, `sentence`, `semantic`, "
+        "`adaptive` or `custom`; docs/chunking.md compares them.",
     )
     size: int = Field(default=1200, gt=0, description="Longest chunk, for every method. Tokens.")
     overlap: int = Field(
         default=100,
         ge=0,
-        description="What a chunk shares with the one before; `token`, `character` in parts that are too long, "
+        description="Overlap of a chunk and the one before; `token`, `character` in parts that are too long, "
         "`recursive`, `sentence`, `adaptive`. Tokens.",
     )
     tolerance: int = Field(
         default=0,
         ge=0,
-        description="`token`: by how much a window may be shorter, so that it ends where its text says and an edit "
+        description="`token`: by how much a window may be shorter, so that its text decides its end and an edit "
         "moves few later windows; 0: every window is full. Tokens.",
     )
     separator: str = Field(

@@ -41,9 +41,9 @@ class BatchSettings(Section):
     enqueued_tokens: int | None = Field(
         default=None,
         gt=0,
-        description="Input under way in all batches at once, and in one. Tokens, 3 bytes for one.",
+        description="Input of all submitted batches together, and of one. Tokens, 3 bytes for one.",
     )
-    endpoint: str = Field(default="/v1/chat/completions", description="What the provider calls it in a batch.")
+    endpoint: str = Field(default="/v1/chat/completions", description="Its path in the provider's batches.")
 
 
 class RoleSettings(Section):
@@ -106,7 +106,7 @@ class LLMSettings(EndpointSettings):
 
     @property
     def longer_outputs(self) -> tuple[int, ...]:
-        """Limits for asking again what was cut off: 2 and 4 times the usual one, up to MOST_OUTPUT_TOKENS. Tokens."""
+        """Limits of requests after a cut-off answer: 2 and 4 times the usual one, up to MOST_OUTPUT_TOKENS. Tokens."""
         usual, most = self.max_output_tokens, MOST_OUTPUT_TOKENS
         return tuple(sorted({min(usual * factor, most) for factor in (2, 4) if most > usual}))
 

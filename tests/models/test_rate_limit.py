@@ -80,7 +80,7 @@ asyncio.run(ask())
 """
 
 
-@pytest.mark.long  # test_ledger.py shares a timetable
+@pytest.mark.long  # test_ledger.py shares a rate limit
 def test_processes_share_the_limit_and_a_killed_one_holds_up_nobody(loopback: Loopback, tmp_path: Path) -> None:
     """1200 a minute are 20 a second, after a second's share of them."""
     workers = [subprocess.Popen([sys.executable, "-c", ASK, str(tmp_path), name]) for name in ("a", "b", "killed")]

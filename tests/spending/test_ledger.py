@@ -101,7 +101,7 @@ def test_money_set_aside_in_a_backup_of_an_older_version_still_counts(address: A
     assert Ledger(address).limits(Account("a", "notes", max_cost_per_source_usd=9)) == [Limit("source", 9, 0.5)]
 
 
-def test_a_timetable_is_shared_and_begins_now_when_it_has_run_out(address: Address) -> None:
+def test_a_rate_limit_is_shared_and_begins_now_when_it_has_run_out(address: Address) -> None:
     ledger = Ledger(address)
     assert ledger.reserve_time("requests", 30.0) == pytest.approx(30.0, abs=1.0)
     assert Ledger(address).reserve_time("requests", 30.0) == pytest.approx(60.0, abs=1.0)

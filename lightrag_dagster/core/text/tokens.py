@@ -1,4 +1,4 @@
-"""Counting tokens, and cutting text at token boundaries without ever cutting a character."""
+"""Tokens: counts, and cuts of text at token boundaries that never cut a character."""
 
 from collections.abc import Sequence
 from functools import cache, cached_property

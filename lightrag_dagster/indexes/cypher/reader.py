@@ -70,7 +70,7 @@ class CypherReader:
             ) from error
         except ChildEndedError as error:
             raise QueryError(
-                f"the Cypher ended Kùzu's process{error}, a fault of Kùzu; ask in another way. Other queries go on"
+                f"the Cypher ended Kùzu's process{error}, a fault of Kùzu; ask in another way. Other queries still work"
             ) from error
         except PoolClosedError as error:
             raise QueryError("the knowledge base is closed; open it again") from error
@@ -89,7 +89,8 @@ def require_graph(generation: Generation) -> Path:
         bucket.refresh_records(generation.home, [generation.path(GRAPH_RECORD)])
     if not generation.has(GRAPH_RECORD):
         raise StoreError(
-            f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of what is published"
+            f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of the published "
+            "snapshot"
         )
     bucket.fetch(generation.home, [generation.path(GRAPH)])
     return generation.path(GRAPH)
@@ -116,7 +117,7 @@ def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: fl
     try:
         return wire.dumps([query, dict(parameters), limit, seconds])
     except ValueError as error:
-        raise QueryError(f"the Cypher is no text that can be stored: {one_line(error)}") from error
+        raise QueryError(f"the Cypher is not a text that can be stored: {one_line(error)}") from error
 
 
 def _exchange(child: Child, question: bytes, seconds: float) -> Rows | bytes:

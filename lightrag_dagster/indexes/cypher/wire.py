@@ -53,7 +53,7 @@ def _written(value: object) -> object:
     for kind, (type_, write, _) in _KINDS.items():
         if isinstance(value, type_):
             return {"": [kind, write(value)]}
-    raise TypeError(f"{type(value).__name__} is no type of Cypher")
+    raise TypeError(f"{type(value).__name__} is not a type of Cypher")
 
 
 def _read(found: dict[str, Any]) -> Any:

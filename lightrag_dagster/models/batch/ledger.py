@@ -1,7 +1,7 @@
 """The batch ledger: the batches of a home, their ids at the provider, and the extractions that wait for them.
 
-A batch is *prepared* (its request file is on disk, and it waits to be submitted), then *under way*, then *ended* (the
-provider is done with it), then *collected* (its answers are stored).
+A batch is *prepared* (its request file is on disk, and it waits to be submitted), then *under way* (submitted), then
+*ended* (the provider is done with it), then *collected* (its answers are stored).
 """
 
 import time

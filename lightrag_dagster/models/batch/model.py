@@ -20,7 +20,7 @@ from lightrag_dagster.storage.home import Home
 
 MAX_REQUESTS = 50_000
 MAX_BYTES = 100_000_000
-"""Limits of one batch. OpenAI accepts twice as many bytes, but they are held in memory until the file is written."""
+"""Limits of one batch. OpenAI accepts twice the bytes, but they are held in memory until the file is written."""
 
 
 class BatchedChatModel:
@@ -80,7 +80,7 @@ class BatchedChatModel:
     def _await(self, batch: Batch) -> None:
         if batch.host != self._batches.host:
             raise ProviderAccessError(
-                f"batch {batch.name} is under way at {batch.host}; set OPENAI_BASE_URL to that host again, or give the "
+                f"batch {batch.name} is open at {batch.host}; set OPENAI_BASE_URL to that host again, or give the "
                 f"batch up with `lightrag-dagster batch cancel {batch.name}`"
             )
         self.awaited.add(batch.name)

@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 
 class BatchProvider:
-    """Calls the files and batches API. Every method raises ProviderError, after the retries of other calls."""
+    """The files and batches API of a provider. Every method raises ProviderError, after the retries of other calls."""
 
     def __init__(self, settings: LLMSettings) -> None:
         # Limits per minute are about prompts, which these calls do not carry; files take longer than answers.

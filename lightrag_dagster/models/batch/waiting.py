@@ -1,4 +1,4 @@
-"""Waiting for batches, and polling them without waiting."""
+"""Waits for batches, and polls without waiting."""
 
 import asyncio
 from collections.abc import Collection

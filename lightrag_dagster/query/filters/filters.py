@@ -13,7 +13,7 @@ from lightrag_dagster.query.arguments import shown, texts
 class Filters:
     """Conditions on the documents that a question may see; all given ones must hold.
 
-    Lists may be any iterable, and a single text is a list of one; None is no condition.
+    Lists may be any iterable, and a single text is a list of one; None means no condition.
 
     Attributes:
         sources: names of sources.

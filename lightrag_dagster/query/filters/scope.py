@@ -30,12 +30,12 @@ from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
 Mask = npt.NDArray[np.bool_]
 
 _KEPT_ROWS = 10_000
-"""Up to this many rebuilt rows of a filter are kept for the next question."""
+"""Maximum number of rebuilt rows of a filter that are kept for the next question."""
 
 _NONE: Rows = np.zeros(0, dtype=np.int32)
 
 _FLAT_ROWS = 20_000
-"""Up to this many allowed vectors are kept in memory and all compared: 80 MiB at 1,024 dimensions."""
+"""Maximum number of allowed vectors that are kept in memory and all compared: 80 MiB at 1,024 dimensions."""
 
 
 @dataclass(frozen=True, repr=False)

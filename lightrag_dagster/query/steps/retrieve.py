@@ -38,7 +38,7 @@ class Trace:
     """The steps of one question: rows found, kept and cut, and times."""
 
     def __init__(self, *, explain: bool) -> None:
-        """With `explain`, steps list items with their scores; without, only numbers and times."""
+        """List items with their scores in the steps if `explain`; else only numbers and times."""
         self._explain = explain
         self.steps: tuple[Step, ...] = ()
 

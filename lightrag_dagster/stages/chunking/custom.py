@@ -84,7 +84,7 @@ def _checked(span: Any, length: int, function: str, name: str) -> tuple[int, int
                 case [str(context)]:
                     return start, end, context or None
     raise SourceError(
-        f"{function} returned {span!r} for {name}, which is no span of its {length:,} characters; return tuples "
+        f"{function} returned {span!r} for {name}, which is not a span of its {length:,} characters; return tuples "
         "(start, end) or (start, end, context)"
     )
 

@@ -111,7 +111,7 @@ def _distinct(chunks: pa.Table) -> dict[str, int]:
 
 @dataclass
 class _Conversation:
-    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one a round.
+    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one per round.
 
     `language` is the code of the language of the chunk's document, if answers follow it.
     """

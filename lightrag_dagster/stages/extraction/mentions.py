@@ -21,7 +21,7 @@ from lightrag_dagster.stages.extraction.parsing import (
 from lightrag_dagster.stages.extraction.rejections import SELF_LOOP
 
 _KEY = ["source", "chunk_id", "extraction_key"]
-# Records as Python objects take much more room than in a table, so they are kept for this many chunks at a time.
+# Chunks whose records are kept at a time: as Python objects they take much more room than in a table.
 _CHUNKS_AT_ONCE = 1024
 
 

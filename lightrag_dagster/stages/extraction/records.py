@@ -38,8 +38,8 @@ _PLACEHOLDER = re.compile(
 
 
 _FEWEST_DELIMITERS = 2
-"""Field delimiters that make a row of a line, whatever it begins with."""
-# The record word, and other marks in place of the delimiters: as many as an entity has.
+"""Field delimiters that make a row of a line with any beginning."""
+# The record word, and other marks in place of the delimiters: the number that an entity has.
 _OTHER_MARKS = re.compile(
     r"[\W\d_]*+(?:entit(?:y|ies)|relation(?:ship)?s?)(?![^\W\d_])(?P<fields>(?:[^|\t]*+[|\t]){3}.*)", re.IGNORECASE
 )

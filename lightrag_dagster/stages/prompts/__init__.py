@@ -61,7 +61,7 @@ def load_prompts(folder: Path | None, language: str = "English") -> Prompts:
     """Read the package's prompts, each replaced by the `.md` file of its name in `folder` if there is one.
 
     Raises:
-        SettingsError: the folder or a file cannot be read, a file has a name that is no prompt's (`README.md` may be
+        SettingsError: the folder or a file cannot be read, a file has a name of no prompt (`README.md` may be
             there), or its placeholders are not those of the prompt it replaces.
     """
     expected = {name: wanted for group in _PLACEHOLDERS.values() for name, wanted in group.items()}

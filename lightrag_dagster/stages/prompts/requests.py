@@ -37,7 +37,7 @@ _ANSWER_SCHEMA: Mapping[str, object] = {
 
 
 def short_path(heading: str) -> str:
-    """Return a heading path on one line and short: each level cut, then all but the first and the last left out."""
+    """Return a heading path on one line and short: each level cut, then all except the first and the last left out."""
     levels = [_one_line(level)[:_LEVEL_CHARACTERS] for level in heading.split(" > ")]
     path = " > ".join(levels)
     return path if len(path) <= _SECTION_CHARACTERS else f"{levels[0]} > … > {levels[-1]}"

@@ -30,8 +30,8 @@ _OF_READING = ("time", "atime", "accessed")
 class FileSystem:
     """The files below a URI of fsspec, such as zip::… or sftp://host/folder, or one file.
 
-    Hidden files are left out. What the file system needs is in the environment, under fsspec's names:
-    FSSPEC_SFTP_PASSWORD, say. On the web, redirects are followed to its own host and to those that are named (`Hosts`).
+    Hidden files are left out. Options of the file system are in the environment, under fsspec's names, such as
+    FSSPEC_SFTP_PASSWORD. On the web, redirects are followed to its own host and to those that are named (`Hosts`).
     """
 
     uri: str

@@ -137,7 +137,7 @@ class SQLQuery:
         try:
             engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
         except (ArgumentError, ImportError, ValueError) as error:
-            reason = one_line(error) if isinstance(error, ImportError) else "it is no URL of SQLAlchemy"
+            reason = one_line(error) if isinstance(error, ImportError) else "it is not a URL of SQLAlchemy"
             raise OSError(errno.EINVAL, f"{self.variable}: {reason}") from None
         password = engine.url.password
         try:

@@ -117,7 +117,7 @@ class Web:
         except httpx2.TooManyRedirects as error:
             raise OSError(errno.ELOOP, f"it is redirected more than {_REDIRECTS} times") from error
         except httpx2.InvalidURL as error:
-            raise OSError(errno.EINVAL, f"it is no URL: {one_line(error)}") from error
+            raise OSError(errno.EINVAL, f"it is not a URL: {one_line(error)}") from error
         except httpx2.HTTPError as error:
             raise _PassingError(errno.EIO, f"the request failed ({type(error).__name__})") from error
 

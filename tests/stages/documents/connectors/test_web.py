@@ -274,5 +274,5 @@ def test_hosts_are_for_the_web_alone() -> None:
 
 def test_a_url_that_is_none_is_one_line() -> None:
     (listed,) = list_files(Source("s", Web("http://host:x", ("a.md",))))
-    with expected("it is no URL"):
+    with expected("it is not a URL"):
         Web("http://host:x", ("a.md",)).read(listed, 1)
