@@ -61,9 +61,10 @@ CHECKED = [(path, tree) for path, tree in sources() if not path.startswith(EXEMP
 def documented(tree: ast.Module) -> Iterator[tuple[ast.AST, int, str]]:
     """Yield each docstring, of values as well, with its owner and its line."""
     for node in ast.walk(tree):
-        for one in getattr(node, "body", ()) if not isinstance(node, ast.Lambda | ast.IfExp) else ():
+        body = getattr(node, "body", None)
+        for one in body if isinstance(body, list) else ():
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
-                yield node if one is node.body[0] else one, one.lineno, one.value.value  # type: ignore[attr-defined]
+                yield node if one is body[0] else one, one.lineno, one.value.value
 
 
 def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
