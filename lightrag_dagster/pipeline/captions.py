@@ -1,4 +1,4 @@
-"""Asking a model what the images of documents show."""
+"""Captions of images in documents, by a model that is shown them."""
 
 import asyncio
 import threading
@@ -21,9 +21,9 @@ OpenDescriber = Callable[[], AbstractAsyncContextManager[CountingModel]]
 
 
 class Describer:
-    """Describes images by a model that is opened with the first of them, and keeps to so many calls at once.
+    """Writer of captions, by a model that is opened with the first image, within a limit of calls at once.
 
-    Any thread may call it. After an error that no request can get past, such as a spent budget, it asks no more.
+    Any thread may call it. After an error that ends all requests, such as a spent budget, it makes no more calls.
     """
 
     def __init__(self, open_model: OpenDescriber, recipes: Recipes, at_once: int, stack: ExitStack) -> None:
@@ -39,11 +39,11 @@ class Describer:
 
     @property
     def usage(self) -> Usage:
-        """What the model did."""
+        """The calls of the model, and their tokens and cost."""
         return self._opened[1].usage if self._opened else Usage()
 
     def __call__(self, figures: Sequence[tuple[Figure, str]]) -> list[Description]:
-        """Return what images show, each given with its caption; raises StoreError."""
+        """Describe images, each given with the caption in its document; raises StoreError."""
         if not figures:
             return []
         with self._lock:
@@ -77,7 +77,7 @@ class Describer:
 
 @contextmanager
 def describing(open_model: OpenDescriber | None, recipes: Recipes, at_once: int) -> Iterator[Describer | None]:
-    """Give what describes images for the block; None where they are not described."""
+    """Open a describer of images for the block; yield None where they are not described."""
     if open_model is None or not recipes.describes_figures:
         yield None
         return

@@ -37,7 +37,7 @@ def chunk_source(
 ) -> StageReport:
     """Cut the documents of a source into `chunks`; text that was cut before keeps its chunks.
 
-    `open_embedder` is for the method `semantic`, which without it cuts as `recursive`, as where a run is only planned.
+    `open_embedder` is for the method `semantic`; without it that method cuts as `recursive`, as in a plan.
 
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
@@ -88,7 +88,7 @@ def _chunk_shard(
 def keep_chunks(
     documents: pa.Table, earlier: Sequence[pa.Table], chunking: ChunkingSettings
 ) -> tuple[pa.Table, pa.Table]:
-    """Give documents whose text was cut before the same chunks again.
+    """Keep the chunks of documents whose text was cut before.
 
     Args:
         documents: rows of RAW_DOCUMENTS now.
@@ -125,7 +125,7 @@ def keep_chunks(
 
 
 def _with_rules(rows: pa.Table, chunking: ChunkingSettings) -> pa.Table:
-    """Add the column `rule`: which rule matches the path of each row, -1 where none does."""
+    """Add the column `rule`: the number of the rule that matches the path of each row, or -1."""
     places = pc.binary_join_element_wise(rows["source"], rows["path"], "/")
     known = pc.unique(places)
     found = map(chunking.rule_of, known.to_pylist())

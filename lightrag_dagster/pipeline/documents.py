@@ -52,9 +52,8 @@ _STAGE = "lightrag_dagster.stages.documents"
 class Reading(NamedTuple):
     """Documents by media type, the largest ones (path, bytes), and the first that failed (path, status, error).
 
-    `slowest` are those that took longest to read this time, and `losses` what is not there any more.
-    `similar` are the first that say nearly the same as another (path, like, similarity), if these were looked for, and
-    `similar_count` is how many there are.
+    `slowest` took longest to read this time; `losses` are no longer there. `similar` are the first whose text is nearly
+    that of another (path, like, similarity), if these were looked for, and `similar_count` is their number.
     """
 
     media_types: dict[str, int]
@@ -78,7 +77,7 @@ def read_source(
 ) -> ReadReport:
     """Read the documents of a source that changed into `raw_documents`, in a backfill all of them.
 
-    `open_describer` opens the model that describes their images, without which these are left out.
+    `open_describer` opens the model that describes their images, without it they are left out.
 
     Raises:
         SourceError: the source cannot be listed, or lost too many documents at once; its tables stay as they are.
@@ -142,7 +141,7 @@ def _read_before(tables: SourceTables, source: str, code: str) -> Reusable:
 
 
 class _Judged(NamedTuple):
-    """The version that documents may not be lost of, if there is one.
+    """The version whose documents must not get lost, if there is one.
 
     With `accepted`, a person accepted what it had lost, and it is not merged yet.
     """
@@ -152,7 +151,7 @@ class _Judged(NamedTuple):
 
 
 def _judged_by(tables: SourceTables, source: str) -> _Judged:
-    """Return what a new version of a source's documents is compared with: the accepted one.
+    """Return the version that a new one is compared with: the accepted one.
 
     So a refusal stays one, however often the source is read, and losses do not add up over versions that were never
     accepted. Before any is, and after a person accepted the losses of a version that is still to be accepted, as while
@@ -175,7 +174,7 @@ def _read_shard(
 ) -> ShardResult:
     """Read the listed documents of a shard that changed since those of `known` were read.
 
-    `describer` opens the model that describes images, if one does, and says how many it may be asked about at once.
+    `describer` is a function that opens the model that describes images, if one does, and a limit of calls at once.
     """
     shard, listed = task
     documents, stamps = (known.first(step, table, shard) for table in ("raw_documents", "stamps"))

@@ -62,7 +62,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Waiting:
-    """Nothing was made yet: the responses are in these batches at the provider."""
+    """A report that nothing was made yet: the responses are in these batches at the provider."""
 
     batches: frozenset[str]
 
@@ -70,13 +70,14 @@ class Waiting:
 def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_model: OpenModel) -> StageReport | Waiting:
     """Ask the model about every chunk of a source that has no row yet, into `extractions`.
 
-    By the method `mentions` no model is opened, and names are found instead.
-    Kept are rows of unchanged chunks, but those that failed for a passing reason. A model that puts its questions into
-    batches leaves nothing but the report that the source waits for them. With an engine that has workers, `open_model`
+    By the method `mentions` no model is opened, and names are found instead. Rows of unchanged chunks are kept, except
+    those that failed for a passing reason. A model that puts its questions into batches leaves only the report that
+    the source waits for them. With an engine that has workers, `open_model`
     can be pickled, and each worker opens it.
 
     Raises:
-        ProviderAccessError: no request can succeed until a person acts; what was answered is stored.
+        ProviderAccessError: no request can succeed without a change of settings or account; the answers so far are
+            stored.
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     recipes = recipes.of_source(source)
@@ -163,7 +164,7 @@ def _extract_in_worker(
 
 
 def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int) -> Extractor:
-    """Return how a model is asked about chunks by today's settings and prompts, so many at once."""
+    """Return an extractor by today's settings and prompts, with a limit of conversations at once."""
     extraction = recipes.settings.extraction
     if recipes.name_finder:
         extraction = extraction.model_copy(update={"answer_format": "rows", "gleaning": 0})

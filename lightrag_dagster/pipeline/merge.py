@@ -105,7 +105,8 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         backfill: Make outdated summaries again, and use today's embedder.
 
     Raises:
-        ProviderAccessError: no summary can succeed until a person acts; what was answered is stored.
+        ProviderAccessError: no summary can succeed without a change of settings or account; the answers so far are
+            stored.
         EmbeddingError, SourceError, StoreError: see `next_inputs`.
     """
     home = Home.of(recipes.settings)
@@ -123,7 +124,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
 
 
 def next_inputs(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs:
-    """Return what a merge would read now.
+    """Return the inputs of a merge now.
 
     Args:
         recipes: Today's settings, prompts and recipes.
@@ -152,7 +153,7 @@ def next_inputs(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs
 
 
 def next_publication(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs | None:
-    """Return what a merge would read, or None if the newest snapshot is that already; raises as `next_inputs`.
+    """Return the inputs of a merge, or None if the newest snapshot was made from them; raises as `next_inputs`.
 
     A backfill also merges when the snapshot has outdated or failed summaries.
     """
@@ -166,7 +167,7 @@ def next_publication(recipes: Recipes, *, backfill: bool = False) -> GenerationI
 
 
 def outdated(recipes: Recipes) -> Outdated:
-    """Return what of the newest snapshot another recipe than today's made; raises StoreError."""
+    """Return the parts of the newest snapshot that another recipe than today's made; raises StoreError."""
     home = Home.of(recipes.settings)
     newest = latest_snapshot(home)
     if newest is None:
@@ -216,7 +217,8 @@ def merge_after(
     """Merge, with the summaries of the last generation; the tables are there until the block ends.
 
     Raises:
-        ProviderAccessError: no summary can succeed until a person acts; what was answered is stored.
+        ProviderAccessError: no summary can succeed without a change of settings or account; the answers so far are
+            stored.
         StoreError: a file is damaged, or the disk is full.
     """
     home = Home.of(recipes.settings)
@@ -295,7 +297,7 @@ def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
 
 
 def find_previous(generation: Generation, recipe: str | None) -> Previous | None:
-    """Return the merged rows whose summaries are kept; None if an older version says too little of them.
+    """Return the merged rows whose summaries are kept; None if an older version lacks the columns.
 
     Args:
         generation: The last merge.

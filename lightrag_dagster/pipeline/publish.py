@@ -38,7 +38,7 @@ def publish_newest(recipes: Recipes) -> Manifest:
 
 
 def check_published(home: Home) -> list[str]:
-    """Return what is wrong with the published snapshot and, if it is built, its graph; one line a kind of problem.
+    """Return the problems of the published snapshot and, if it is built, of its graph; one line a kind.
 
     Raises:
         NoSnapshotError: nothing is published yet.

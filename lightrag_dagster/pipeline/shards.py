@@ -123,8 +123,8 @@ def earlier_versions(tables: SourceTables, table: str, source: str) -> list[str]
 class ShardResult:
     """Result of a step on one shard: a file of each table, the rows kept of each, and the first failures: key, reason.
 
-    `usage` is what a model did for it; an `unfinished` one is to be made again by the next run. `slowest` are the
-    documents that took longest to read, `new_sums` those of `TableVersion`.
+    `usage` counts the calls of a model for it; an `unfinished` one is to be made again by the next run. `slowest` are
+    the documents that took longest to read, `new_sums` those of `TableVersion`.
     """
 
     files: tuple[StoredShard, ...]
@@ -138,7 +138,7 @@ class ShardResult:
 
 @dataclass(frozen=True)
 class StageReport:
-    """Result of one step: the version, its first rows, how many of its rows were kept, and what the model did.
+    """Result of one step: the version, its first rows, the number of rows that were kept, and the calls of the model.
 
     `answers_cost_usd` is what the stored responses of all its rows cost when they were bought. US dollars.
     """
@@ -152,7 +152,7 @@ class StageReport:
 
 @contextmanager
 def ingestion(tables: SourceTables, source: str) -> Iterator[Path]:
-    """Hold the lock of a source and give an empty folder; what a killed ingestion left in it is removed."""
+    """Hold the lock of a source and yield an empty folder, without the files that a killed ingestion left in it."""
     with ingesting(tables.home, source, LOCK_SECONDS):
         folder = tables.home.ingestion_folder(source)
         shutil.rmtree(folder, ignore_errors=True)
@@ -170,10 +170,10 @@ def each_shard(
     engine: Engine,
     function: Callable[[Item], Result],
     tasks: Iterable[Item],
-    told: tuple[str, Sequence[Shard], int],
+    counted: tuple[str, Sequence[Shard], int],
 ) -> list[Result]:
-    """Do a task for each shard, some at a time, and tell the progress: a stage, its shards and all its rows."""
-    stage, parts, total = told
+    """Run a task for each shard in batches, and report progress: a stage, its shards and all its rows."""
+    stage, parts, total = counted
     if len(parts) == 1:
         return [function(task) for task in tasks]
     made: list[Result] = []

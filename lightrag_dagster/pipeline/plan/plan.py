@@ -211,8 +211,7 @@ def _plan_source(
 def _removed(recipes: Recipes) -> list[SourcePlan]:
     """Return the plans of what is published and no longer a source."""
     home = Home.of(recipes.settings)
-    newest, inputs = latest_snapshot(home), next_publication(recipes)
-    gone = removed_sources(home, newest.inputs, inputs) if newest and inputs else {}
+    gone = removed_sources(home, latest_snapshot(home), next_publication(recipes))
     return [SourcePlan(source, DocumentChanges(removed=rows)) for source, rows in gone.items()]
 
 

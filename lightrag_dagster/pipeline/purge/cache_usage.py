@@ -1,4 +1,4 @@
-"""What of the paid responses and vectors today's tables use: which ones a clean build would find in the stores."""
+"""The paid responses and vectors that current tables still use, and a clean build would find in the stores."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ Gone = dict[str, set[str]]
 def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: ResponseStore) -> set[str]:
     """Return the keys of the responses that a run takes from the store.
 
-    They are those of extraction and summaries by the current recipe, and of the images that documents describe. Asked
+    They are those of extraction and summaries by the current recipe, and of the images that documents describe. Counted
     are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """

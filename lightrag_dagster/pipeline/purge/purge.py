@@ -1,4 +1,4 @@
-"""Removing documents for good: what the published snapshot and today's tables do not use is deleted everywhere.
+"""The removal of documents for good: rows that the published snapshot and today's tables do not use are deleted.
 
 The texts of a document are in many places under hashes that do not tell. So nothing is looked for: once it is gone from
 the published snapshot and from the tables of its source, all that these do not need goes. Every step can be repeated.
@@ -52,7 +52,7 @@ _DOCUMENTS = pa.schema({name: pa.string() for name in ("version", "path", "conte
 
 @dataclass(frozen=True)
 class Purged:
-    """How much was removed."""
+    """The numbers of rows and files that were removed."""
 
     snapshots: int
     table_versions: int
