@@ -61,10 +61,10 @@ CHECKED = [(path, tree) for path, tree in sources() if not path.startswith(EXEMP
 def documented(tree: ast.Module) -> Iterator[tuple[ast.AST, int, str]]:
     """Yield each docstring, of values as well, with its owner and its line."""
     for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        for one in body if isinstance(body, list) else ():
+        body = getattr(node, "body", ())
+        for at, one in enumerate(body if isinstance(body, list) else ()):
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
-                yield node if one is body[0] else one, one.lineno, one.value.value
+                yield one if at else node, one.lineno, one.value.value
 
 
 def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
