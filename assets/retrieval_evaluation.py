@@ -1,4 +1,4 @@
-"""`retrieval_evaluation`: how well each mode finds what answers the questions, on the published snapshot."""
+"""`retrieval_evaluation`: metrics of each mode's retrieval for the questions, on the published snapshot."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ def retrieval_evaluation(
     for name, table in ((QUESTIONS, history), (MODES, with_history(before.get(MODES), summary))):
         stored.write(name, ALL_SOURCES, table, inputs=inputs, fingerprint=fingerprint)
     return dg.MaterializeResult(
-        # Everything measured, except the time it took, which is never the same.
+        # Everything measured, except times, which always differ.
         data_version=dg.DataVersion(table_version(rows.drop_columns("milliseconds"))),
         metadata=table_metadata(summary, seconds=watch.seconds, questions=len(questions), missing_gold=missing)
         | _shown(summary, rows),
@@ -76,14 +76,14 @@ def _check(changed: Sequence[Change]) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         check_name="no_mode_dropped",
         passed=not dropped,
-        # The published snapshot is sound, and the drop may be intended, as by a deleted document.
+        # The published snapshot is sound, and the drop may be intended, as after a deletion.
         severity=dg.AssetCheckSeverity.WARN,
         metadata=metadata,
     )
 
 
 def default_check(rows: pa.Table, mode: str) -> dg.AssetCheckResult:
-    """Say whether another mode finds more than the default one; rows are EVALUATED_QUESTIONS of one snapshot."""
+    """Check that no other mode finds more than the default one; rows are EVALUATED_QUESTIONS of one snapshot."""
     judged = judge_default(rows, mode)
     return dg.AssetCheckResult(
         check_name="default_mode_is_best",

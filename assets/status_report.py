@@ -1,4 +1,4 @@
-"""`status_report`: what of each source is published, pending, rejected or outdated."""
+"""`status_report`: the published, pending, rejected and outdated rows of each source."""
 
 import dagster as dg
 
@@ -13,11 +13,11 @@ from lightrag_dagster.resources import LightRAG
     deps=[dg.AssetDep("extractions", partition_mapping=dg.AllPartitionMapping())],
     group_name="operations",
     kinds={"python"},
-    description="What of each source is not published yet and why, and how many rows other prompts, models or settings "
-    "made than today's.",
+    description="The unpublished data of each source with the reason, and the numbers of rows made with older prompts, "
+    "models or settings.",
 )
 def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
-    """Report what is pending."""
+    """Report the pending work."""
     with stopwatch() as watch:
         states = pending(lightrag.settings)
     shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
@@ -37,7 +37,7 @@ def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
 
 
 def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
-    """Say which sources are not published, and why; a rejected one is an error."""
+    """Check that all sources are published, and give reasons; a rejected one is an error."""
     states = pending(lightrag.settings)
     unpublished = {name: str(state) for name, state in states.sources.items() if str(state) != PUBLISHED}
     severity = dg.AssetCheckSeverity.ERROR if states.rejected else dg.AssetCheckSeverity.WARN
@@ -50,7 +50,7 @@ def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 
 def _table(states: Pending) -> str:
-    """Return a Markdown table, one row a source."""
+    """Return a Markdown table, one row per source."""
     lines = ["| source | state | documents | chunks | outdated rows |", "| --- | --- | --- | --- | --- |"]
     for name, state in states.sources.items():
         counts = (state.documents, state.chunks, state.outdated)

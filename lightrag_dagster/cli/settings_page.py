@@ -28,14 +28,14 @@ llm:
 ```
 
 Lists and mappings are JSON in a variable. `<name>` is a name that you choose. An unknown name in the file is an
-error. API keys are no settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
+error. API keys are not settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
 `JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME` moves the Dagster
 instance out of the home. `LIGHTRAG_DATABASE` is a secret too: keep it out of the file, no message shows its password.
 """
 
 
 class Leaf(NamedTuple):
-    """One setting: its name with dots, its default as JSON or nothing, and its meaning."""
+    """One setting: its name with dots, its default as JSON or empty, and its meaning."""
 
     name: str
     default: str
@@ -43,7 +43,7 @@ class Leaf(NamedTuple):
 
     @property
     def variable(self) -> str:
-        """The environment variable; nothing where a part of the name is chosen by the user."""
+        """The environment variable; empty if a part of the name is chosen by the user."""
         return "" if "<" in self.name else "LIGHTRAG_" + self.name.replace(".", "__").upper()
 
 
