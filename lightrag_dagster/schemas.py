@@ -33,7 +33,11 @@ RAW_DOCUMENTS = pa.schema(
         _field("content_hash", pa.string(), "Hash of the sanitised text; the document's version."),
         _field("content_length", pa.int64(), "Length of the text. Characters."),
         _field("summary", pa.string(), "The first 250 characters."),
-        _field("media_type", pa.string(), "Of the file's format; application/octet-stream if it has none of ours."),
+        _field(
+            "media_type",
+            pa.string(),
+            "Media type of the format; application/octet-stream if the format is none of ours.",
+        ),
         _field("pages", pa.list_(pa.int64()), "First character of each page, where pages exist.", nullable=True),
         _field("elements", _ELEMENTS, "Tables and figures; `document_elements` is a view of them.", nullable=True),
         _field("author", pa.string(), "Who wrote it, as the document says.", nullable=True),
@@ -68,7 +72,7 @@ CHUNKS = pa.schema(
         _field(
             "context",
             pa.string(),
-            "What else of the document it needs: headings above it, header of its table. Part of prompt and vector.",
+            "Part of the document that it needs besides: headings above it, header of its table. In prompt and vector.",
             nullable=True,
         ),
         _field("page", pa.int32(), "Page the chunk starts on, where pages exist.", nullable=True),
@@ -94,11 +98,16 @@ EXTRACTIONS = pa.schema(
             "transient: the next run asks again; permanent: only another key does, or llm.retry_failed.",
             nullable=True,
         ),
-        _field("finish_reason", pa.string(), "Of the last response.", nullable=True),
-        _field("input_tokens", pa.int64(), "What the stored responses took in when bought. Tokens."),
-        _field("cached_input_tokens", pa.int64(), "What of it the provider had in its cache. Tokens."),
-        _field("output_tokens", pa.int64(), "What they put out. Tokens."),
-        _field("cost_usd", pa.float64(), "What they cost. US dollars."),
+        _field(
+            "finish_reason",
+            pa.string(),
+            "Reason that the provider gave for the end of the last response.",
+            nullable=True,
+        ),
+        _field("input_tokens", pa.int64(), "Input of the stored responses when they were bought. Tokens."),
+        _field("cached_input_tokens", pa.int64(), "Part of that input which the provider had in its cache. Tokens."),
+        _field("output_tokens", pa.int64(), "Output of these responses. Tokens."),
+        _field("cost_usd", pa.float64(), "Price of these responses when they were bought. US dollars."),
         _field("recipe", pa.string(), "Recipe that made the row: prompts, model and parameters."),
     ]
 )
@@ -111,7 +120,7 @@ ENTITY_MENTIONS = pa.schema(
         _MENTION,
         _field("name", pa.string(), "Name as extracted, normalised."),
         _field("type", pa.string(), "Entity type, lower case."),
-        _field("description", pa.string(), "What the chunk says of the entity."),
+        _field("description", pa.string(), "Statement of the chunk about the entity."),
     ]
 )
 
@@ -124,7 +133,7 @@ RELATION_MENTIONS = pa.schema(
         _field("src", pa.string(), "Name of the first endpoint as extracted."),
         _field("tgt", pa.string(), "Name of the second endpoint as extracted."),
         _field("keywords", pa.string(), "Comma-separated keywords."),
-        _field("description", pa.string(), "What the chunk says of the relation."),
+        _field("description", pa.string(), "Statement of the chunk about the relation."),
         _field("weight", pa.float64(), "1 unless the response gave a strength."),
     ]
 )
@@ -263,14 +272,21 @@ EVALUATED_QUESTIONS = pa.schema(
         _field("recall_at_2", pa.float64(), "The same among the first two.", nullable=True),
         _field("precision", pa.float64(), "Share of the first k chunks that hold something of it."),
         _field("mrr", pa.float64(), "One over the rank of the first such chunk; 0 without any."),
-        _field("ndcg", pa.float64(), "What was found, discounted by rank, over the ideal."),
+        _field("ndcg", pa.float64(), "Sum of the finds, discounted by rank, over the ideal sum."),
         _field("context_tokens", pa.int64(), "Length of the context that a model would see. Tokens."),
-        _field("milliseconds", pa.float64(), "How long retrieval took, embedding included, keywords apart."),
+        _field("milliseconds", pa.float64(), "Time of retrieval, embedding included, keywords apart."),
         _field("answer", pa.string(), "The answer, in modes whose answers are judged.", nullable=True),
         _field("exact_match", pa.float64(), "1 if it is the known answer, else 0.", nullable=True),
         _field("f1", pa.float64(), "Overlap of its words with those of the known answer.", nullable=True),
-        _field("faithfulness", pa.float64(), "How far the context supports it, says a model; 0 to 1.", nullable=True),
-        _field("relevance", pa.float64(), "How far it answers the question, says a model; 0 to 1.", nullable=True),
+        _field(
+            "faithfulness",
+            pa.float64(),
+            "A model's judgement, 0 to 1: does the context support the answer?",
+            nullable=True,
+        ),
+        _field(
+            "relevance", pa.float64(), "A model's judgement, 0 to 1: does the answer meet the question?", nullable=True
+        ),
     ]
 )
 
@@ -310,7 +326,7 @@ STAMPS = pa.schema(
         _field("sketch", pa.list_(pa.uint32()), "MinHash of its text, where that is asked for.", nullable=True),
     ]
 )
-"""How documents were found when they were read. It goes with a version of RAW_DOCUMENTS and says nothing of its rows:
+"""State of documents when they were read. It goes with a version of RAW_DOCUMENTS and says nothing of its rows:
 copies of a source have other stamps and the same documents."""
 
 MERGED_TABLES: dict[str, pa.Schema] = {
@@ -358,7 +374,7 @@ DOCUMENT_ELEMENTS = pa.schema(
         _field("path", pa.string(), "Path of that document."),
         _field("element_index", pa.int64(), "Position among the elements of the document, from 0."),
         _field("kind", pa.string(), "table or figure."),
-        _field("caption", pa.string(), "What stands above or below it.", nullable=True),
+        _field("caption", pa.string(), "Line above or below it, or the alternative text of a figure.", nullable=True),
         _field("content", pa.string(), "The text: document[char_start:char_end]."),
         _field("page", pa.int64(), "Page it starts on, where pages exist.", nullable=True),
         _field("char_start", pa.int64(), "First character in the document."),
