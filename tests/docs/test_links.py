@@ -1,0 +1,65 @@
+"""Links between the pages, and from them to files, lead somewhere."""
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = (".", "docs", "docs/measurements", "examples", "tests/offline/labelled")
+PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))
+
+
+@cache
+def prose(page: Path) -> str:
+    """Return a page without its blocks of code."""
+    return re.sub(r"^(`{3,}).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub names them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken(page: Path, text: str) -> list[str]:
+    """Return the links in a text of this page that lead nowhere."""
+    found = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub("`[^`]*`", "", text)):
+        if re.match(r"\w+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert broken(page, prose(page)) == []
+
+
+def test_a_link_that_leads_nowhere_is_seen() -> None:
+    page = ROOT / "README.md"
+    text = "[a](docs/glossary.md) [b](docs/none.md) [c](docs/glossary.md#none) [d](#none) [e](https://none.example/#a)"
+    assert broken(page, text) == ["docs/none.md", "docs/glossary.md#none", "#none"]
+
+
+def test_every_page_of_docs_is_in_their_index() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = {
+        (index.parent / link.partition("#")[0]).resolve() for link in re.findall(r"\]\(([^)\s]+)\)", prose(index))
+    }
+    pages = {page for page in PAGES if page.is_relative_to(index.parent)} - {index}
+    assert sorted(str(page.relative_to(ROOT)) for page in pages - linked) == []
+
+
+def test_all_pages_of_the_project_are_looked_at() -> None:
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    data = ("examples/sources/", "tests/", "lightrag_dagster/stages/prompts/")
+    pages = {ROOT / name for name in listed.splitlines() if not name.startswith(data)}
+    assert pages <= set(PAGES)
