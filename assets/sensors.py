@@ -20,7 +20,7 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.runs import building_under_way, end_orphans
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.pipeline.generation import next_publication
+from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings

@@ -14,8 +14,8 @@ from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatE
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
-from lightrag_dagster.pipeline.generation import next_publication
 from lightrag_dagster.pipeline.losses import Loss
+from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings

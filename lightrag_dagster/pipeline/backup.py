@@ -33,7 +33,7 @@ from lightrag_dagster.storage.snapshots.verify import FILES, find_damage, portab
 
 
 class Copied(NamedTuple):
-    """What was copied: number and bytes of data files, rows by table, and the published snapshot."""
+    """Number and bytes of the data files that were copied, rows by table, and the published snapshot."""
 
     files: int
     size: int
@@ -44,7 +44,8 @@ class Copied(NamedTuple):
 def back_up(home: Home, where: str, timeout: float) -> Copied:
     """Copy a home to a folder or bucket that is empty, or has an unfinished backup of the same home.
 
-    Meanwhile nothing is built or published. An ingestion may go on: the backup has its source as if it had been killed.
+    Meanwhile nothing is built or published. An ingestion may run on: the backup has its source as if the ingestion had
+    been killed.
 
     Raises:
         BuilderLockedError: another process still built after `timeout` seconds, or used the batches.
@@ -117,7 +118,7 @@ class _Store(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """False when the file of SQLite is missing, which opening would make."""
+        """Whether the database is there; opening a missing SQLite file would make it."""
         return not isinstance(self.address, Path) or self.address.exists()
 
 
@@ -167,7 +168,7 @@ def _key(table: Table) -> str:
 
 
 def _complete_snapshots(home: Home) -> None:
-    """Make what only a home on disk has: the views of each snapshot, and its records in its `files.json`."""
+    """Make the parts that only a home on disk has: the views of each snapshot, and its records in its `files.json`."""
     refresh_views(home)
     for manifest in list_snapshots(home):
         if not find_damage(home, manifest.snapshot_id):

@@ -14,11 +14,16 @@ from lightrag_dagster.cli.sql import run_sql
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.orchestration.definitions import build_definitions
-from lightrag_dagster.pipeline.generation import check_published, embed, merge_sources, publish_newest
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.graph import build_graph
-from lightrag_dagster.pipeline.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, find_sources

@@ -1,4 +1,4 @@
-"""Removing documents for good: what the published snapshot and today's tables do not use is deleted everywhere.
+"""The removal of documents for good: rows that the published snapshot and today's tables do not use are deleted.
 
 The texts of a document are in many places under hashes that do not tell. So nothing is looked for: once it is gone from
 the published snapshot and from the tables of its source, all that these do not need goes. Every step can be repeated.
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
-from lightrag_dagster.pipeline.generation import next_publication
+from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.purge.cache_usage import Gone, used_responses, used_vectors
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -52,7 +52,7 @@ _DOCUMENTS = pa.schema({name: pa.string() for name in ("version", "path", "conte
 
 @dataclass(frozen=True)
 class Purged:
-    """How much was removed."""
+    """The numbers of rows and files that were removed."""
 
     snapshots: int
     table_versions: int
