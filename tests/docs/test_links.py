@@ -9,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (".", "docs", "docs/measurements", "examples", "tests/offline/labelled")
+PACKAGE = ROOT / "lightrag_dagster"
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))
 
 
@@ -28,7 +30,7 @@ def anchors(page: Path) -> set[str]:
 def broken(page: Path, text: str) -> list[str]:
     """Return the links in a text of this page that lead nowhere."""
     found = []
-    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub("`[^`]*`", "", text)):
+    for link in LINK.findall(re.sub("`[^`]*`", "", text)):
         if re.match(r"\w+:", link):
             continue
         name, _, anchor = link.partition("#")
@@ -49,13 +51,19 @@ def test_a_link_that_leads_nowhere_is_seen() -> None:
     assert broken(page, text) == ["docs/none.md", "docs/glossary.md#none", "#none"]
 
 
-def test_every_page_of_docs_is_in_their_index() -> None:
-    index = ROOT / "docs" / "README.md"
-    linked = {
-        (index.parent / link.partition("#")[0]).resolve() for link in re.findall(r"\]\(([^)\s]+)\)", prose(index))
-    }
-    pages = {page for page in PAGES if page.is_relative_to(index.parent)} - {index}
-    assert sorted(str(page.relative_to(ROOT)) for page in pages - linked) == []
+@pytest.mark.parametrize("folder", ["docs", "docs/measurements"])
+def test_every_page_is_in_the_index_of_its_folder(folder: str) -> None:
+    index = ROOT / folder / "README.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(prose(index))}
+    assert sorted(page.name for page in index.parent.glob("*.md") if page not in {*linked, index}) == []
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_files_of_the_code_that_a_page_names_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"(?<![\w/])([a-z_]+/[a-z_/]*[a-z]\.(?:py|sql))\b", text))
+    assert named
+    assert sorted(name for name in named if not (ROOT / name).exists() and not (PACKAGE / name).exists()) == []
 
 
 def test_all_pages_of_the_project_are_looked_at() -> None:
