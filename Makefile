@@ -68,8 +68,8 @@ test-mutants: setup
 	$(BIN)/python -m tests.mutants
 
 docs: setup
-	$(BIN)/python -m lightrag_dagster.cli.settings_page > docs/settings.md.new
-	mv docs/settings.md.new docs/settings.md
+	for page in settings tables; do \
+		$(BIN)/python -m lightrag_dagster.cli.$${page}_page > docs/$$page.md.new && mv docs/$$page.md.new docs/$$page.md || exit; done
 
 format: setup
 	$(BIN)/ruff check --fix .
