@@ -15,7 +15,7 @@ from lightrag_dagster.models.rules import NameFinder, OfflineChatModel
 from lightrag_dagster.offline.embedder import LexicalEmbedder
 from lightrag_dagster.offline.extractor import find_names
 from lightrag_dagster.offline.recognised import Span
-from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
+from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, PARSED, RELATION_MENTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
@@ -23,6 +23,7 @@ from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
 from tests.models.models import ScriptedChatModel
 from tests.pipeline.revisions.of_documents import DOCUMENTS
+from tests.storage.corpus import rows
 
 DONE = "<|COMPLETE|>"
 ROWS = f"""\
@@ -133,14 +134,11 @@ def extractions() -> dict[str, Any]:
 
 def mentions() -> dict[str, Any]:
     """Return the mentions in answers of many shapes, and the rows of them that cannot be used."""
-    found = {}
+    found: dict[str, Any] = {"schemas": [ENTITY_MENTIONS.names, RELATION_MENTIONS.names, PARSED.names]}
     for name, (status, responses) in _RESPONSES.items():
-        row = {"source": "notes", "chunk_id": "chunk-1", "extraction_key": "key", "model": "m", "responses": responses}
-        row |= {"rounds": len(responses), "status": status, "recipe": "r", "cost_usd": 0.0}
-        row |= dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens"), 0)
-        parsed = parse_extractions(pa.Table.from_pylist([row], EXTRACTIONS))
-        found[name] = {table: rows.to_pylist() for table, rows in parsed._asdict().items()}
-        found["columns"] = {table: rows.schema.names for table, rows in parsed._asdict().items()}
+        answer = {"source": "notes", "chunk_id": "chunk-1", "responses": responses, "status": status}
+        parsed = parse_extractions(rows(EXTRACTIONS, [answer]))
+        found[name] = {table: one.to_pylist() for table, one in parsed._asdict().items()}
     return found
 
 
@@ -196,15 +194,14 @@ def _asked(
 ) -> dict[str, Any]:
     """Ask about a chunk; a model gives the answers one after the other, then the last one again."""
     model: ScriptedChatModel = ScriptedChatModel(lambda _: _next(answers, len(model.requests)))
-    row = {"source": "notes", "chunk_id": identity.chunk_id("Levels.", "A > B"), "doc_id": "doc-1", "path": "a.md"}
-    row |= {"chunk_index": 0, "content": "Levels.", "tokens": 2, "char_start": 0, "char_end": 7, "heading": "A > B"}
-    row |= {"context": "| level |" if language else None, "text_hash": "", "recipe": ""}
-    chunks = pa.Table.from_pylist([row], CHUNKS).append_column("language", pa.array([language], pa.string()))
+    chunk = {"source": "notes", "chunk_id": identity.chunk_id("Levels.", "A > B"), "path": "a.md", "content": "Levels."}
+    chunk |= {"heading": "A > B"} | ({"context": "| level |"} if language else {})
+    chunks = rows(CHUNKS, [chunk]).append_column("language", pa.array([language], pa.string()))
     extractor = Extractor(
         model, _PROMPTS, ExtractionSettings(**settings), "recipe", len, longer_outputs=longer, by_rules=by_rules
     )
-    rows = asyncio.run(extract("notes", chunks, extractor))
-    return {"requests": [_facts(request) for request in model.requests], "rows": rows.to_pylist()}
+    made = asyncio.run(extract("notes", chunks, extractor))
+    return {"requests": [_facts(request) for request in model.requests], "rows": made.to_pylist()}
 
 
 def _facts(request: ChatRequest) -> list[object]:

@@ -48,15 +48,17 @@ def raw_documents() -> dict[str, Any]:
     for stamp in read.stamps.select(["doc_id", "digest", "sketch"]).sort_by("doc_id").to_pylist():
         (path,) = [one.path for one in listed if identity.document_id(source.name, one.path) == stamp["doc_id"]]
         found[f"stamp of {path}"] = stamp
-    parsed = [path for path in sorted(DOCUMENTS.iterdir()) if _has_parser(path.name)]
-    for path in [*parsed, *(SAMPLES / name for name in _WRITTEN_BY_PROGRAMS)]:
-        found[path.name] = asdict(extract_text(path.read_bytes(), path.name))
+    parsed = [file for file in sorted(DOCUMENTS.iterdir()) if _has_parser(file.name)]
+    for file in [*parsed, *(SAMPLES / name for name in _WRITTEN_BY_PROGRAMS)]:
+        found[file.name] = asdict(extract_text(file.read_bytes(), file.name))
     return found
 
 
 def chunks() -> dict[str, Any]:
     """Return the chunks of some documents by every method, their windows full."""
     small = {"size": 40, "overlap": 8}
+    semantic = small | {"method": "semantic"}
+    thresholds = {"percentile": 60, "standard_deviation": 0.5, "interquartile": 0.2, "gradient": 60}
     ways: dict[str, dict[str, Any]] = {
         "token": small,
         "token, as is usual": {},
@@ -65,7 +67,7 @@ def chunks() -> dict[str, Any]:
         "recursive": small | {"method": "recursive"},
         "structure": small | {"method": "structure"},
         "sentence": small | {"method": "sentence"},
-        "semantic": small | {"method": "semantic", "threshold": 60},
+        **{f"semantic, {how}": semantic | {"breakpoints": how, "threshold": at} for how, at in thresholds.items()},
         "adaptive": small | {"method": "adaptive"},
         "custom": small | {"method": "custom", "function": f"{__name__}.by_lines"},
     }
@@ -73,9 +75,12 @@ def chunks() -> dict[str, Any]:
 
 
 def boundaries() -> dict[str, Any]:
-    """Return the chunks of some documents whose windows may be shorter."""
+    """Return where windows that may be shorter begin and end in some documents."""
     return {
-        f"tolerance {tolerance}": _cut(ChunkingSettings(size=size, overlap=overlap, tolerance=tolerance))
+        f"tolerance {tolerance}": [
+            (one["char_start"], one["char_end"])
+            for one in _cut(ChunkingSettings(size=size, overlap=overlap, tolerance=tolerance))
+        ]
         for size, overlap, tolerance in ((40, 8, 20), (60, 0, 30), (24, 4, 5))
     }
 

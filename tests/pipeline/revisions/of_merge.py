@@ -8,20 +8,22 @@ from typing import Any
 import dagster as dg
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.assets.status_report import report
+from lightrag_dagster.core import identity
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.pending import Pending, SourceState
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VECTORS
+from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VECTORS, Generation
 from lightrag_dagster.storage.snapshots.records import Vectors
+from lightrag_dagster.storage.tables.acceptance import accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
 from tests.stages.merging.tables import Summariser, chunk, entity, merged_from, relation, write
-from tests.storage.corpus import Documents, build, home_of
-from tests.storage.corpus import merge as merge_in_the_simplest_way
+from tests.storage.corpus import Documents, build, home_of, inputs_of, merged_tables, store_tables
 
 _CHUNKS = [
     *(chunk("notes", "weir.md", index, f"chunk-0{index}") for index in range(4)),
@@ -37,6 +39,8 @@ _ENTITIES = [
     entity("notes", "chunk-03", 0, "Öre", "Other", ""),
     entity("office", "chunk-a", 0, "MARTA", "Person", "She visits Bergen."),
     entity("office", "chunk-b", 0, "豊川", "場所", "河川。"),
+    entity("office", "chunk-b", 1, "Ｏｓｌｏ", "Port", "A port."),
+    entity("office", "chunk-b", 2, "Oslo", "City", "A city."),
     entity("office", "chunk-00", 0, "Not counted", "Person", "The chunk is that of notes.", key="other"),
 ]
 _RELATIONS = [
@@ -82,7 +86,7 @@ def stores() -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         home = home_of(Path(folder), river=_DOCUMENTS)
         _add_contexts(home, "river")
-        generation = asyncio.run(build(merge_in_the_simplest_way(home, "river")))
+        generation = asyncio.run(build(_weighted_generation(home, "river")))
         found: dict[str, Any] = {}
         for name, entry in generation.read_record(VECTORS, Vectors).tables.items():
             found[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()
@@ -123,6 +127,21 @@ def _add_contexts(home: Home, source: str) -> None:
         versions[name] = tables.write(name, source, rows, inputs=inputs, fingerprint="code").version
 
 
+def _weighted_generation(home: Home, source: str) -> Generation:
+    """Return a generation of one source, whose relations differ in weight and rank; one entity only they name."""
+    assert accept(home, source, 0.5).accepted
+    inputs = inputs_of(home, source)
+    tables = merged_tables(home, inputs)
+    relations = tables["relations"]
+    for name, values in (("weight", [1.0, 3.0, 2.0]), ("rank", [2, 1, 2])):
+        at = relations.schema.get_field_index(name)
+        field, repeated = relations.schema.field(at), (values * len(relations))[: len(relations)]
+        relations = relations.set_column(at, field, pa.array(repeated, field.type))
+    evidence = tables["entity_evidence"]
+    named = evidence.filter(pc.not_equal(evidence["entity_id"], identity.entity_id("Bergen")))
+    return store_tables(home, inputs, tables | {"relations": relations, "entity_evidence": named})
+
+
 def _content(path: Path) -> Any:
     if path.suffix == ".npy":
         array = np.load(path)
@@ -135,6 +154,6 @@ def _content(path: Path) -> Any:
         return [*map(str, file.schema), file.read_all().to_pylist()]
 
 
-def _said(result: dg.MaterializeResult) -> dict[str, Any]:
+def _said(result: dg.MaterializeResult[Any]) -> dict[str, Any]:
     metadata = {name: getattr(value, "value", value) for name, value in (result.metadata or {}).items()}
     return metadata | {"data version": result.data_version.value if result.data_version else None}
