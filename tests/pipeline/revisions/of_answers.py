@@ -108,6 +108,9 @@ _PROMPTS = Prompts(
 )
 """Prompts that never change: the recipe names those in force besides the number."""
 
+_ANSWERED = ["chunk_id", "extraction_key", "responses", "status", "error_kind"]
+"""What of an extraction was bought; the other columns may change without being bought again."""
+
 _QUESTION = "Who repaired the sensor at Station 14 after the flood of March 2021?"
 _PASSAGES = ("handbook.md", "flood.txt", "hochwasser.txt", "kanji.md")
 
@@ -201,7 +204,7 @@ def _asked(
         model, _PROMPTS, ExtractionSettings(**settings), "recipe", len, longer_outputs=longer, by_rules=by_rules
     )
     made = asyncio.run(extract("notes", chunks, extractor))
-    return {"requests": [_facts(request) for request in model.requests], "rows": made.to_pylist()}
+    return {"requests": [_facts(request) for request in model.requests], "answers": made.select(_ANSWERED).to_pylist()}
 
 
 def _facts(request: ChatRequest) -> list[object]:

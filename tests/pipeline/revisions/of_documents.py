@@ -36,7 +36,8 @@ _PAGES = ("The gauge.", "The weir, and\n\nthe gates.", "", "Levels.")
 def raw_documents() -> dict[str, Any]:
     """Return what is read of each file: rows and stamps of those without a parser, the text of the others.
 
-    Here parsers run in this process, not in one of their own, which takes a second to start.
+    Here parsers run in this process, not in one of their own, which takes a second to start. Of an error it counts that
+    there is one: its words may be mended without all documents being read again.
     """
     source = Source("notes", Folder(DOCUMENTS))
     listed = [one for one in list_files(source) if not _has_parser(one.path)]
@@ -44,13 +45,14 @@ def raw_documents() -> dict[str, Any]:
     read = read_listed(source, pa.table(rows_of(source, listed)), before, DocumentSettings(similar=0.5))
     found: dict[str, Any] = {"schemas": [_columns(RAW_DOCUMENTS), _columns(STAMPS)]}
     for row in read.documents.drop_columns("modified_at").to_pylist():
-        found[row["path"]] = row
+        found[row["path"]] = row | {"error": row["error"] is not None}
     for stamp in read.stamps.select(["doc_id", "digest", "sketch"]).sort_by("doc_id").to_pylist():
         (path,) = [one.path for one in listed if identity.document_id(source.name, one.path) == stamp["doc_id"]]
         found[f"stamp of {path}"] = stamp
     parsed = [file for file in sorted(DOCUMENTS.iterdir()) if _has_parser(file.name)]
     for file in [*parsed, *(SAMPLES / name for name in _WRITTEN_BY_PROGRAMS)]:
-        found[file.name] = asdict(extract_text(file.read_bytes(), file.name))
+        read_text = asdict(extract_text(file.read_bytes(), file.name))
+        found[file.name] = read_text | {name: read_text[name] is not None for name in ("why_empty", "note")}
     return found
 
 
