@@ -51,8 +51,9 @@ def raw_documents() -> dict[str, Any]:
         found[f"stamp of {path}"] = stamp
     parsed = [file for file in sorted(DOCUMENTS.iterdir()) if _has_parser(file.name)]
     for file in [*parsed, *(SAMPLES / name for name in _WRITTEN_BY_PROGRAMS)]:
-        read_text = asdict(extract_text(file.read_bytes(), file.name))
-        found[file.name] = read_text | {name: read_text[name] is not None for name in ("why_empty", "note")}
+        one = extract_text(file.read_bytes(), file.name)
+        doubts = one.why_empty is not None, one.note is not None
+        found[file.name] = one.title, one.text, one.media_type, one.pages, asdict(one.properties), doubts
     return found
 
 
