@@ -4,7 +4,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
 from lightrag_dagster.assets.partitions import SOURCES
-from lightrag_dagster.pipeline.ingest import read_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.resources import LightRAG
 
 

@@ -6,7 +6,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.metadata import LLM_POOL, IngestConfig, account_of, ingested, is_backfill, stopwatch
 from lightrag_dagster.assets.partitions import SOURCES
-from lightrag_dagster.pipeline.ingest import Waiting, extract_source
+from lightrag_dagster.pipeline.extractions import Waiting, extract_source
 from lightrag_dagster.resources import LightRAG
 
 

@@ -3,7 +3,7 @@
 import dagster as dg
 
 from lightrag_dagster.assets.metadata import WRITER_POOL, Metadata, account_of, made_by, stopwatch
-from lightrag_dagster.pipeline.generation import check_published, publish_newest
+from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home

@@ -6,7 +6,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
 from lightrag_dagster.assets.partitions import SOURCES
-from lightrag_dagster.pipeline.ingest import parse_and_accept
+from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.resources import LightRAG
 
 _DESCRIPTIONS = {

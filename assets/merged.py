@@ -17,9 +17,9 @@ from lightrag_dagster.assets.metadata import (
     table_metadata,
 )
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.pipeline.generation import merge_sources
-from lightrag_dagster.pipeline.ingest import FIRST_ROWS
+from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.pending import accept_pending
+from lightrag_dagster.pipeline.shards import FIRST_ROWS
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.files.atomic import count_rows, read_first, read_parquet

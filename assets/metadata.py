@@ -12,9 +12,10 @@ from pydantic import Field
 
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.text.safe_markdown import escaped
-from lightrag_dagster.pipeline.ingest import FIRST_ROWS, StageReport
+from lightrag_dagster.pipeline.documents import Reading, ReadReport
 from lightrag_dagster.pipeline.losses import lost_of_source
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.shards import FIRST_ROWS, StageReport
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.raw_documents import Slow
@@ -126,20 +127,8 @@ def ingested(
         metadata |= {"reasons": version.counts["reason"]}
     if recipe:
         metadata |= {"kept": report.kept, "outdated": sum(outdated.values())}
-    if reading := report.reading:
-        metadata |= {
-            "unchanged": report.kept,
-            **reading.losses._asdict(),
-            "media_types": reading.media_types,
-            "slowest": dg.MetadataValue.md(_slowest(reading.slowest) if reading.slowest else "none"),
-            "largest": dg.MetadataValue.md(markdown_table(reading.largest)),
-            "failures": dg.MetadataValue.md(markdown_table(reading.failures) if len(reading.failures) else "none"),
-        }
-        if reading.similar is not None:
-            metadata |= {
-                "similar_documents": reading.similar_count,
-                "similar": dg.MetadataValue.md(markdown_table(reading.similar) if reading.similar_count else "none"),
-            }
+    if isinstance(report, ReadReport):
+        metadata |= {"unchanged": report.kept, **_about_documents(report.reading)}
     if version.table == "extractions" or usage.calls or usage.stored:
         metadata |= {
             "calls": usage.calls,
@@ -157,6 +146,21 @@ def ingested(
         tags=made_by(max(outdated, key=lambda name: outdated[name])) if outdated else None,
         metadata=metadata,
     )
+
+
+def _about_documents(reading: Reading) -> dict[str, Any]:
+    """Return metadata of documents that were read."""
+    metadata = {
+        **reading.losses._asdict(),
+        "media_types": reading.media_types,
+        "slowest": dg.MetadataValue.md(_slowest(reading.slowest) if reading.slowest else "none"),
+        "largest": dg.MetadataValue.md(markdown_table(reading.largest)),
+        "failures": dg.MetadataValue.md(markdown_table(reading.failures) if len(reading.failures) else "none"),
+    }
+    if reading.similar is not None:
+        similar = markdown_table(reading.similar) if reading.similar_count else "none"
+        metadata |= {"similar_documents": reading.similar_count, "similar": dg.MetadataValue.md(similar)}
+    return metadata
 
 
 def column_schema(schema: pa.Schema) -> dg.TableSchema:

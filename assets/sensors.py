@@ -20,12 +20,12 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.runs import building_under_way, end_orphans
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.pipeline.generation import next_publication
+from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
@@ -183,7 +183,7 @@ def publish_accepted(
     end_orphans(context.instance, lightrag.home, namespace)
     if building_under_way(context.instance, namespace):
         return dg.SkipReason("waiting for the runs under way")
-    bucket.refresh(lightrag.home)
+    Files(lightrag.home).refresh()
     # The same is tried again after a while: what failed may have been mended outside.
     attempt = int(time.time() // RETRY_SECONDS)
     if acceptable := to_accept(lightrag.settings):

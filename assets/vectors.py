@@ -5,7 +5,7 @@ from functools import partial
 import dagster as dg
 
 from lightrag_dagster.assets.metadata import WRITER_POOL, account_of, made_by, stopwatch
-from lightrag_dagster.pipeline.generation import embed
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources import LightRAG
 
 

@@ -30,7 +30,7 @@ from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.documents.connectors.folder import Folder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
-from lightrag_dagster.stages.documents.reading import Before, read_listed
+from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -82,7 +82,7 @@ def _read(folder: Path, megabytes: int) -> tuple[pa.Table, float]:
     started = time.perf_counter()
     source = Source("made-up", Folder(folder))
     listed = pa.Table.from_batches([rows_of(source, list_files(source))])
-    nothing = Before(RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
+    nothing = (RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
     documents = read_listed(source, listed, nothing, DocumentSettings())[0]
     return documents, time.perf_counter() - started
 

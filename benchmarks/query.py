@@ -29,9 +29,11 @@ from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.indexes.lance import VectorReader
 from lightrag_dagster.models.providers import embedder_identity, open_chat_model
-from lightrag_dagster.pipeline.generation import embed, merge_sources, publish_newest
 from lightrag_dagster.pipeline.graph import build_graph
+from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.filters.scope import scoped
 from lightrag_dagster.query.modes import MODES

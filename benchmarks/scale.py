@@ -26,12 +26,17 @@ from typing import NamedTuple
 
 from benchmarks.passages import write_sources
 from benchmarks.streaming import Rule, write_documents
+from lightrag_dagster.core.protocols import OpenModel
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
-from lightrag_dagster.pipeline.generation import embed, merge_sources, publish_newest
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.graph import build_graph
-from lightrag_dagster.pipeline.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shard_steps import OpenModel
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home

@@ -21,7 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
-from lightrag_dagster.pipeline.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_source

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from benchmarks.chunking import PARAGRAPHS_A_FILE, markdown
 from benchmarks.passages import generate
-from lightrag_dagster.pipeline.ingest import chunk_source, read_source
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_source

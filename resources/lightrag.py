@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import cached_property, partial
 
-from lightrag_dagster.core.protocols import CountingEmbedder
+from lightrag_dagster.core.protocols import CountingEmbedder, OpenModel
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
 from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
 from lightrag_dagster.pipeline.captions import OpenDescriber
+from lightrag_dagster.pipeline.chunks import OpenEmbedder
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shard_steps import OpenEmbedder, OpenModel
 from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_source

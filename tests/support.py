@@ -13,8 +13,8 @@ from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.orchestration.runner import LOCK_SECONDS, Outcome, bring_up_to_date
-from lightrag_dagster.pipeline.generation import next_publication
 from lightrag_dagster.pipeline.graph import build_published_graph
+from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES

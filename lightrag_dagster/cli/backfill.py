@@ -8,9 +8,9 @@ from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.orchestration.runner import bring_up_to_date
+from lightrag_dagster.pipeline.extractions import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.plan.plan import make_plan
-from lightrag_dagster.pipeline.shared_chunks import outdated_elsewhere
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
 

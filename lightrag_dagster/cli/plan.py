@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.pipeline.generation import outdated
+from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.plan.estimates import Estimate
 from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, Step, make_plan
 from lightrag_dagster.pipeline.recipes import Recipes

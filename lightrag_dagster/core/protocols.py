@@ -5,7 +5,9 @@ store and the vector store in front of either.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -162,3 +164,22 @@ class CountingEmbedder(Embedder, Protocol):
     """An embedder that counts its calls."""
 
     usage: Usage
+
+
+class CountingModel(ChatModel, Protocol):
+    """A chat model that counts what it does."""
+
+    usage: Usage
+
+
+class ExtractionModel(CountingModel, Protocol):
+    """A chat model that counts what it does, and names the batches at the provider it still waits for."""
+
+    @property
+    def awaited(self) -> AbstractSet[str]:
+        """Names of the batches whose responses are still to come."""
+        ...
+
+
+OpenModel = Callable[[], AbstractAsyncContextManager[ExtractionModel]]
+"""Opens the model of a role."""

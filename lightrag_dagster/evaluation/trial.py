@@ -24,10 +24,14 @@ from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
-from lightrag_dagster.pipeline.generation import embed, merge_sources, publish_newest
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.extractions import Waiting, extract_source
 from lightrag_dagster.pipeline.graph import build_graph
-from lightrag_dagster.pipeline.ingest import Waiting, chunk_source, extract_source, parse_and_accept
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.settings import Settings

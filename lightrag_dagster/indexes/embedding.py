@@ -20,7 +20,7 @@ from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.indexes.vector_writer import add_vectors, pin_vectors, prepare_vectors
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.storage.database.vectors import VectorStore
-from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations, records
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -77,8 +77,7 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
     else:
         with embedding.engine.keep(partial(open_database, home)) as kept:
             entry = await kept.call(pin_vectors, entry)
-    if home.bucket is None:
-        atomic.sync_tree(home.lance / f"{entry.table}.lance")
+    Files(home).keep([home.lance / f"{entry.table}.lance"])
     settings, embedder = embedding.settings, embedding.embedder
     record = records.Vectors(
         provider=settings.provider,
@@ -172,7 +171,8 @@ def save_corpus_state(generation: Generation, embedding: Embedding) -> None:
         rows = connection.sql(f"FROM ({_TEXTS['chunk_vectors']}) ORDER BY id").to_arrow_reader(_ROWS_PER_BLOCK)
         state = embedding.corpus_state(one["text"].to_pylist() for one in _distinct(rows))
     if state is not None:
-        with atomic.replacing(generation.path(generations.CORPUS_STATE)) as temporary, temporary.open("wb") as file:
+        path = generation.path(generations.CORPUS_STATE)
+        with Files(generation.home).writing(path) as temporary, temporary.open("wb") as file:
             np.save(file, state)
 
 

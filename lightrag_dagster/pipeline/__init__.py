@@ -1,1 +1,1 @@
-"""How things are made: ingestion, generations, what is pending and what it would cost."""
+"""The making of every table: ingestion, merge, vectors, graph, publication; pending work, its plan, and purge."""

@@ -1,15 +1,14 @@
-"""Asking a model what the images of documents show."""
+"""Captions of images in documents, by a model that is shown them."""
 
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from math import ceil
-from typing import Protocol
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from lightrag_dagster.core.protocols import ChatModel, Picture, Usage
+from lightrag_dagster.core.protocols import CountingModel, Picture, Usage
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, TransientProviderError
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -18,20 +17,13 @@ from lightrag_dagster.readers.images.figures import described_name
 from lightrag_dagster.stages.documents.captions import Description
 from lightrag_dagster.stages.prompts.requests import description_request
 
-
-class CountingModel(ChatModel, Protocol):
-    """A chat model that counts what it does."""
-
-    usage: Usage
-
-
 OpenDescriber = Callable[[], AbstractAsyncContextManager[CountingModel]]
 
 
 class Describer:
-    """Describes images by a model that is opened with the first of them, and keeps to so many calls at once.
+    """Writer of captions, by a model that is opened with the first image, within a limit of calls at once.
 
-    Any thread may call it. After an error that no request can get past, such as a spent budget, it asks no more.
+    Any thread may call it. After an error that ends all requests, such as a spent budget, it makes no more calls.
     """
 
     def __init__(self, open_model: OpenDescriber, recipes: Recipes, at_once: int, stack: ExitStack) -> None:
@@ -47,11 +39,11 @@ class Describer:
 
     @property
     def usage(self) -> Usage:
-        """What the model did."""
+        """The calls of the model, and their tokens and cost."""
         return self._opened[1].usage if self._opened else Usage()
 
     def __call__(self, figures: Sequence[tuple[Figure, str]]) -> list[Description]:
-        """Return what images show, each given with its caption; raises StoreError."""
+        """Describe images, each given with the caption in its document; raises StoreError."""
         if not figures:
             return []
         with self._lock:
@@ -85,7 +77,7 @@ class Describer:
 
 @contextmanager
 def describing(open_model: OpenDescriber | None, recipes: Recipes, at_once: int) -> Iterator[Describer | None]:
-    """Give what describes images for the block; None where they are not described."""
+    """Open a describer of images for the block; yield None where they are not described."""
     if open_model is None or not recipes.describes_figures:
         yield None
         return

@@ -16,8 +16,8 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVer
 class Loss:
     """Rows of one kind that are not in the knowledge base, or not whole.
 
-    `counts` has their number by what happened to them, 0 where nothing did, and `total` the number of all rows of the
-    kind. `sources` are those that lost some. `query` is SQL that lists the rows.
+    `counts` has their number by fate, 0 included, and `total` the number of all rows of the kind. `sources` are those
+    that lost some. `query` is SQL that lists the rows.
     """
 
     of: str
@@ -53,7 +53,7 @@ def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss
 
 
 def added_up(losses: Iterable[Loss]) -> list[Loss]:
-    """Return the sums over several sources, one a kind of rows of which some were lost."""
+    """Return the sums over several sources, one a kind of rows, where some were lost."""
     sums: dict[str, Loss] = {}
     for one in losses:
         before = sums.get(one.of, Loss(one.of, {}, 0, (), one.query))
@@ -63,7 +63,7 @@ def added_up(losses: Iterable[Loss]) -> list[Loss]:
 
 
 def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Recipes) -> str | None:
-    """Return why nothing of a source is in the graph, and the next step, in one line; None if something is."""
+    """Return a line that explains an empty graph of a source, with the next step; None if it is not empty."""
     mentions, extractions = tables.get("entity_mentions"), tables.get("extractions")
     if mentions is None or extractions is None or mentions.rows:
         return None
@@ -74,7 +74,7 @@ def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Rec
 
 
 def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
-    """Return a line about each thing that a snapshot lacks although nothing was refused; raises StoreError."""
+    """Return a line for each part that a snapshot lacks although nothing was refused; raises StoreError."""
     if manifest is None:
         return []
     warnings, rows = [], manifest.rows
@@ -92,14 +92,16 @@ def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
         )
     home = Home.of(recipes.settings)
     for before in [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]:
-        left = removed_sources(home, before.inputs, manifest.inputs)
+        left = removed_sources(home, before, manifest.inputs)
         warnings += [f"{source} is no longer a source: {count:,} documents left" for source, count in left.items()]
     return warnings
 
 
-def removed_sources(home: Home, before: GenerationInputs, after: GenerationInputs) -> dict[str, int]:
-    """Return the sources of one merge that another lacks, and how many documents were listed of each at last."""
-    tables, gone = SourceTables(home), before.sources.keys() - after.sources.keys() - after.left_out.keys()
+def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs | None) -> dict[str, int]:
+    """Return the sources of a snapshot that a later merge lacks, with the number of documents last listed of each."""
+    if before is None or after is None:
+        return {}
+    tables, gone = SourceTables(home), before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys()
     versions = {source: tables.current("raw_documents", source) for source in sorted(gone)}
     return {source: version.rows if version else 0 for source, version in versions.items()}
 

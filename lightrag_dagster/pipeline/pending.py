@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.in_time import map_in_time
-from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError
+from lightrag_dagster.errors import BuilderLockedError, OlderFormatError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
-from lightrag_dagster.pipeline.generation import next_publication, outdated
 from lightrag_dagster.pipeline.losses import (
     Loss,
     added_up,
@@ -22,13 +21,14 @@ from lightrag_dagster.pipeline.losses import (
     snapshot_warnings,
     source_warning,
 )
+from lightrag_dagster.pipeline.mentions import PARSED_TABLES
+from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.reuse import PARSED_TABLES
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
@@ -45,9 +45,9 @@ _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket
 class SourceState:
     """Pending work of one source.
 
-    `ingest` is why the next run ingests it; `problem` why it cannot; `waiting` has the run that pays for the batches
-    that it waits for: under True those of a backfill, under False the others. `rejected` is why its files were not
-    taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
+    `ingest` is the reason for which the next run ingests it; `problem` why it cannot; `waiting` has the run that pays
+    for the batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its
+    files were not taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
     begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted. `losses` are the rows
     that failed, were skipped or cut; `warning` is why nothing of the source is in the graph although it was accepted.
@@ -119,7 +119,7 @@ class Pending:
 
 
 def pending(settings: Settings) -> Pending:
-    """Return what the next run would do for every configured source and for the knowledge base.
+    """Return the work of the next run on every configured source and on the knowledge base.
 
     Raises:
         EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
@@ -128,7 +128,7 @@ def pending(settings: Settings) -> Pending:
         StoreError: the home is damaged.
     """
     home, recipes = Home.of(settings), Recipes.of(settings)
-    bucket.refresh(home)
+    Files(home).refresh()
     states = look_at_sources(settings)
     misnamed = misnamed_sources(settings)
     sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
@@ -141,15 +141,14 @@ def pending(settings: Settings) -> Pending:
             f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
             "move them into a folder"
         )
-    publish, newest = next_publication(recipes), latest_snapshot(home)
-    if publish and newest:
-        leaving = removed_sources(home, newest.inputs, publish)
-        warnings += [f"{name} is no longer a source: {rows:,} documents leave" for name, rows in leaving.items()]
+    publish = next_publication(recipes)
+    leaving = removed_sources(home, latest_snapshot(home), publish)
+    warnings += [f"{name} is no longer a source: {rows:,} documents leave" for name, rows in leaving.items()]
     return Pending(sources, publish, parts, manifest, without_graph(home) is not None, warnings)
 
 
 def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[str, SourceState]:
-    """Return what is pending of each source, some looked at at a time; without those that take longer.
+    """Return the pending work of each source, several listed at a time; sources that take too long are left out.
 
     Raises:
         SettingsError: a prompt file cannot be used.
@@ -167,7 +166,7 @@ def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[st
 
 
 def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
-    """Return what is pending of one source; `newest` is the newest snapshot. Raises StoreError for a damaged record."""
+    """Return the pending work of one source, given the newest snapshot; raises StoreError for a damaged record."""
     name, home, bounds = source.name, Home.of(recipes.settings), Bounds.of(recipes.settings)
     recipes = recipes.of_source(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
@@ -203,7 +202,7 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
 
 
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
-    """Return which table of a source has to be made again first, and why; None when there is nothing to do.
+    """Return the first table of a source that has to be made again, and the reason; None when there is nothing to do.
 
     For the candidate tables of a backfill, rows of another recipe are a reason too.
 
@@ -242,7 +241,7 @@ def to_accept(settings: Settings) -> dict[str, dict[str, str]]:
 
 
 def accept_pending(settings: Settings) -> None:
-    """Accept every source whose current tables may be merged, as after a bound of what it may lack was raised.
+    """Accept every source whose current tables may be merged, as after a limit on its failures was raised.
 
     One that another process is ingesting is left to that, which accepts it at its end.
 
@@ -251,10 +250,11 @@ def accept_pending(settings: Settings) -> None:
         StoreError: a record is damaged or the disk refuses.
     """
     home, bounds = Home.of(settings), Bounds.of(settings)
-    with bucket.writing(home):
-        for name in to_accept(settings):
-            with suppress(BuilderLockedError), ingesting(home, name, 0):
-                accept(home, name, *bounds)
+    with suppress(OlderFormatError):  # which the merge brings forward
+        Files(home).refresh()
+    for name in to_accept(settings):
+        with suppress(BuilderLockedError), ingesting(home, name, 0):
+            accept(home, name, *bounds)
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
@@ -263,9 +263,7 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
         return "input changed"
     if current.fingerprint != recipes.code[table]:
         return "code or settings changed"
-    # A bucket is asked for the files of the published snapshot alone, by `find_damage`.
-    paths = [] if tables.home.bucket else tables.paths(table, current.source, current.version)
-    if not all(path.exists() for path in paths):
+    if tables.has_lost(current):
         return "a file of it is missing"
     failed = current.count("error_kind", "transient")
     if recipes.settings.llm.of("extract").retry_failed:
@@ -279,7 +277,7 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
 
 
 def _unreadable(tables: SourceTables, source: str) -> int:
-    """Return the number of chunks of which no row could be read, although they did not fail."""
+    """Return the number of chunks that did not fail, and without a row that could be read."""
     if (parsed := tables.current("parsed", source)) is None or not parsed.sums.get("rejected_rows"):
         return 0
     rows = tables.read("parsed", source, parsed.version)

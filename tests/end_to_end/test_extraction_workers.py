@@ -11,7 +11,9 @@ import psutil
 import pytest
 
 from lightrag_dagster.models.providers import open_chat_model
-from lightrag_dagster.pipeline.ingest import chunk_source, extract_source, read_source
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.sources import find_source

@@ -11,9 +11,9 @@ from pydantic import SecretStr
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.backup import back_up, restore
-from lightrag_dagster.pipeline.generation import check_published
 from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.publish import check_published
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building

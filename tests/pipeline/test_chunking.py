@@ -13,7 +13,8 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.models.providers import open_embedder
-from lightrag_dagster.pipeline.ingest import chunk_source, read_source
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES

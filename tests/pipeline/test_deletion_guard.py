@@ -6,7 +6,8 @@ import duckdb
 import pytest
 
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.pipeline.ingest import chunk_source, read_source
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, SourceSettings

@@ -18,17 +18,11 @@ from lightrag_dagster.errors import (
     StoreError,
 )
 from lightrag_dagster.models.providers import open_chat_model
-from lightrag_dagster.pipeline.generation import (
-    Outdated,
-    check_published,
-    embed,
-    merge_sources,
-    next_inputs,
-    next_publication,
-    outdated,
-)
+from lightrag_dagster.pipeline.merge import Outdated, merge_sources, next_inputs, next_publication, outdated
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.publish import check_published
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph, newest, set_newest

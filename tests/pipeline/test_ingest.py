@@ -10,18 +10,21 @@ from pathlib import Path
 import pytest
 from obstore.store import MemoryStore
 
+from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline import recipes as recipe_module
-from lightrag_dagster.pipeline import sharding
-from lightrag_dagster.pipeline.ingest import _report, chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.pipeline import shards as steps
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import _cost, extract_source, outdated_elsewhere
+from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.pending import Pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shared_chunks import outdated_elsewhere
+from lightrag_dagster.pipeline.shards import report
 from lightrag_dagster.schemas import EXTRACTIONS, SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
-from lightrag_dagster.storage.files.objects import Objects
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.tables.acceptance import Acceptance, accepted
@@ -291,7 +294,7 @@ def test_two_processes_do_not_ask_twice(make: Make, loopback: Loopback) -> None:
 
 
 def test_a_step_waits_for_another_ingestion_of_the_source(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharding, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(steps, "LOCK_SECONDS", 0.1)
     settings, release, held = make(), threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -365,6 +368,6 @@ def test_a_report_reads_files_that_workers_elsewhere_have_put_into_the_bucket(
     shards = ([{"chunk_id": f"chunk-{first}{n}", "cost_usd": 0.25} for n in range(6)] for first in ("0", "f"))
     stored = [SourceTables(there).store("extractions", "notes", corpus.rows(EXTRACTIONS, one)) for one in shards]
     version = SourceTables(here).record("extractions", "notes", stored, inputs={}, fingerprint="")
-    report = _report(SourceTables(here), version)
-    assert report.first["chunk_id"].to_pylist() == [f"chunk-0{n}" for n in range(5)]
-    assert report.answers_cost_usd == 3.0
+    assert _cost(SourceTables(here), version) == 3.0
+    first = report(SourceTables(here), version).first
+    assert first["chunk_id"].to_pylist() == [f"chunk-0{n}" for n in range(5)]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.pipeline.ingest import chunk_source, read_source
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.purge.cache_usage import used_responses

@@ -12,9 +12,9 @@ import pytest
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.indexes.sql import open_tables, published_tables
 from lightrag_dagster.pipeline import recipes as recipe_module
-from lightrag_dagster.pipeline.generation import check_published
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.pipeline.publish import check_published
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import RoleSettings, Settings, load_settings

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.pipeline import recipes as recipe_module
-from lightrag_dagster.pipeline.ingest import read_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents import reading

@@ -8,15 +8,11 @@ import pyarrow.compute as pc
 import pytest
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.pipeline.chunks import keep_chunks
+from lightrag_dagster.pipeline.extractions import keep_extractions
+from lightrag_dagster.pipeline.mentions import _parsed_before, keep_mentions
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.reuse import (
-    earlier_versions,
-    keep_chunks,
-    keep_extractions,
-    keep_mentions,
-    parsed_before,
-)
-from lightrag_dagster.pipeline.shard_steps import Earlier, Step
+from lightrag_dagster.pipeline.shards import Reusable, Step, earlier_versions
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, SORT_KEYS
 from lightrag_dagster.settings import ChunkingSettings, load_settings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
@@ -155,7 +151,8 @@ def test_a_row_of_the_accepted_version_replaces_one_that_failed_since() -> None:
 
 def earlier_rows(tables: SourceTables, recipe: str | None) -> list[pa.Table]:
     versions = tuple(earlier_versions(tables, "extractions", "notes"))
-    return Earlier("extractions", versions, recipe).rows(Step("notes", tables, Recipes.of(load_settings())), Shard())
+    step = Step("notes", tables, Recipes.of(load_settings()))
+    return Reusable({"extractions": versions}, recipe).rows(step, "extractions", Shard())
 
 
 @pytest.mark.parametrize(("backfill", "kept"), [(False, ["a", "b"]), (True, ["b"])])
@@ -202,18 +199,18 @@ def test_what_did_not_change_is_not_parsed_again(tables: SourceTables) -> None:
 
 
 def test_all_is_left_to_be_parsed_when_the_rules_changed(tables: SourceTables) -> None:
-    assert parsed_before(tables, "notes", "rules") is not None
-    assert parsed_before(tables, "notes", "other rules") is None
+    assert _parsed_before(tables, "notes", "rules").versions
+    assert not _parsed_before(tables, "notes", "other rules").versions
 
 
 @pytest.mark.parametrize("gone", ["extractions", *TABLES])
 def test_all_is_left_to_be_parsed_when_something_is_gone(tables: SourceTables, gone: str) -> None:
     (path,) = tables.paths(gone, "notes", tables.require(gone, "notes").version)
     (path if gone == "extractions" else path.with_name("current.json")).unlink()
-    assert parsed_before(tables, "notes", "rules") is None
+    assert not _parsed_before(tables, "notes", "rules").versions
 
 
 def test_all_is_left_to_be_parsed_when_a_run_was_killed_between_the_tables(tables: SourceTables) -> None:
     mentions = tables.read("entity_mentions", "notes")
     tables.write("entity_mentions", "notes", mentions, inputs={"extractions": "newer"}, fingerprint="rules")
-    assert parsed_before(tables, "notes", "rules") is None
+    assert not _parsed_before(tables, "notes", "rules").versions

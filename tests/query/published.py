@@ -4,10 +4,15 @@ from collections.abc import Mapping
 from functools import partial
 
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
-from lightrag_dagster.pipeline.generation import embed, merge_sources, publish_newest
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
-from lightrag_dagster.pipeline.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_sources

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
@@ -42,10 +42,10 @@ def overlay(home: Home) -> Iterator[Home]:
 
 def _fetch(home: Home) -> None:
     """Fetch from a bucket what a build reads: the current tables of every source, and the newest generation."""
-    bucket.refresh(home)
+    Files(home).refresh()
     records = [TableVersion.model_validate_json(path.read_bytes()) for path in home.root.glob("tables/*/*/*.json")]
     tables = SourceTables(home)
-    bucket.fetch(home, [path for one in records for path in tables.paths(one.table, one.source, one.version)])
+    Files(home).open(path for one in records for path in tables.paths(one.table, one.source, one.version))
     with suppress(StoreError):
         generations.newest(home)
 

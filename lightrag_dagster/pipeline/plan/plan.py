@@ -18,9 +18,12 @@ from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.indexes.embedding import texts_to_embed
 from lightrag_dagster.indexes.embedding_batches import batches
 from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.pipeline.generation import merge_sources, next_publication
-from lightrag_dagster.pipeline.ingest import chunk_source, extract_source, parse_and_accept, read_source
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.losses import removed_sources
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources, next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, why_ingest
 from lightrag_dagster.pipeline.plan.dry_run import NOT_STORED, PLACEHOLDER, DryRunModel
 from lightrag_dagster.pipeline.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios
@@ -208,8 +211,7 @@ def _plan_source(
 def _removed(recipes: Recipes) -> list[SourcePlan]:
     """Return the plans of what is published and no longer a source."""
     home = Home.of(recipes.settings)
-    newest, inputs = latest_snapshot(home), next_publication(recipes)
-    gone = removed_sources(home, newest.inputs, inputs) if newest and inputs else {}
+    gone = removed_sources(home, latest_snapshot(home), next_publication(recipes))
     return [SourcePlan(source, DocumentChanges(removed=rows)) for source, rows in gone.items()]
 
 

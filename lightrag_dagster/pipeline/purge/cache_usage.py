@@ -1,4 +1,4 @@
-"""What of the paid responses and vectors today's tables use: which ones a clean build would find in the stores."""
+"""The paid responses and vectors that current tables still use, and a clean build would find in the stores."""
 
 from collections.abc import Iterator
 
@@ -9,10 +9,10 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.pipeline.extractions import todays_extractor
 from lightrag_dagster.pipeline.merge import merge_after
 from lightrag_dagster.pipeline.plan.dry_run import DryRunModel
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shard_steps import todays_extractor
 from lightrag_dagster.readers.images.figures import answers_of, find_marks
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.extraction.extractions import extract
@@ -29,7 +29,7 @@ Gone = dict[str, set[str]]
 def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: ResponseStore) -> set[str]:
     """Return the keys of the responses that a run takes from the store.
 
-    They are those of extraction and summaries by the current recipe, and of the images that documents describe. Asked
+    They are those of extraction and summaries by the current recipe, and of the images that documents describe. Counted
     are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """

@@ -1,4 +1,4 @@
-"""Removing documents for good: what the published snapshot and today's tables do not use is deleted everywhere.
+"""The removal of documents for good: rows that the published snapshot and today's tables do not use are deleted.
 
 The texts of a document are in many places under hashes that do not tell. So nothing is looked for: once it is gone from
 the published snapshot and from the tables of its source, all that these do not need goes. Every step can be repeated.
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
-from lightrag_dagster.pipeline.generation import next_publication
+from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.purge.cache_usage import Gone, used_responses, used_vectors
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -26,8 +26,7 @@ from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
-from lightrag_dagster.storage.files import bucket
-from lightrag_dagster.storage.files.cache import empty_unclaimed
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building, ingesting, using_batches
 from lightrag_dagster.storage.snapshots import generations
@@ -52,7 +51,7 @@ _DOCUMENTS = pa.schema({name: pa.string() for name in ("version", "path", "conte
 
 @dataclass(frozen=True)
 class Purged:
-    """How much was removed."""
+    """The numbers of rows and files that were removed."""
 
     snapshots: int
     table_versions: int
@@ -187,8 +186,7 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
     for entry in snapshot.vectors.tables.values():
         remove_other_versions(home, entry)
-    if home.bucket:
-        empty_unclaimed(home.root)
+    Files(home).empty_other_caches()
     home.failures.unlink(missing_ok=True)
     shutil.rmtree(home.batch_files, ignore_errors=True)
     if home.may_have_batches:
@@ -220,7 +218,7 @@ def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, path
 
 def _stored_documents(home: Home, source: str) -> pa.Table:
     """Return `version`, `path` and `content_hash` of the documents in every stored version of a source."""
-    stored = bucket.stored_files(home, home.source_table("raw_documents", source))
+    stored = Files(home).list_folder(home.source_table("raw_documents", source))
     found, tables = [_DOCUMENTS.empty_table()], SourceTables(home)
     for version in {one.stem for one in stored if one.suffix in (".parquet", ".shards")}:
         rows = tables.read("raw_documents", source, version, ["path", "content_hash"])
@@ -252,7 +250,7 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
     for source, paths in gone.items():
         for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, "stamps")):
             if not paths:
-                bucket.remove_folder(home, folder)
+                Files(home).remove_folder(folder)
             for path in [folder / "candidate.json", *folder.glob(".*")]:
                 path.unlink(missing_ok=True)
         # They may be of an earlier reading, if the last one was killed before it wrote its own.

@@ -37,17 +37,10 @@ class Read(NamedTuple):
     slowest: list[Slow]
 
 
-class Before(NamedTuple):
-    """RAW_DOCUMENTS of an earlier reading, and the STAMPS of those that today's code would read the same."""
-
-    documents: pa.Table
-    stamps: pa.Table
-
-
 def read_listed(
     source: Source,
     listed: pa.Table,
-    before: Before,
+    before: tuple[pa.Table, pa.Table],
     settings: DocumentSettings,
     describing: Describing | None = None,
 ) -> Read:
@@ -59,7 +52,8 @@ def read_listed(
     Args:
         source: Where the documents are.
         listed: Rows of LISTED.
-        before: What was read before, of these documents and of others; may be empty.
+        before: RAW_DOCUMENTS of an earlier reading, of these documents and of others, and the STAMPS of those that
+            today's code would read the same; either may be empty.
         settings: How much may be read.
         describing: Says what images show.
 
@@ -71,7 +65,8 @@ def read_listed(
             f"source {source.name!r}: several rows of {source.origin.name} have the id {repeated!r}; nothing was "
             "changed. Make ids unique and run again"
         )
-    known = _known(listed, before)
+    earlier_documents, earlier_stamps = before
+    known = _known(listed, earlier_documents, earlier_stamps)
     same = known.filter(known["same"])["doc_id"]
     files = files_of(listed.filter(pc.invert(pc.is_in(listed["doc_id"], same.combine_chunks()))))
     files = [
@@ -80,15 +75,15 @@ def read_listed(
     earlier = dict(zip(known["doc_id"].to_pylist(), known["digest"].to_pylist(), strict=True))
     digests = {doc_id: earlier[doc_id] for doc_id in same.to_pylist()}
     changed = _changed(source, files, settings.max_bytes + 1, earlier, digests)
-    made, slowest = read_documents(source.name, changed, before.documents, settings, describing)
+    made, slowest = read_documents(source.name, changed, earlier_documents, settings, describing)
     kept = [doc_id for doc_id, digest in digests.items() if earlier.get(doc_id) == digest]
     if kept:
-        rows = before.documents.filter(pc.is_in(before.documents["doc_id"], pa.array(kept)))
+        rows = earlier_documents.filter(pc.is_in(earlier_documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
     documents = mark_repeats(made)
     stamps = _stamps(listed, documents, digests)
     if settings.similar is not None:
-        stamps = add_sketches(stamps, documents, before.stamps)
+        stamps = add_sketches(stamps, documents, earlier_stamps)
     return Read(documents, stamps, len(same), slowest)
 
 
@@ -107,15 +102,13 @@ def _repeated(listed: pa.Table) -> str | None:
     return str(pc.min(twice).as_py())
 
 
-def _known(listed: pa.Table, before: Before) -> pa.Table:
+def _known(listed: pa.Table, documents: pa.Table, earlier: pa.Table) -> pa.Table:
     """Return doc_id and digest of the listed documents that were read before, and whether the stamp is the `same`."""
-    place = pc.index_in(listed["doc_id"], before.stamps["doc_id"].combine_chunks()).combine_chunks()
-    stamps = before.stamps.select(["stamp", "digest"]).take(place)
+    place = pc.index_in(listed["doc_id"], earlier["doc_id"].combine_chunks()).combine_chunks()
+    stamps = earlier.select(["stamp", "digest"]).take(place)
     same = pc.and_(pc.equal(stamps["stamp"], listed["stamp"]), pc.is_null(listed["refused"]))
     known = pa.table({"doc_id": listed["doc_id"], "digest": stamps["digest"], "same": same})
-    return known.filter(
-        pc.and_(pc.is_valid(place), pc.is_in(known["doc_id"], before.documents["doc_id"].combine_chunks()))
-    )
+    return known.filter(pc.and_(pc.is_valid(place), pc.is_in(known["doc_id"], documents["doc_id"].combine_chunks())))
 
 
 def _changed(

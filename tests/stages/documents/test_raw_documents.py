@@ -14,7 +14,7 @@ from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.connectors.folder import Folder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.raw_documents import read_documents, text_hash
-from lightrag_dagster.stages.documents.reading import Before, read_listed
+from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
 
 SETTINGS = DocumentSettings(max_bytes=1000)
@@ -30,7 +30,7 @@ def read(
     source = Source("s", Folder(folder))
     listed = pa.table(rows_of(source, list_files(source)))
     between()
-    before = Before(previous or RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
+    before = (previous or RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
     return read_listed(source, listed, before, settings)[0].sort_by("path")
 
 

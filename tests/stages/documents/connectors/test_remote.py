@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.pipeline.ingest import read_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, SourceSettings, load_settings

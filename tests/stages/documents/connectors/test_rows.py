@@ -15,7 +15,7 @@ import sqlalchemy
 from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError, SourceError
-from lightrag_dagster.pipeline.ingest import read_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import RowsSettings, Settings, load_settings

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from pydantic import ValidationError
 
-from lightrag_dagster.pipeline.ingest import read_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors import web

@@ -7,7 +7,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from lightrag_dagster.pipeline.dealing import Known, deal_moved, deal_places, open_sql
+from lightrag_dagster.pipeline.chunks import partition_moved
+from lightrag_dagster.pipeline.cross_shard import open_sql
+from lightrag_dagster.pipeline.extractions import answering, partition_places
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingRule, ChunkingSettings
 from lightrag_dagster.stages.documents.raw_documents import text_hash
@@ -31,8 +33,8 @@ def moved(folder: Path, now: Mapping[str, str], before: Mapping[str, str], *rule
     chunks = [{"doc_id": one, "path": path, "text_hash": text_hash(TEXT)} for one, path in before.items()]
     files = stored(folder, "documents", *documents), stored(folder, "chunks", *chunks)
     with open_sql(folder, 2) as connection:
-        dealt = deal_moved(connection, files, ChunkingSettings(rules=rules), folder / "moved")
-    return [dealt.of(shard)["doc_id"].to_pylist() for shard in (FIRST, SECOND)]
+        partitioned = partition_moved(connection, files, ChunkingSettings(rules=rules), folder / "moved")
+    return [partitioned.of(shard)["doc_id"].to_pylist() for shard in (FIRST, SECOND)]
 
 
 def test_chunks_of_a_text_go_once_to_the_shard_where_it_is_now_from_its_first_document(tmp_path: Path) -> None:
@@ -58,8 +60,10 @@ def test_every_place_of_a_new_chunk_goes_to_its_shard_and_the_first_of_a_known_o
     found = stored(tmp_path, "chunks", *places("chunk-00", "b.md", "a.md", "c.md"), *places("chunk-ff", "b.md", "a.md"))
     known = stored(tmp_path, "extractions", {"chunk_id": "chunk-00", "status": "ok"})
     with open_sql(tmp_path, 2) as connection:
-        dealt = deal_places(connection, (found, []), Known(known, ["transient"], None), tmp_path / "places")
+        partitioned = partition_places(
+            connection, (found, [], known), answering(["transient"], None), tmp_path / "places"
+        )
     columns = ["path", "chunk_index", "content"]
-    assert dealt.of(FIRST).select(columns).to_pylist() == [{"path": "a.md", "chunk_index": 0, "content": ""}]
-    new = dealt.of(SECOND).select(columns).sort_by("path").to_pylist()
+    assert partitioned.of(FIRST).select(columns).to_pylist() == [{"path": "a.md", "chunk_index": 0, "content": ""}]
+    new = partitioned.of(SECOND).select(columns).sort_by("path").to_pylist()
     assert new == [{"path": path, "chunk_index": 2, "content": "text"} for path in ("a.md", "b.md")]

@@ -10,9 +10,10 @@ import pytest
 from lightrag_dagster.core import progress
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.pipeline.dealing import deal_listing, open_sql
+from lightrag_dagster.pipeline.cross_shard import open_sql
+from lightrag_dagster.pipeline.documents import partition_listing
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.sharding import each_shard
+from lightrag_dagster.pipeline.shards import each_shard
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.connectors.folder import Folder
@@ -172,7 +173,7 @@ def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path
     assert listing.signature == listing_signature(list_files(source))
     assert listing.count == len(FILES)
     with open_sql(tmp_path, MOST) as connection:
-        rows_of = deal_listing(connection, listing, tmp_path / "dealt").of
+        rows_of = partition_listing(connection, listing, tmp_path / "dealt").of
         dealt = [files_of(rows_of(Shard(number, MOST))) for number in range(MOST)]
     assert sum(map(len, dealt)) == len(FILES)
     assert sorted(file.path for files in dealt for file in files) == sorted(FILES)
