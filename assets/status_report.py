@@ -20,6 +20,11 @@ def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Report the pending work."""
     with stopwatch() as watch:
         states = pending(lightrag.settings)
+    return report(states, watch.seconds)
+
+
+def report(states: Pending, seconds: float) -> dg.MaterializeResult:
+    """Return what is shown of pending work, which it took some seconds to find."""
     shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(digest(shown, states.outdated, states.graph)),
@@ -31,7 +36,7 @@ def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
             "graph": states.graph_state,
             "losses": [str(loss) for loss in states.losses],
             "warnings": states.warnings,
-            "seconds": watch.seconds,
+            "seconds": seconds,
         },
     )
 
