@@ -4,7 +4,7 @@ The walk is that of `ppr`. It starts at entities that the question names, at the
 and at the chunks that resemble it by words (BM25) and by vectors. Two numbers calibrate it: the part of the question
 that is names, and the part of its words that one chunk has: a question that a single chunk answers needs no walk, and
 chunks are then ranked by their similarity to the question. The embedder is the only model that is called, unless
-`query.filter_facts` has a language model choose the relations. docs/measurements/retrieval.md has the gain of each part.
+`query.filter_facts` has a language model choose the relations. docs/measurements/retrieval.md has the gains.
 """
 
 from dataclasses import dataclass
