@@ -45,7 +45,7 @@ _TO_EMBED = """
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
 # Rows whose texts are looked up in the store together.
-_ROWS_COUNTED = 2_048
+_ROWS_COUNTED = 512
 
 
 async def write_vectors(generation: Generation, name: str, embedding: Embedding) -> VectorTable:

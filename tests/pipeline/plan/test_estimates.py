@@ -43,8 +43,9 @@ def ratios(*bought: Entry, questions: int = 50) -> CallRatios | None:
         {"chunk_id": "c", "status": "ok", "input_tokens": 9},
     ]
     with in_memory() as connection:
-        connection.register("chunks", rows(CHUNKS, chunks))
-        connection.register("extractions", rows(EXTRACTIONS, answers))
+        # Without the columns of texts, so that none can be read.
+        connection.register("chunks", rows(CHUNKS, chunks).drop_columns("content"))
+        connection.register("extractions", rows(EXTRACTIONS, answers).drop_columns("responses"))
         return own_ratios(connection, {one.purpose: one for one in bought}, priced(), questions)
 
 
