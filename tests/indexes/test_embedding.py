@@ -226,7 +226,9 @@ def test_the_texts_to_embed_are_those_that_neither_snapshot_nor_store_has(tmp_pa
             everything = list(texts_to_embed(generation, name, None, store))
             assert text in everything
             assert len(everything) == len(set(everything)) > 1
-        store.put_many({identity.embedding_fingerprint(embedder.identity, new["entity_vectors"]): np.zeros(8)})
+        store.put_many(
+            {identity.embedding_fingerprint(embedder.identity, new["entity_vectors"]): np.zeros(8, np.float32)}
+        )
         assert list(texts_to_embed(generation, "entity_vectors", published, store)) == []
         assert list(texts_to_embed(generation, "chunk_vectors", published, store)) == [new["chunk_vectors"]]
         other = merge(home, "river", embedder_identity="other/8")
