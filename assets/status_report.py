@@ -5,6 +5,7 @@ import dagster as dg
 from lightrag_dagster.assets.metadata import stopwatch
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.core.text.tables import cell, markdown_table
 from lightrag_dagster.pipeline.pending import PUBLISHED, Pending, pending
 from lightrag_dagster.resources import LightRAG
 
@@ -56,9 +57,9 @@ def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 def _table(states: Pending) -> str:
     """Return a Markdown table, one row per source."""
-    lines = ["| source | state | documents | chunks | outdated rows |", "| --- | --- | --- | --- | --- |"]
+    rows = []
     for name, state in states.sources.items():
         counts = (state.documents, state.chunks, state.outdated)
-        cells = [name, str(state), *(", ".join(f"{rows} {of}" for of, rows in one.items()) for one in counts)]
-        lines.append(f"| {' | '.join(escaped(' '.join(cell.split())) for cell in cells)} |")
-    return "\n".join(lines)
+        found = [name, str(state), *(", ".join(f"{rows} {of}" for of, rows in one.items()) for one in counts)]
+        rows.append([cell(one) for one in found])
+    return markdown_table(["source", "state", "documents", "chunks", "outdated rows"], rows)
