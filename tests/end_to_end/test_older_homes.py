@@ -196,7 +196,7 @@ def test_an_open_batch_is_collected(opening: Opening, loopback: Loopback) -> Non
             "UPDATE batches SET document = replace(document, ?, ?)", (home.record["host"], loopback.host)
         )
         assert changed.rowcount == 1
-    assert "Batches: 1 unfinished, 0 of 2 requests done" in home.ask("status")
+    assert "Batches: 1 open, 0 of 2 requests done" in home.ask("status")
     assert home.status()["sources"]["office"]["state"] == "waits for batches"
 
     # Not the extractions, which the batch has, and nothing but what they lead to.
