@@ -16,7 +16,7 @@ from typing import TypeVar
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import evict, note_use
-from lightrag_dagster.storage.files.notes import READ_ONLY, Notes, is_named_by_content
+from lightrag_dagster.storage.files.notes import READ_ONLY, Note, Notes, is_named_by_content
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
@@ -139,7 +139,7 @@ class Mirror:
 
     def _note(self, path: Path, content: Path) -> None:
         with content.open("rb") as file:
-            self.notes.add([(self.name(path), file, None)])
+            self.notes.add({self.name(path): Note.of(self.name(path), file)})
             with self._counting:
                 self._room -= os.fstat(file.fileno()).st_size
 
