@@ -43,6 +43,7 @@ class Mirror:
         self.objects = Objects.open(uri)
         self.root = root
         self.notes = Notes(root)
+        self._others: dict[Path, Notes] = {}
         self._counting = threading.Lock()
         self._room = 0.0
 
@@ -77,7 +78,7 @@ class Mirror:
         wanted = {self.name(path): size for path, size in sizes.items() if not path.exists()}
         for folder in self.root.parent.glob("[0-9]*/") if wanted else ():
             if folder != self.root:
-                self.notes.link_from(folder, wanted)
+                self.notes.link_from(self._others.setdefault(folder, Notes(folder)), wanted)
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files of the bucket below a folder, except records, by the path that they have in the cache."""

@@ -94,32 +94,28 @@ class Notes:
 
     def add(self, notes: Mapping[str, Note]) -> None:
         """Note that the bucket holds files, by name."""
-        self._append(_line(name, note) for name, note in notes.items())
+        self._append(notes)
 
     def forget(self, names: Iterable[str]) -> None:
         """Remove the notes on files that are gone."""
         noted = self._read()
-        self._append(_line(name, None) for name in names if name in noted)
+        self._append({name: None for name in names if name in noted})
 
-    def link_from(self, other: Path, sizes: Mapping[str, int | None]) -> None:
+    def link_from(self, other: "Notes", sizes: Mapping[str, int | None]) -> None:
         """Link the files that another process's folder holds with these sizes, if a size is given."""
-        if not (other / NOTES).exists():
-            return
-        for name in Notes(other).held(sizes):
-            with suppress(OSError), (other / name).open("rb") as file:
+        for name in other.held(sizes) if other._path.exists() else ():
+            with suppress(OSError), (other._root / name).open("rb") as file:
                 if sizes[name] in (None, os.fstat(file.fileno()).st_size):
                     self.add({name: Note.of(name, file)})
                     (self._root / name).parent.mkdir(parents=True, exist_ok=True)
-                    os.link(other / name, self._root / name)
+                    os.link(other._root / name, self._root / name)
 
     def tidy(self) -> None:
         """Write a large file of notes anew; call it while no other process uses the folder."""
         with self._explained():
             if self._path.exists() and self._path.stat().st_size > _LARGE:
-                noted = self._read().items()
-                self._begin([_line(name, note) for name, note in noted if (self._root / name).exists()]).replace(
-                    self._path
-                )
+                noted = {name: note for name, note in self._read().items() if (self._root / name).exists()}
+                self._begin(noted).replace(self._path)
 
     def _read(self) -> Mapping[str, Note]:
         """Return what is noted, also by other processes since this one has looked."""
@@ -142,18 +138,18 @@ class Notes:
                 if not line.endswith(b"\n"):
                     return  # it is being written
                 self._end += len(line)
-                with suppress(ValueError, TypeError):  # a killed process wrote a part of it
+                with suppress(ValueError, TypeError):  # an empty line, or a part of one
                     name, note = json.loads(line)
                     if note is None:
                         self._known.pop(name, None)
                     else:
                         self._known[name] = Note(*note)
 
-    def _append(self, lines: Iterable[bytes]) -> None:
-        if text := b"".join(lines):
+    def _append(self, notes: Mapping[str, Note | None]) -> None:
+        if notes:
             self._read()  # which makes the file
             with self._explained(), self._path.open("ab", buffering=0) as file:
-                file.write(text)
+                file.write(b"\n" + _lines(notes))  # a killed process may have left a part of a line
 
     def _take_over(self) -> None:
         """Begin with the notes of an earlier version of this package: the modes of files, and a file of tags."""
@@ -161,23 +157,23 @@ class Notes:
         earlier = self._root / _TAGS_OF_EARLIER_VERSIONS
         with suppress(OSError, ValueError):
             tags = json.loads(earlier.read_bytes())
-        lines = []
+        notes = {}
         for path in self._root.rglob("*"):
             if path.is_file() and not path.stat().st_mode & 0o222:
                 name = path.relative_to(self._root).as_posix()
                 with path.open("rb") as file:
-                    lines.append(_line(name, Note.of(name, file, tags.get(name))))
-        begun = self._begin(lines)
+                    notes[name] = Note.of(name, file, tags.get(name))
+        begun = self._begin(notes)
         with suppress(FileExistsError):  # another process was faster
             os.link(begun, self._path)
         begun.unlink()
         earlier.unlink(missing_ok=True)
 
-    def _begin(self, lines: Iterable[bytes]) -> Path:
-        """Write lines to a file beside that of the notes, and return it."""
+    def _begin(self, notes: Mapping[str, Note]) -> Path:
+        """Write notes to a file beside the one in use, and return it."""
         self._root.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=self._root, prefix=NOTES, delete=False) as file:
-            file.writelines(lines)
+            file.write(_lines(notes))
         return Path(file.name)
 
     @contextmanager
@@ -193,8 +189,8 @@ def is_named_by_content(name: str) -> bool:
     return name.startswith("tables/") and not name.endswith(".json")
 
 
-def _line(name: str, note: Note | None) -> bytes:
-    return json.dumps([name, note]).encode() + b"\n"
+def _lines(notes: Mapping[str, Note | None]) -> bytes:
+    return b"".join(json.dumps(one).encode() + b"\n" for one in notes.items())
 
 
 def _hash_of(file: BufferedReader) -> str:

@@ -154,7 +154,6 @@ class _Records:
         """Fetch records; those that are not in the bucket are removed."""
         found = each(lambda name: (name, self._objects.get(f"{RECORDS}/{name}")), names)
         self._forget([name for name, one in found if one is None])
-
         notes = {}
         for name, one in found:
             if one is not None:

@@ -172,7 +172,6 @@ def test_a_line_that_a_killed_process_wrote_in_part_is_left_out(tmp_path: Path) 
         file.write(b'["tables/2')
     assert Notes(tmp_path).held([one]) == {one}
     noted(tmp_path, other)
-    noted(tmp_path, other)
     assert Notes(tmp_path).held([one, other]) == {one, other}
 
 
