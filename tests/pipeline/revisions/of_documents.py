@@ -18,7 +18,7 @@ from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents, with_page_ends
 from lightrag_dagster.stages.documents.connectors.folder import Folder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
-from lightrag_dagster.stages.documents.reading import Before, read_listed
+from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
 
 DOCUMENTS = Path(__file__).parent / "documents"
@@ -41,7 +41,7 @@ def raw_documents() -> dict[str, Any]:
     """
     source = Source("notes", Folder(DOCUMENTS))
     listed = [one for one in list_files(source) if not _has_parser(one.path)]
-    before = Before(RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
+    before = (RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
     read = read_listed(source, pa.table(rows_of(source, listed)), before, DocumentSettings(similar=0.5))
     found: dict[str, Any] = {"schemas": [_columns(RAW_DOCUMENTS), _columns(STAMPS)]}
     for row in read.documents.drop_columns("modified_at").to_pylist():
