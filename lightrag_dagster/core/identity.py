@@ -1,7 +1,7 @@
 """Identifiers and hashes: the same thing has the same id in every run, store and process.
 
 An id is a prefix and the first 32 hexadecimal digits of a SHA-256. Fields are joined as a JSON array before hashing,
-so that no two different lists of fields share a digest.
+so that no two different lists of fields share a digest. `storage/macros.sql` has in SQL those that SQL needs.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ def _as_json(value: object) -> bytes:
 
 
 def text_digest(text: str) -> str:
-    """Return 32 hexadecimal digits of the UTF-8 text alone; DuckDB's `left(sha256(text), 32)` is the same."""
+    """Return 32 hexadecimal digits of the UTF-8 text alone."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:_DIGITS]
 
 
@@ -88,14 +88,13 @@ def relation_id(first_entity_id: str, second_entity_id: str) -> str:
 def extraction_key(chunk_id: str, extraction_fingerprint: str, language: str | None = None) -> str:
     """Return the label of one chunk's extraction: the chunk, and the prompts, model and parameters used.
 
-    `language` is the code of the document's language if the answer follows it, else empty. All are plain ASCII, so
-    `left(sha256('["' || chunk_id || '","' || fingerprint || '"]'), 32)` is the same in SQL.
+    `language` is the code of the document's language if the answer follows it, else empty.
     """
     return digest(chunk_id, extraction_fingerprint, *([] if language is None else [language]))
 
 
 def embedding_fingerprint(embedder_identity: str, text: str) -> str:
-    """Return the key of a vector; `left(sha256(identity || chr(10) || text), 32)` is the same in SQL."""
+    """Return the key of a vector."""
     return text_digest(f"{embedder_identity}\n{text}")
 
 

@@ -31,13 +31,13 @@ _EMBEDDED = {"chunk_vectors": "chunks", "entity_vectors": "entities", "relation_
 
 # Id and embedded text of each row, over the views of a generation; a chunk has a row for each of its places.
 _TEXTS = {
-    "chunk_vectors": "SELECT chunk_id AS id, chunk_text(context, content) AS text FROM chunks",
+    "chunk_vectors": "SELECT chunk_id AS id, passage(content, context) AS text FROM chunks",
     "entity_vectors": "SELECT entity_id AS id, entity_text(name, description) AS text FROM entities",
     "relation_vectors": """
         SELECT relation_id AS id, relation_text(keywords, src, tgt, description) AS text FROM relations""",
 }
 
-_FINGERPRINT = "left(sha256(getvariable('identity') || chr(10) || text), 32) AS embedding_fingerprint"
+_FINGERPRINT = "embedding_fingerprint(getvariable('identity'), text) AS embedding_fingerprint"
 
 _TO_EMBED = """
     SELECT id, missing.embedding_fingerprint, text FROM wanted JOIN missing USING (id) ORDER BY id"""

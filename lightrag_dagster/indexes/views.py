@@ -10,7 +10,6 @@ import duckdb
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes import views_file
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.stages.merging.database import run
 from lightrag_dagster.storage.duckdb import in_memory, source_rows, spilling
 from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
@@ -45,7 +44,7 @@ def create_views(
 
 @contextmanager
 def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database with some tables, seen by this connection alone, and the macros of embedded texts.
+    """Open a database with some tables, seen by this connection alone.
 
     That of large tables spills into the system's temporary folder: a check reads without the builder's lock, and a
     builder removes other files next to the generations.
@@ -67,7 +66,6 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
                     connection.register(table, generation.read_table(table))
             else:
                 create_views(connection, generation, tables)
-            run(connection, "embedded_text")
             yield connection
         except duckdb.Error as error:
             raise StoreError(f"{generation.id} cannot be read: {one_line(error)}; run again") from error

@@ -38,9 +38,7 @@ def open_sql(scratch: Path, shards: int) -> Iterator["duckdb.DuckDBPyConnection"
 
     with in_memory() if shards == 1 else spilling(scratch) as connection:
         bits = (shards - 1).bit_length()
-        connection.execute(
-            f"CREATE TEMP MACRO shard_of(id) AS (('0x' || split_part(id, '-', 2)[:2])::INTEGER >> {8 - bits})"
-        )
+        connection.execute(f"CREATE TEMP MACRO shard_of(id) AS leading_bits(id, {bits})")
         yield connection
 
 

@@ -43,10 +43,9 @@ if TYPE_CHECKING:
     import duckdb
 
 IN_ITS_LANGUAGE = """(language IS NULL OR extraction_key IN (
-    left(sha256('["' || chunk_id || '","' || recipe || '"]'), 32),
-    left(sha256('["' || chunk_id || '","' || recipe || '","' || language || '"]'), 32)
+    extraction_key(chunk_id, recipe), extraction_key(chunk_id, recipe, language := language)
 ))"""
-"""Condition on rows of EXTRACTIONS and the language of their chunk; the keys are those of `identity.extraction_key`."""
+"""Condition on rows of EXTRACTIONS and the language of their chunk."""
 
 PLACES = pa.schema(
     [

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 import duckdb
@@ -46,7 +47,13 @@ def spilling(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     }
     with duckdb.connect(config=config) as connection:
         connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
+        define_macros(connection)
         yield connection
+
+
+def define_macros(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the macros of `macros.sql` in a database, for all connections to it."""
+    connection.execute(_macros())
 
 
 def view_files(
@@ -85,4 +92,11 @@ def source_rows(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], sc
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     # Files change under their names in tests and repairs, and a long process should not keep them in memory.
-    return duckdb.connect(config={"enable_external_file_cache": False})
+    connection = duckdb.connect(config={"enable_external_file_cache": False})
+    define_macros(connection)
+    return connection
+
+
+@cache
+def _macros() -> str:
+    return resources.files(__package__).joinpath("macros.sql").read_text(encoding="utf-8")

@@ -57,8 +57,9 @@ def places(chunk: str, *paths: str) -> Sequence[Mapping[str, Any]]:
 
 
 def test_every_place_of_a_new_chunk_goes_to_its_shard_and_the_first_of_a_known_one_without_text(tmp_path: Path) -> None:
-    found = stored(tmp_path, "chunks", *places("chunk-00", "b.md", "a.md", "c.md"), *places("chunk-ff", "b.md", "a.md"))
-    known = stored(tmp_path, "extractions", {"chunk_id": "chunk-00", "status": "ok"})
+    positions = [*places("chunk-0000", "b.md", "a.md", "c.md"), *places("chunk-ffff", "b.md", "a.md")]
+    found = stored(tmp_path, "chunks", *positions)
+    known = stored(tmp_path, "extractions", {"chunk_id": "chunk-0000", "status": "ok"})
     with open_sql(tmp_path, 2) as connection:
         partitioned = partition_places(
             connection, (found, [], known), answering(["transient"], None), tmp_path / "places"

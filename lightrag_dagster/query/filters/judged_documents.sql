@@ -14,4 +14,4 @@ SELECT
     date >= $dated_since::DATE AS dated_since,
     date <= $dated_until::DATE AS dated_until
 FROM raw_documents
-WHERE status IN ('processed', 'duplicate', 'stale')
+WHERE has_text(status)

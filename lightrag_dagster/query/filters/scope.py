@@ -26,6 +26,7 @@ from lightrag_dagster.query.filters.allowed import allowed_documents
 from lightrag_dagster.query.filters.evidence import Evidence, lists_of
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
+from lightrag_dagster.storage.duckdb import define_macros
 
 Mask = npt.NDArray[np.bool_]
 
@@ -59,6 +60,7 @@ def scoped(snapshot: Snapshot, filters: Filters) -> View:
     """
     connection, whole = duckdb.connect(), snapshot.graph
     try:
+        define_macros(connection)
         create_views(connection, snapshot.generation, temporary=False)
         documents, notes = allowed_documents(connection, filters)
         evidence = Evidence(connection, documents, whole, snapshot.manifest.inputs.merging)

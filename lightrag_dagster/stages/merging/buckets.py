@@ -152,7 +152,7 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths]) -> str:
             folder = space.scratch.folder / table
             folder.mkdir(exist_ok=True)
             connection.execute(
-                f"COPY (SELECT *, bucket_of({key}, {space.size.bits}) AS bucket FROM {table})"
+                f"COPY (SELECT *, leading_bits({key}, {space.size.bits}) AS bucket FROM {table})"
                 f" TO '{_quoted(folder)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (bucket),"
                 f" FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE)"
             )

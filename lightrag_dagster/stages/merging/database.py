@@ -14,6 +14,7 @@ import pyarrow as pa
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.storage.duckdb import define_macros
 from lightrag_dagster.storage.files import atomic
 
 MEMORY_GIGABYTES = 2.0
@@ -88,9 +89,10 @@ def _small_database() -> duckdb.DuckDBPyConnection:
 
 def _define_macros(connection: duckdb.DuckDBPyConnection) -> None:
     """Create the macros for all connections to a database: one by one, they are a seventh of a small merge."""
+    define_macros(connection)
     run(connection, "macros")
-    for name in ("embedded_text", "shared"):  # which are temporary in databases that the merge does not own
-        connection.execute(read_statement(name).replace("CREATE TEMP MACRO", "CREATE MACRO"))
+    # They are temporary in databases that the merge does not own.
+    connection.execute(read_statement("shared").replace("CREATE TEMP MACRO", "CREATE MACRO"))
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, variables: Variables) -> None:

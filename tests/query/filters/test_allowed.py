@@ -8,6 +8,7 @@ import pytest
 from lightrag_dagster import Filters
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.filters.allowed import allowed_documents
+from lightrag_dagster.storage.duckdb import define_macros
 
 DAY = "2024-03-01"
 ROWS = [
@@ -33,6 +34,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def documents() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
+        define_macros(connection)
         connection.execute(
             "CREATE TABLE raw_documents (source VARCHAR, path VARCHAR, media_type VARCHAR, doc_id VARCHAR,"
             " status VARCHAR, author VARCHAR, tags VARCHAR[], language VARCHAR, date DATE, modified_at TIMESTAMPTZ)"
