@@ -7,8 +7,9 @@ import pyarrow as pa
 
 from lightrag_dagster.assets.metadata import LLM_POOL, Metadata, account_of, stopwatch, table_metadata
 from lightrag_dagster.core.identity import table_version
+from lightrag_dagster.core.text.tables import markdown_table
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
-from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, markdown, verdict
+from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, verdict
 from lightrag_dagster.evaluation.summary import Change, advantages, changes, judge_default, summarise, with_history
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
@@ -72,7 +73,7 @@ def _check(changed: Sequence[Change]) -> dg.AssetCheckResult:
     dropped = [one for one in changed if one.dropped]
     metadata: Metadata = {"dropped": [f"{one.mode} {one.metric}" for one in dropped]}
     if changed:
-        metadata["changes"] = dg.MetadataValue.md(markdown(change_cells(changed)))
+        metadata["changes"] = dg.MetadataValue.md(_table(change_cells(changed)))
     return dg.AssetCheckResult(
         check_name="no_mode_dropped",
         passed=not dropped,
@@ -100,6 +101,10 @@ def _shown(summary: pa.Table, rows: pa.Table) -> Metadata:
     recalls = (row for row in summary.to_pylist() if row["metric"] == "recall")
     # Dagster draws numbers over time.
     tables = {"modes": cells(summary), "beside the controls": advantage_cells(advantages(rows))}
-    return {name: dg.MetadataValue.md(markdown(table)) for name, table in tables.items()} | {
+    return {name: dg.MetadataValue.md(_table(table)) for name, table in tables.items()} | {
         f"recall/{row['mode']}": row["mean"] for row in recalls
     }
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    return markdown_table(rows[0], rows[1:])

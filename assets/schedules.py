@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.pending import look_at_sources
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds:
     the seconds: its run lists it, and ends soon without changes. One that waits for batches is left to the sensor
     `batches`.
     """
-    bucket.refresh(Home.of(settings))
+    Files(Home.of(settings)).refresh()
     states = look_at_sources(settings, seconds)
     changed = [
         name

@@ -5,6 +5,7 @@ import dagster as dg
 from lightrag_dagster.assets.metadata import stopwatch
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.core.text.tables import cell, markdown_table
 from lightrag_dagster.pipeline.pending import PUBLISHED, Pending, pending
 from lightrag_dagster.resources import LightRAG
 
@@ -20,6 +21,11 @@ def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Report the pending work."""
     with stopwatch() as watch:
         states = pending(lightrag.settings)
+    return report(states, watch.seconds)
+
+
+def report(states: Pending, seconds: float) -> dg.MaterializeResult:
+    """Return what is shown of pending work, which it took some seconds to find."""
     shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(digest(shown, states.outdated, states.graph)),
@@ -31,7 +37,7 @@ def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
             "graph": states.graph_state,
             "losses": [str(loss) for loss in states.losses],
             "warnings": states.warnings,
-            "seconds": watch.seconds,
+            "seconds": seconds,
         },
     )
 
@@ -51,9 +57,9 @@ def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 def _table(states: Pending) -> str:
     """Return a Markdown table, one row per source."""
-    lines = ["| source | state | documents | chunks | outdated rows |", "| --- | --- | --- | --- | --- |"]
+    rows = []
     for name, state in states.sources.items():
         counts = (state.documents, state.chunks, state.outdated)
-        cells = [name, str(state), *(", ".join(f"{rows} {of}" for of, rows in one.items()) for one in counts)]
-        lines.append(f"| {' | '.join(escaped(' '.join(cell.split())) for cell in cells)} |")
-    return "\n".join(lines)
+        found = [name, str(state), *(", ".join(f"{rows} {of}" for of, rows in one.items()) for one in counts)]
+        rows.append([cell(one) for one in found])
+    return markdown_table(["source", "state", "documents", "chunks", "outdated rows"], rows)

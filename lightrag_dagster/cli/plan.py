@@ -8,7 +8,8 @@ from rich.console import Console
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.plan.estimates import Estimate
-from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, Step, make_plan
+from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, make_plan
+from lightrag_dagster.pipeline.plan.steps import Step
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import load_settings
 

@@ -8,7 +8,6 @@ from rich.console import Console
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.pipeline.purge.purge import copies, find_gone, holders, purge, purging
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
 
@@ -45,7 +44,6 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
                 runs = jobs.forget_history()
         else:
             done = purge(settings, gone, snapshot)
-        bucket.push(home)
     console.print(
         f"Removed {done.snapshots} snapshots, {done.table_versions} table versions, {done.responses:,} responses, "
         f"{done.vectors:,} vectors and the history of {runs} runs in Dagster."

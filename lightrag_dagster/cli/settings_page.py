@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from lightrag_dagster.core.text.tables import markdown_table
 from lightrag_dagster.settings import Section, Settings
 
 _INTRODUCTION = """\
@@ -70,13 +71,10 @@ def page() -> str:
 
 
 def _table(title: str, text: str, settings: list[Leaf]) -> str:
-    rows = [
-        f"| `{leaf.name}` | {f'`{leaf.variable}`' if leaf.variable else ''} | {_code(leaf.default)} | {leaf.meaning} |"
-        for leaf in settings
-    ]
+    rows = ([_code(leaf.name), _code(leaf.variable), _code(leaf.default), leaf.meaning] for leaf in settings)
     introduction = [" ".join(text.split()), ""] if text else []
-    head = ["| name | environment variable | default | meaning |", "|---|---|---|---|"]
-    return "\n".join([f"## {title}", "", *introduction, *head, *rows, ""])
+    table = markdown_table(["name", "environment variable", "default", "meaning"], rows)
+    return "\n".join([f"## {title}", "", *introduction, table, ""])
 
 
 def _types(annotation: Any) -> list[type]:

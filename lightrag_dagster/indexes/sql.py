@@ -21,7 +21,7 @@ import pyarrow.dataset as ds
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import add_elements
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -64,11 +64,13 @@ def unpublished_tables(home: Home) -> TableFiles:
     tables = SourceTables(home)
     found: dict[str, list[Path]] = {}
     for table in SOURCE_TABLES:
+        paths: list[Path] = []
         for folder in sorted(home.source_table(table, "any").parent.glob("*")):
             source = home.source_of(folder)
             if version := tables.current(table, source):
-                found.setdefault(table, []).extend(tables.paths(table, source, version.version))
-        bucket.fetch(home, found.get(table, []))
+                paths += tables.paths(table, source, version.version)
+        if paths:
+            found[table] = Files(home).open(paths)
     return found
 
 

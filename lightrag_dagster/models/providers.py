@@ -43,7 +43,7 @@ async def open_chat_model(
     from lightrag_dagster.storage.database.responses import ResponseStore
 
     own, ledger = settings.of(role), Ledger(home.ledger)
-    price = price_of(own.provider, own.model, own.prices)
+    price = price_of(own)
     with ResponseStore(home.responses) as store:
         async with open_plain_chat_model(own, ledger.reserve_time, _attributes(account)) as model:
             usage, limit = Usage(), own.max_output_tokens
@@ -73,7 +73,7 @@ async def open_embedder(
     from lightrag_dagster.storage.database.vectors import VectorStore
 
     usage, ledger = Usage(), Ledger(home.ledger)
-    price = price_of(settings.provider, settings.model, settings.prices)
+    price = price_of(settings)
     with VectorStore(home.vectors) as store:
         async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, _attributes(account)) as embedder:
             with _billed(account, ledger, "embed", embedder.identity, usage) as budget:

@@ -22,7 +22,7 @@ from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
 from lightrag_dagster.storage.database.vectors import VECTORS, VectorStore
-from lightrag_dagster.storage.files.backup_files import Files, local
+from lightrag_dagster.storage.files.backup_files import Contents, local
 from lightrag_dagster.storage.home import Address, Home
 from lightrag_dagster.storage.home_format import FIRST, Format, require_not_newer
 from lightrag_dagster.storage.locks.base import require_held
@@ -52,7 +52,7 @@ def back_up(home: Home, where: str, timeout: float) -> Copied:
         SettingsError: the place cannot be used.
         StoreError: there is no home, or the place is not empty; or one of them refuses.
     """
-    source, target = Files.of_home(home), Files.of_backup(where)
+    source, target = Contents.of_home(home), Contents.of_backup(where)
     if not source.names():
         raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
     with building(home, timeout), using_batches(home, timeout):
@@ -77,7 +77,7 @@ def restore(where: str, home: Home, timeout: float) -> Copied:
         StoreError: the place has no whole backup that this package can read, or the home or its database is not empty;
             or one of them refuses.
     """
-    source, target, stores = Files.of_backup(where), Files.of_home(home), _stores(home)
+    source, target, stores = Contents.of_backup(where), Contents.of_home(home), _stores(home)
     name = source.place.name
     found = source.format()
     if found is None:
@@ -98,7 +98,7 @@ def restore(where: str, home: Home, timeout: float) -> Copied:
     return _copied(sizes, rows, records)
 
 
-def _begin(target: Files, source: str, number: int, *, empty: bool) -> None:
+def _begin(target: Contents, source: str, number: int, *, empty: bool) -> None:
     """Mark a target as unfinished; raises StoreError when it, or its database, is not `empty`."""
     found = target.format()
     if found is None or found.copying != source:
@@ -139,7 +139,7 @@ def _is_empty(store: _Store) -> bool:
         return all(is_empty(database, table) for table in store.tables)
 
 
-def _save(store: _Store, target: Files) -> dict[str, int]:
+def _save(store: _Store, target: Contents) -> dict[str, int]:
     rows = {}
     with (
         store.open(store.address) if store.exists else nullcontext() as database,
@@ -152,7 +152,7 @@ def _save(store: _Store, target: Files) -> dict[str, int]:
     return rows
 
 
-def _load(store: _Store, source: Files) -> dict[str, int]:
+def _load(store: _Store, source: Contents) -> dict[str, int]:
     with ExitStack() as opened:
         paths = {table: opened.enter_context(local(source.place, _key(table))) for table in store.tables}
         rows = {table.name: count_rows(path) for table, path in paths.items()}

@@ -20,7 +20,6 @@ from lightrag_dagster.settings import ChunkingSettings, EmbeddingSettings
 from lightrag_dagster.stages.chunking.chunker import EmbedTexts
 from lightrag_dagster.stages.chunking.chunks import THREADS, chunk_documents, with_page_ends
 from lightrag_dagster.stages.documents.raw_documents import text_hash, with_text
-from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
 
@@ -137,12 +136,11 @@ def _moved_chunks(step: Step, documents: TableVersion, earlier: Reusable, scratc
     """Partition the chunks whose text is in a document of another shard now, of each earlier version."""
     if documents.shards == 1:
         return []
-    now = step.paths("raw_documents", documents.version)
+    now = step.open("raw_documents", documents.version)
     with open_sql(scratch, documents.shards) as connection:
         moved = []
         for number, version in enumerate(earlier.versions["chunks"]):
-            before = step.paths("chunks", version)
-            bucket.fetch(step.tables.home, [*now, *before])
+            before = step.open("chunks", version)
             folder = scratch / f"moved-{number}"
             moved.append(partition_moved(connection, (now, before), step.settings.chunking, folder))
     return moved

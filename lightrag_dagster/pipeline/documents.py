@@ -38,7 +38,6 @@ from lightrag_dagster.stages.documents.listing import LISTED, Listing
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.storage.files import bucket
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard
@@ -96,10 +95,9 @@ def read_source(
             read = partial(_read_shard, step, source, known, (open_describer, at_once))
             made = each_shard(engine, read, tasks, ("documents", parts, listing.count))
             stored, stamps = [one.files[0] for one in made], [one.files[1] for one in made]
-            before = step.paths("raw_documents", judge.version) if judge.version else []
-            now = tables.stored_paths("raw_documents", name, stored)
-            read_now = tables.stored_paths("stamps", name, stamps)
-            bucket.fetch(tables.home, [*before, *now, *read_now])
+            before = step.open("raw_documents", judge.version) if judge.version else []
+            now = tables.open_stored("raw_documents", name, stored)
+            read_now = tables.open_stored("stamps", name, stamps)
             try:
                 about = _judge_reading(name, connection, (before, now, read_now), recipes.settings.documents)
             except SourceError as error:

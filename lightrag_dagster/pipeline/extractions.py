@@ -34,7 +34,6 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
-from lightrag_dagster.storage.files import atomic, bucket
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard, shards
@@ -182,10 +181,8 @@ def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int) -> 
 
 def _cost(tables: SourceTables, version: TableVersion) -> float:
     """Return the cost of all stored responses when they were bought. US dollars."""
-    paths = tables.paths("extractions", version.source, version.version)
-    bucket.fetch(tables.home, paths)  # workers on other machines may have made them
-    costs = (atomic.read_parquet(path, ["cost_usd"])["cost_usd"] for path in paths)
-    return sum(pc.sum(one).as_py() or 0.0 for one in costs)
+    costs = tables.read("extractions", version.source, version.version, ["cost_usd"])["cost_usd"]
+    return pc.sum(costs).as_py() or 0.0
 
 
 def retryable_kinds(*, retry_failed: bool) -> list[str]:
@@ -251,12 +248,11 @@ def _places_of(
     if len(parts) == 1 and documents is None:
         columns = [name for name in PLACES.names if name in CHUNKS.names]
         return lambda _: tables.read("chunks", source, chunks.version, columns)
-    now = step.paths("chunks", chunks.version)
-    spoken = step.paths("raw_documents", documents.version) if documents else []
+    now = step.open("chunks", chunks.version)
+    spoken = step.open("raw_documents", documents.version) if documents else []
     # Which chunks are asked again about follows from their answers; then all texts are read.
     retry = step.settings.llm.of("extract").retry_failed
-    before = [] if retry else earlier.paths(step, "extractions")
-    bucket.fetch(tables.home, [*now, *spoken, *before])
+    before = [] if retry else earlier.open(step, "extractions")
     counts = answering(retryable_kinds(retry_failed=retry), earlier.recipe)
     with open_sql(scratch, len(parts)) as connection:
         return partition_places(connection, (now, spoken, before), counts, scratch / "places").of
@@ -315,8 +311,7 @@ def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:
     records = {name: record.tables["extractions"] for name in before if (record := accepted(home, name))}
     if source not in records:
         return {}
-    paths = [path for name, version in records.items() for path in tables.paths("extractions", name, version)]
-    bucket.fetch(home, paths)
+    paths = [path for name, version in records.items() for path in tables.open("extractions", name, version)]
     with duckdb.connect() as connection:
         connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")
         followed = Counter[str]()

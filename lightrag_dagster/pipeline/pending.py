@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.in_time import map_in_time
-from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError
+from lightrag_dagster.errors import BuilderLockedError, OlderFormatError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.losses import (
     Loss,
@@ -28,7 +28,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
@@ -128,7 +128,7 @@ def pending(settings: Settings) -> Pending:
         StoreError: the home is damaged.
     """
     home, recipes = Home.of(settings), Recipes.of(settings)
-    bucket.refresh(home)
+    Files(home).refresh()
     states = look_at_sources(settings)
     misnamed = misnamed_sources(settings)
     sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
@@ -250,10 +250,11 @@ def accept_pending(settings: Settings) -> None:
         StoreError: a record is damaged or the disk refuses.
     """
     home, bounds = Home.of(settings), Bounds.of(settings)
-    with bucket.writing(home):
-        for name in to_accept(settings):
-            with suppress(BuilderLockedError), ingesting(home, name, 0):
-                accept(home, name, *bounds)
+    with suppress(OlderFormatError):  # which the merge brings forward
+        Files(home).refresh()
+    for name in to_accept(settings):
+        with suppress(BuilderLockedError), ingesting(home, name, 0):
+            accept(home, name, *bounds)
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
@@ -262,9 +263,7 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
         return "input changed"
     if current.fingerprint != recipes.code[table]:
         return "code or settings changed"
-    # A bucket is asked for the files of the published snapshot alone, by `find_damage`.
-    paths = [] if tables.home.bucket else tables.paths(table, current.source, current.version)
-    if not all(path.exists() for path in paths):
+    if tables.has_lost(current):
         return "a file of it is missing"
     failed = current.count("error_kind", "transient")
     if recipes.settings.llm.of("extract").retry_failed:

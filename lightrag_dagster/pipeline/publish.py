@@ -4,7 +4,7 @@ import logging
 
 from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import generations
@@ -47,7 +47,7 @@ def check_published(home: Home) -> list[str]:
     from lightrag_dagster.indexes.integrity import findings, graph_findings
     from lightrag_dagster.indexes.views import build_views
 
-    bucket.refresh(home)
+    Files(home).refresh()
     generation = generations.fetched(home, require_current(home).snapshot_id)
     if home.bucket:
         build_views(generation)

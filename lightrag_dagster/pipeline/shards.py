@@ -20,7 +20,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES, STAMPS
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.raw_documents import Slow
-from lightrag_dagster.storage.files import atomic, bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard
@@ -56,9 +56,9 @@ class Step(NamedTuple):
         """Today's settings."""
         return self.recipes.settings
 
-    def paths(self, table: str, version: str) -> list[Path]:
-        """Return the files of a version of one of its tables."""
-        return self.tables.paths(table, self.source, version)
+    def open(self, table: str, version: str) -> list[Path]:
+        """Return the files of a version of one of its tables, to be read."""
+        return self.tables.open(table, self.source, version)
 
     def read_shard(self, table: str, version: str, shard: Shard, columns: list[str] | None = None) -> pa.Table:
         """Return the rows of a shard of a version of one of its tables; raises StoreError."""
@@ -103,9 +103,9 @@ class Reusable(NamedTuple):
             found.append(rows.filter(pc.equal(rows["recipe"], self.recipe)) if self.recipe else rows)
         return found
 
-    def paths(self, step: Step, table: str) -> list[Path]:
-        """Return the files of all versions of a table."""
-        return [path for version in self.versions[table] for path in step.paths(table, version)]
+    def open(self, step: Step, table: str) -> list[Path]:
+        """Return the files of all versions of a table, to be read."""
+        return [path for version in self.versions[table] for path in step.open(table, version)]
 
 
 def earlier_versions(tables: SourceTables, table: str, source: str) -> list[str]:
@@ -189,9 +189,9 @@ def report(
     tables: SourceTables, version: TableVersion, kept: int = 0, usage: Usage | None = None, cost_usd: float = 0.0
 ) -> StageReport:
     """Return the report of a step that recorded a version; raises StoreError."""
-    first = tables.paths(version.table, version.source, version.version)[:1]
-    bucket.fetch(tables.home, first)  # workers on other machines may have made it
-    return StageReport(version, atomic.read_first(first[0], FIRST_ROWS), kept, usage or Usage(), cost_usd)
+    first = tables.paths(version.table, version.source, version.version)[0]
+    rows = Files(tables.home).read_first(first, FIRST_ROWS)
+    return StageReport(version, rows, kept, usage or Usage(), cost_usd)
 
 
 def first_reasons(made: Sequence[ShardResult]) -> list[str]:

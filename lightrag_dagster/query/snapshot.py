@@ -14,7 +14,7 @@ from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
 from lightrag_dagster.storage.snapshots.records import Manifest
@@ -122,9 +122,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
 
 def _open(home: Home, pinned: Manifest) -> Snapshot:
     generation = Generation(home, pinned.snapshot_id)
-    state = generation.path(CORPUS_STATE)
-    bucket.fetch_folder(home, generation.path(ADJACENCY))
-    bucket.fetch(home, [state])
+    arrays, state = generation.open(ADJACENCY), generation.open(CORPUS_STATE)
     try:
         corpus_state = np.load(state) if state.exists() else None
     except (OSError, ValueError) as error:
@@ -132,14 +130,14 @@ def _open(home: Home, pinned: Manifest) -> Snapshot:
     return Snapshot(
         manifest=pinned,
         generation=generation,
-        graph=Adjacency.open(generation.path(ADJACENCY)),
+        graph=Adjacency.open(arrays),
         vectors={name: open_vectors(home, table) for name, table in pinned.vectors.tables.items()},
         corpus_state=corpus_state,
     )
 
 
 def _is_published(generation: Generation) -> bool:
-    bucket.refresh_records(generation.home, [generation.path(MANIFEST)])
+    Files(generation.home).refresh([generation.path(MANIFEST)])
     return generation.has(MANIFEST)
 
 

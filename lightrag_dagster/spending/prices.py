@@ -6,10 +6,9 @@ a call.
 """
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from lightrag_dagster.settings import PriceSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 BATCH_SHARE = 0.5
 """Cost of a call by the provider's Batch API, as a share of the same call in real time."""
@@ -37,13 +36,14 @@ FREE = Price(0.0, 0.0, 0.0)
 UNKNOWN = Price(0.0, 0.0, 0.0, known=False)
 
 
-def price_of(provider: str, model: str, own: Mapping[str, PriceSettings]) -> Price:
-    """Return the price of a model: the user's own, else the published one; local models are free.
+def price_of(settings: LLMSettings | EmbeddingSettings) -> Price:
+    """Return the price of the model of some settings: the user's own, else the published one; local models are free.
 
     A dated name (`gpt-4o-2024-08-06`) without a price of its own counts as its family (`gpt-4o`), and the name of a
     vendor before a slash does not count.
     """
-    if provider in ("offline", "local"):
+    model, own = settings.model, settings.prices
+    if settings.provider in ("offline", "local"):
         return FREE
     bare = model.rpartition("/")[2]
     for name in (model, _DATED.sub("", model), bare, _DATED.sub("", bare)):

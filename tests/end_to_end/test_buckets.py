@@ -27,7 +27,7 @@ from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, find_sources
-from lightrag_dagster.storage.files.backup_files import Files
+from lightrag_dagster.storage.files.backup_files import Contents
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
@@ -211,7 +211,7 @@ def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server:
     with building(home, 0) as lock:
         release(home, lock)
     obstore.put(server.store(str(home.bucket)), "scratch/killed/chosen.parquet", b"left by a killed builder")
-    assert not [name for name in Files.of_home(home).names() if "scratch" in name], "it is in no backup"
+    assert not [name for name in Contents.of_home(home).names() if "scratch" in name], "it is in no backup"
     with building(home, 0):
         garbage = collect_garbage(home, settings.retention, dry_run=False)
     assert garbage.generations == [ids[0]]
@@ -254,7 +254,7 @@ def test_answers_of_503_are_retried_and_a_bucket_that_stays_away_is_one_line(
     buckets.failing = lambda environ: next(turn) % 5 == 0 and "/lance" not in environ["PATH_INFO"]
     build(in_bucket)
     buckets.failing = lambda environ: True
-    monkeypatch.setattr("lightrag_dagster.storage.files.objects._RETRIES", 1)
+    monkeypatch.setattr("lightrag_dagster.core.objects._RETRIES", 1)
     started = time.monotonic()
     with pytest.raises(StoreError, match=r"s3://.*records/CURRENT cannot be used: .*503.*; check the bucket"):
         KnowledgeBase.open(settings=on_machine(in_bucket, tmp_path / "second"))

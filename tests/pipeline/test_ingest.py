@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from obstore.store import MemoryStore
 
+from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline import recipes as recipe_module
@@ -24,7 +25,6 @@ from lightrag_dagster.pipeline.shards import report
 from lightrag_dagster.schemas import EXTRACTIONS, SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
-from lightrag_dagster.storage.files.objects import Objects
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.tables.acceptance import Acceptance, accepted

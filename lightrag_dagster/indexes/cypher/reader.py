@@ -11,7 +11,7 @@ from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.guard import require_parameters, require_reading
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
 
 LIMIT = 1000
@@ -86,14 +86,13 @@ class CypherReader:
 def require_graph(generation: Generation) -> Path:
     """Return the graph of a snapshot, fetched from a bucket; raises StoreError when it is not built."""
     if not generation.has(GRAPH_RECORD):
-        bucket.refresh_records(generation.home, [generation.path(GRAPH_RECORD)])
+        Files(generation.home).refresh([generation.path(GRAPH_RECORD)])
     if not generation.has(GRAPH_RECORD):
         raise StoreError(
             f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of the published "
             "snapshot"
         )
-    bucket.fetch(generation.home, [generation.path(GRAPH)])
-    return generation.path(GRAPH)
+    return generation.open(GRAPH)
 
 
 def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: float) -> bytes:

@@ -39,7 +39,7 @@ class Batches:
         self.ledger = ledger
         self.responses = responses
         self.host = provider.target.host
-        self.price = price_of(settings.provider, settings.model, settings.prices)
+        self.price = price_of(settings)
         self._provider = provider
 
     def at_this_host(self, *states: str) -> list[Batch]:

@@ -4,7 +4,7 @@ The walk is that of `ppr`. It starts at entities that the question names, at the
 and at the chunks that resemble it by words (BM25) and by vectors. Two numbers calibrate it: the part of the question
 that is names, and the part of its words that one chunk has: a question that a single chunk answers needs no walk, and
 chunks are then ranked by their similarity to the question. The embedder is the only model that is called, unless
-`query.filter_facts` has a language model choose the relations. docs/evaluation.md has the gain of each part.
+`query.filter_facts` has a language model choose the relations. docs/measurements/retrieval.md has the gains.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from lightrag_dagster.query.steps.fact_filter import filter_facts
 
 @dataclass(frozen=True)
 class Fusion:
-    """The weights of the parts; the values are measured in docs/evaluation.md.
+    """The weights of the parts; the values are measured in docs/measurements/retrieval.md.
 
     With c the part of the question that is names, and h the part of its words that the chunk with the highest BM25
     score has, the walk starts at names, facts and chunks in the ratio of `names` times c, `facts` times 1 − c times

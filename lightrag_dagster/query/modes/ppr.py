@@ -27,7 +27,7 @@ _TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Walk:
-    """The parameters of the walk; the defaults are measured in docs/evaluation.md.
+    """The parameters of the walk; the defaults are measured in docs/measurements/retrieval.md.
 
     `damping` is the probability of a further step. The walk starts at the ends of `facts` relations, or else at the
     same number of entities, and with probability `chunk_share` at one of `start_chunks` chunks. With `specificity` an

@@ -32,7 +32,7 @@ from lightrag_dagster.schemas import (
     SORT_KEYS,
 )
 from lightrag_dagster.stages.merging import database
-from lightrag_dagster.stages.merging.inputs import Files, MergeInput
+from lightrag_dagster.stages.merging.inputs import MergeInput, Paths
 from lightrag_dagster.storage.duckdb import view_files, view_source_files
 from lightrag_dagster.storage.files.scratch import Scratch
 
@@ -132,7 +132,7 @@ def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
             space.write(connection, f"FROM {table}", table)
 
 
-def deal(space: Workspace, mentions: tuple[Files, Files]) -> str:
+def deal(space: Workspace, mentions: tuple[Paths, Paths]) -> str:
     """Deal the entity and relation mentions that count to the buckets of their entities and relations.
 
     Returns the name of the call, which begins the names of its files: a killed call may have written others.

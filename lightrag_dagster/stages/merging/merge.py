@@ -26,7 +26,7 @@ from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import buckets, database
 from lightrag_dagster.stages.merging.buckets import Size, Workspace
-from lightrag_dagster.stages.merging.inputs import Files, MergeInput, Previous
+from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.files.scratch import Scratch
@@ -149,7 +149,7 @@ def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | 
         yield from (previous.entities, previous.relations)
 
 
-def _shared_out(inputs: Sequence[MergeInput], parts: int) -> list[tuple[Files, Files]]:
+def _shared_out(inputs: Sequence[MergeInput], parts: int) -> list[tuple[Paths, Paths]]:
     """Return the files of entity and relation mentions in at most `parts` parts."""
     entities = tuple(sorted(path for one in inputs for path in one.entity_mentions))
     relations = tuple(sorted(path for one in inputs for path in one.relation_mentions))

@@ -13,11 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
+from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.mirror import DATA, OF_THIS_HOME, POINTERS, RECORDS, each, is_record, rank
-from lightrag_dagster.storage.files.objects import Objects, Stored
+from lightrag_dagster.storage.files.mirror import DATA, OF_THIS_HOME, each
+from lightrag_dagster.storage.files.session import POINTERS, RECORDS, is_record, rank
 from lightrag_dagster.storage.home import Home, bucket_uri
 from lightrag_dagster.storage.home_format import Format
 
@@ -82,8 +83,8 @@ def local(place: Place, key: str) -> Iterator[Path]:
 
 
 @dataclass(frozen=True)
-class Files:
-    """The files of a home or backup, by their names in a home on disk. Every method raises StoreError.
+class Contents:
+    """The contents of a home or backup, by their names in a home on disk. Every method raises StoreError.
 
     `machine` has the files of batches. Where it is `flat`, as a home on disk, records lie beside the data.
     """
@@ -115,7 +116,7 @@ class Files:
         self._store(_FORMAT, found.model_dump_json(exclude_none=True).encode())
 
     def names(self) -> dict[str, int]:
-        """Return name → bytes of all files but FORMAT, and but the views of a home on disk."""
+        """Return name → bytes of all files except FORMAT and the views of a home on disk."""
         places = (*POINTERS, "accepted") if self.flat else (RECORDS,)
         found = self.machine.list(_BATCHES)
         for folder in (*places, *DATA, "lance"):
@@ -124,7 +125,7 @@ class Files:
         return {name: size for name, size in sizes.items() if Path(name).name not in (_FORMAT, *OF_THIS_HOME)}
 
     def records(self) -> dict[str, bytes]:
-        """Return record → content, but FORMAT."""
+        """Return record → content, except FORMAT."""
         found = each(lambda name: (name, self._read(name)), filter(is_record, self.names()))
         return {name: content for name, content in found if content is not None}
 
@@ -134,7 +135,7 @@ class Files:
         for name in sorted(records, key=rank):
             self._store(name, records[name])
 
-    def store_data(self, source: "Files") -> dict[str, int]:
+    def store_data(self, source: "Contents") -> dict[str, int]:
         """Copy all files of another home or backup that are not records, and remove all others; return their bytes."""
         sizes = {name: size for name, size in source.names().items() if not is_record(name)}
         self._delete(name for name in self.names() if not is_record(name) and name not in sizes)
@@ -144,7 +145,7 @@ class Files:
             report("files", min(start + _BLOCK, len(names)), len(names))
         return sizes
 
-    def _copy(self, source: "Files", name: str) -> None:
+    def _copy(self, source: "Contents", name: str) -> None:
         with local(source._of(name), name) as path:
             self._store(name, path)
 

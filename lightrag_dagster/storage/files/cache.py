@@ -21,12 +21,10 @@ from filelock import FileLock, Timeout
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files.notes import Notes
 
 UNUSED_SECONDS = 3600.0
 """Files that were used within this time are never removed. Seconds."""
-
-HELD = 0o444
-"""Mode of a file that the bucket holds as it is; every other file is still to be uploaded."""
 
 _claimed: list[FileLock] = []
 
@@ -59,29 +57,8 @@ def is_claimed(folder: Path) -> bool:
     return any(lock.lock_file == f"{folder}.lock" for lock in _claimed)
 
 
-def is_held(path: Path) -> bool:
-    """Say whether a file of the cache is there, and in the bucket as it is."""
-    try:
-        return not path.stat().st_mode & 0o222
-    except FileNotFoundError:
-        return False
-
-
-def link_of_another(root: Path, path: Path, size: int | None = None) -> bool:
-    """Link a file of another process's folder, if one has it, with this size if one is given; say whether one has."""
-    name = path.relative_to(root)
-    for folder in root.parent.glob("[0-9]*/"):
-        other = folder / name
-        with suppress(OSError):
-            if folder != root and is_held(other) and size in (None, other.stat().st_size):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                os.link(other, path)
-                return True
-    return False
-
-
 def empty_unclaimed(root: Path) -> None:
-    """Remove the folders of processes that have ended, but `root`."""
+    """Remove the folders of processes that have ended, except `root`."""
     for folder in root.parent.glob("[0-9]*/"):
         with suppress(Timeout):
             if folder != root:
@@ -89,17 +66,27 @@ def empty_unclaimed(root: Path) -> None:
                     shutil.rmtree(folder)
 
 
-def evict(root: Path, folders: Iterable[str], limit: float) -> int:
+def evict(root: Path, folders: Iterable[str], limit: float, notes: Notes) -> int:
     """Remove the files of a folder that were not used for longest, until the others take at most `limit` bytes.
 
     Files that are not in the bucket, or were used within UNUSED_SECONDS, stay. Return how many bytes are left.
     """
     found = [path for folder in folders for path in (root / folder).rglob("*") if path.suffix != ".json"]
-    facts = sorted((path.stat().st_mtime, path) for path in found if path.is_file() and is_held(path))
+    held = notes.held(path.relative_to(root).as_posix() for path in found if path.is_file())
+    facts = sorted((path.stat().st_atime, path) for path in map(root.joinpath, held))
     total, oldest = sum(path.stat().st_size for _, path in facts), time.time() - UNUSED_SECONDS
+    gone = []
     for used, path in facts:
         if total <= limit or used > oldest:
             break
         total -= path.stat().st_size
         path.unlink()
+        gone.append(path.relative_to(root).as_posix())
+    notes.forget(gone)
     return total
+
+
+def note_use(path: Path) -> None:
+    """Set when a file was used last, if it is there, and leave the time alone when it was written."""
+    with suppress(FileNotFoundError):
+        os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))

@@ -13,8 +13,9 @@ from typing import Protocol
 from uuid import uuid4
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.files import bucket
-from lightrag_dagster.storage.files.cache import is_claimed, is_held, link_of_another
+from lightrag_dagster.storage.files.cache import is_claimed
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.files.mirror import mirror_of
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 
@@ -88,31 +89,31 @@ class BucketScratch:
     def inputs(self, paths: Iterable[Path]) -> list[Path]:
         """See `Scratch.inputs`; they are fetched. Raises StoreError."""
         here = self._here
-        found = [here.root / path.relative_to(self.home.root) for path in paths]
-        bucket.fetch(here, found)
-        return found
+        return Files(here).open(here.root / path.relative_to(self.home.root) for path in paths)
 
     def files(self, name: str) -> list[Path]:
         """See `Scratch.files`; raises StoreError."""
-        return sorted(bucket.stored_files(self._here, self.folder / name))
+        return sorted(Files(self._here).list_folder(self.folder / name))
 
     @contextmanager
     def step(self, reads: Sequence[Path]) -> Iterator[None]:
         """See `Scratch.step`."""
         here, folder = self._here, self.folder
+        mirror = mirror_of(here)
+        assert mirror is not None
         try:
-            _clear(folder, set(reads))
+            _clear(folder, mirror.held(reads))
         except OSError as error:
             raise StoreError(f"cannot write the cache {folder}: {error.strerror or error}") from error
-        missing = [path for path in reads if not path.exists() and not link_of_another(here.root, path)]
-        bucket.download(here, missing)
-        for path in missing:
+        mirror.link(dict.fromkeys(reads))
+        for path in Files(here).open(reads):
             if not path.exists():
-                gone = f"{here.name}/{path.relative_to(here.root)}"
+                gone = f"{here.name}/{mirror.name(path)}"
                 raise StoreError(f"{gone} is gone; another builder may have started meanwhile; run again")
         yield
-        written = [path for path in folder.rglob("*") if path.is_file() and not is_held(path)]
-        bucket.upload(here, written)
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        held = mirror.held(files)
+        mirror.upload([path for path in files if path not in held])
 
 
 @contextmanager
@@ -135,7 +136,7 @@ def open_scratch(home: Home, *, shares_disk: bool) -> Iterator[Scratch]:
         yield scratch
     finally:
         with suppress(StoreError):  # the next builder removes it
-            bucket.remove_folder(home, scratch.folder)
+            Files(home).remove_folder(scratch.folder)
 
 
 def _clear(folder: Path, kept: set[Path]) -> None:
@@ -144,6 +145,6 @@ def _clear(folder: Path, kept: set[Path]) -> None:
         if other != folder:
             shutil.rmtree(other)
     for path in list(folder.rglob("*")):
-        if path.is_file() and not (path in kept and is_held(path)):
+        if path.is_file() and path not in kept:
             path.unlink()
     folder.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lightrag_dagster.storage import home_format
-from lightrag_dagster.storage.files import bucket
+from lightrag_dagster.storage.files.session import push, writing
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import MIGRATIONS, Migrations
 from lightrag_dagster.storage.locks.base import Lock
@@ -30,9 +30,9 @@ def building(home: Home, timeout: float, migrations: Migrations = MIGRATIONS) ->
         BuilderLockedError: another process still held the lock after `timeout`.
         StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
     """
-    with builder_lock(home, timeout) as lock, bucket.writing(home, lock):
+    with builder_lock(home, timeout) as lock, writing(home, lock):
         if home_format.bring_forward(home, migrations):
-            bucket.push(home, lock)
+            push(home, lock)
         yield lock
 
 
@@ -57,7 +57,7 @@ def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
         OlderFormatError: a builder must bring the home forward first.
         StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
     """
-    with source_lock(home, source, timeout) as lock, bucket.writing(home):
+    with source_lock(home, source, timeout) as lock, writing(home):
         home_format.begin(home)
         yield lock
 

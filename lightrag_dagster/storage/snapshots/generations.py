@@ -26,7 +26,9 @@ import pyarrow as pa
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.files import atomic, bucket
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.cache import is_claimed
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.records import (
     GenerationInputs,
@@ -64,6 +66,11 @@ class Generation:
         """Return a file or folder of the generation."""
         return self.home.generation(self.id) / name
 
+    def open(self, name: str) -> Path:
+        """Return a file or folder of the generation to read, fetched from a bucket; raises StoreError."""
+        path, files = self.path(name), Files(self.home)
+        return files.open_folder(path) if name == ADJACENCY else files.open([path])[0]
+
     def has(self, name: str) -> bool:
         """Say whether the step that yields this merged table, file or folder is finished."""
         return self.path(f"{name}.parquet" if name in MERGED_TABLES else name).exists()
@@ -89,13 +96,12 @@ class Generation:
             paths = [
                 path for source, used in sources if table in used for path in tables.paths(table, source, used[table])
             ]
-        bucket.fetch(self.home, paths)
-        return paths
+        return Files(self.home).open(paths)
 
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:
         """Read a table whole, per-source tables one source after the other; raises StoreError."""
         schema = (MERGED_TABLES | SOURCE_TABLES)[table]
-        parts = [atomic.read_conforming(path, schema, columns) for path in self.table_files(table)]
+        parts = [Files(self.home).read(path, columns, schema) for path in self.table_files(table)]
         empty = schema.empty_table().select(columns or schema.names)
         return pa.concat_tables([empty, *parts])
 
@@ -173,7 +179,7 @@ def remove_leftovers(home: Home) -> None:
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     except OSError as error:
         raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
-    bucket.remove_scratch(home)
+    Files(home).remove_folder(home.scratch)
 
 
 def _put_in_place(folder: Path, target: Path) -> None:
@@ -210,13 +216,24 @@ def newest(home: Home) -> Generation:
 def discard_graph(generation: Generation) -> None:
     """Remove the graph database of a generation, so that the next run builds it again; raises StoreError."""
     generation.path(GRAPH_RECORD).unlink(missing_ok=True)
-    bucket.remove(generation.home, [generation.path(GRAPH)])
+    Files(generation.home).remove([generation.path(GRAPH)])
 
 
 def fetched(home: Home, generation_id: str) -> Generation:
     """Return a generation, with its files fetched from a bucket; raises StoreError."""
-    bucket.fetch_folder(home, home.generation(generation_id))
+    Files(home).open_folder(home.generation(generation_id))
     return Generation(home, generation_id)
+
+
+def fetch_in_worker(generation: Generation) -> None:
+    """Fetch records and files of a generation, unless this process works in the cache of the one that started it.
+
+    Raises:
+        StoreError: the bucket refuses.
+    """
+    if is_claimed(generation.home.root):
+        Files(generation.home).refresh()
+        fetched(generation.home, generation.id)
 
 
 def _of_worker(home: Home, generation_id: str) -> Generation:

@@ -17,7 +17,9 @@ from pydantic import Field
 from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import home_format
-from lightrag_dagster.storage.files import atomic, bucket
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.files.session import push
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
 from lightrag_dagster.storage.snapshots import generations
@@ -150,13 +152,13 @@ def refresh_snapshot(home: Home, name: str | None = None) -> None:
 
     Raises as `formats.require_readable`, also for a home on disk.
     """
-    bucket.refresh_records(home, [home.current, home.pins, home.format])
+    Files(home).refresh([home.current, home.pins, home.format])
     home_format.require_readable(home)
     pointer = read_record(home.current, Pointer)
     wanted = snapshot_names(home).get(name, name) if name else pointer.id if pointer else None
     if wanted:
         folder = home.generation(wanted)
-        bucket.refresh_records(home, [folder / generations.MANIFEST, folder / generations.RECORD])
+        Files(home).refresh([folder / generations.MANIFEST, folder / generations.RECORD])
 
 
 def without_graph(home: Home) -> Generation | None:
@@ -276,7 +278,7 @@ def set_current(home: Home, snapshot_id: str, lock: Lock | None = None) -> None:
             replaced[before.id] = _now()
     require_held(lock)
     atomic.write_text(home.current, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
-    bucket.push(home, lock)
+    push(home, lock)
     link_views(home, snapshot_id)
 
 

@@ -13,11 +13,13 @@ from uuid import UUID
 
 from pydantic import Field
 
+from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.files import atomic, bucket
-from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, is_record
-from lightrag_dagster.storage.files.objects import Stored
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.files.mirror import OF_THIS_HOME
+from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -153,7 +155,7 @@ def _listed(home: Home, manifest: Manifest) -> dict[Path, Stored]:
         return {}
     tables = [home.lance / f"{entry.table}.lance" for entry in manifest.vectors.tables.values()]
     folders = (home.generation(manifest.snapshot_id), home.root / "tables", *tables)
-    return {path: one for folder in folders for path, one in bucket.stored_files(home, folder).items()}
+    return {path: one for folder in folders for path, one in Files(home).list_folder(folder).items()}
 
 
 def _source_files(home: Home, manifest: Manifest) -> list[Path]:
@@ -180,11 +182,11 @@ def _lance_files(home: Home, entry: VectorTable) -> dict[Path, int]:
     begins; what is before it may name files of other versions.
     """
     table = home.lance / f"{entry.table}.lance"
-    tag, stored = _tag_file(home, entry), bucket.stored_files(home, table)
-    version = json.loads(bucket.read_bytes(home, tag))["version"]
+    tag, stored = _tag_file(home, entry), Files(home).list_folder(table)
+    version = json.loads(Files(home).read_bytes(tag))["version"]
     names = (f"{version}.manifest", f"{2**64 - 1 - version}.manifest")
     path = next(path for name in names if (path := table / "_versions" / name) in stored)
-    content = bucket.read_bytes(home, path)
+    content = Files(home).read_bytes(path)
     listed = content[int.from_bytes(content[-16:-8], "little") :]
 
     def of(folder: str) -> list[Path]:
@@ -225,5 +227,5 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
 
 def _hash_stored(home: Home, path: Path) -> str:
     if home.bucket:
-        return hashlib.sha256(bucket.read_bytes(home, path)).hexdigest()
+        return hashlib.sha256(Files(home).read_bytes(path)).hexdigest()
     return FileFacts.of(path).sha256 or ""

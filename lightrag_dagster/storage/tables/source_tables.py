@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, STAMPS, UNPARTITIONED_TABLES
-from lightrag_dagster.storage.files import atomic, bucket
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.snapshots.records import Record, read_record
@@ -97,6 +98,7 @@ class SourceTables:
     def __init__(self, home: Home, *, candidate: bool = False) -> None:
         self.home = home
         self.candidate = candidate
+        self._files = Files(home)
 
     def __reduce__(self) -> tuple[Callable[..., "SourceTables"], tuple[Home, bool]]:
         """Leave the database behind: a worker reads and writes files alone."""
@@ -137,10 +139,7 @@ class SourceTables:
         )
         leaves = _leaves(table, ordered)
         name = version_of(expected, leaves)
-        path = self._file(table, source, name)
-        if not path.exists():
-            atomic.write_parquet(path, ordered)
-        bucket.upload(self.home, [path])
+        self._files.write(self._file(table, source, name), ordered)
         return StoredShard(name, leaves, ordered.num_rows, _counts(ordered), sum_columns(ordered))
 
     def record(
@@ -184,9 +183,8 @@ class SourceTables:
         filled = [one for one in stored if one.leaves]
         if len(filled) > 1:
             listed = [[min(one.leaves), max(one.leaves), one.name] for one in filled]
-            path = self._list(table, source, version.version)
-            atomic.write_text(path, json.dumps(listed))
-            bucket.upload(self.home, [path])
+            with self._files.writing(self._list(table, source, version.version)) as path:
+                path.write_text(json.dumps(listed), encoding="utf-8")
         atomic.write_text(self._pointer(table, source, candidate=self.candidate), version.model_dump_json(indent=2))
         if table == "raw_documents":
             self._refusal(source).unlink(missing_ok=True)
@@ -239,10 +237,9 @@ class SourceTables:
         Raises:
             StoreError: the source has no such version.
         """
-        paths = self.paths(table, source, version or self.require(table, source).version)
-        bucket.fetch(self.home, paths)
+        paths = self.open(table, source, version or self.require(table, source).version)
         return pa.concat_tables(
-            [atomic.read_conforming(path, _SCHEMAS[table], columns) for path in paths], promote_options="permissive"
+            [self._files.read(path, columns, _SCHEMAS[table]) for path in paths], promote_options="permissive"
         )
 
     def read_shard(
@@ -254,17 +251,19 @@ class SourceTables:
             StoreError: the source has no such version.
         """
         first, last = shard.leaves
-        found = [path for low, high, path in self._files(table, source, version) if low <= last and high >= first]
-        bucket.fetch(self.home, found)
+        parts = self._parts(table, source, version)
+        found = self._files.open(path for low, high, path in parts if low <= last and high >= first)
         empty = _SCHEMAS[table].empty_table().select(columns or _SCHEMAS[table].names)
-        rows = [shard.of(atomic.read_conforming(path, _SCHEMAS[table], columns), SORT_KEYS[table][0]) for path in found]
+        rows = [shard.of(self._files.read(path, columns, _SCHEMAS[table]), SORT_KEYS[table][0]) for path in found]
         return pa.concat_tables(rows, promote_options="permissive") if rows else empty
 
     def read_file(self, table: str, source: str, name: str) -> pa.Table:
         """Read what `store` has stored; raises StoreError."""
-        path = self._file(table, source, name)
-        bucket.fetch(self.home, [path])
-        return atomic.read_conforming(path, _SCHEMAS[table])
+        return self._files.read(self._file(table, source, name), schema=_SCHEMAS[table])
+
+    def open_stored(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
+        """Return the files of shards to read, fetched from a bucket; raises StoreError."""
+        return self._files.open(self.stored_paths(table, source, stored))
 
     def stored_paths(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
         """Return the files of shards."""
@@ -272,9 +271,19 @@ class SourceTables:
 
     def has(self, table: str, source: str, version: str) -> bool:
         """Say whether the files of a version are there, fetching them from a bucket."""
-        paths = self.paths(table, source, version)
-        bucket.fetch(self.home, paths)
-        return all(path.exists() for path in paths)
+        return all(path.exists() for path in self.open(table, source, version))
+
+    def has_lost(self, version: TableVersion) -> bool:
+        """Say whether a disk has lost a file of a version; a bucket is not asked, `find_damage` lists what it has."""
+        return self.home.bucket is None and not self.has(version.table, version.source, version.version)
+
+    def open(self, table: str, source: str, version: str) -> list[Path]:
+        """Return the Parquet files of one version to read, in the order of their rows, fetched from a bucket.
+
+        Raises:
+            StoreError: their list is damaged, or the bucket refuses.
+        """
+        return self._files.open(self.paths(table, source, version))
 
     def paths(self, table: str, source: str, version: str) -> list[Path]:
         """Return the Parquet files of one version, in the order of their rows, whether or not they are there.
@@ -282,17 +291,17 @@ class SourceTables:
         Raises:
             StoreError: their list is damaged.
         """
-        return [path for _, _, path in self._files(table, source, version)]
+        return [path for _, _, path in self._parts(table, source, version)]
 
     def all_paths(self, table: str, source: str, version: str) -> list[Path]:
         """Return the Parquet files of one version and their list; raises as `paths`."""
         return [*self.paths(table, source, version), self._list(table, source, version)]
 
-    def _files(self, table: str, source: str, version: str) -> list[tuple[str, str, Path]]:
+    def _parts(self, table: str, source: str, version: str) -> list[tuple[str, str, Path]]:
         """Return the first leaf, the last leaf and the path of each file."""
         path, listed = self._file(table, source, version), self._list(table, source, version)
         if not (path.exists() or listed.exists()):
-            bucket.fetch(self.home, [path, listed])
+            self._files.open([path, listed])
         if path.exists() or not listed.exists():
             return [(*Shard().leaves, path)]
         try:

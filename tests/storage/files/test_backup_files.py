@@ -7,8 +7,8 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.files.backup_files import Files, Folder, local
-from lightrag_dagster.storage.files.mirror import is_record
+from lightrag_dagster.storage.files.backup_files import Contents, Folder, local
+from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import Format
 from tests.buckets import S3Server
@@ -36,33 +36,33 @@ LEFT_OUT = (
     "dagster/dagster.yaml",
 )
 
-Open = Callable[[], Files]
+Open = Callable[[], Contents]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Files:
+def home(tmp_path: Path) -> Contents:
     for name, content in (RECORDS | DATA | dict.fromkeys(LEFT_OUT, b"left out")).items():
         path = tmp_path / "home" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    return Files.of_home(Home(tmp_path / "home"))
+    return Contents.of_home(Home(tmp_path / "home"))
 
 
 @pytest.fixture(params=["folder", "bucket"])
-def backup(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+def backup(request: pytest.FixtureRequest, tmp_path: Path) -> Contents:
     """An empty place for a backup."""
     if request.param == "folder":
-        return Files.of_backup(str(tmp_path / "backup"))
+        return Contents.of_backup(str(tmp_path / "backup"))
     server: S3Server = request.getfixturevalue("buckets")
-    return Files.of_backup(server.new_bucket())
+    return Contents.of_backup(server.new_bucket())
 
 
-def copy(source: Files, target: Files) -> None:
+def copy(source: Contents, target: Contents) -> None:
     target.store_data(source)
     target.store_records(source.records())
 
 
-def contents(files: Files) -> dict[str, bytes]:
+def contents(files: Contents) -> dict[str, bytes]:
     found = files.records()
     for name in files.names().keys() - found.keys():
         place = files.machine if name.startswith("batches/") else files.place
@@ -71,27 +71,27 @@ def contents(files: Files) -> dict[str, bytes]:
     return found
 
 
-def test_a_home_comes_back_from_a_backup_of_any_kind(home: Files, backup: Files, tmp_path: Path) -> None:
+def test_a_home_comes_back_from_a_backup_of_any_kind(home: Contents, backup: Contents, tmp_path: Path) -> None:
     copy(home, backup)
     assert contents(backup) == RECORDS | DATA
     assert backup.place.list("records").keys() == {f"records/{name}" for name in RECORDS}
-    copy(backup, Files.of_home(Home(tmp_path / "other")))
+    copy(backup, Contents.of_home(Home(tmp_path / "other")))
     found = {path.relative_to(tmp_path / "other") for path in (tmp_path / "other").rglob("*") if path.is_file()}
     assert {path.as_posix() for path in found} == RECORDS.keys() | DATA.keys()
 
 
 def test_a_home_in_a_bucket_has_the_files_of_batches_on_the_machine(
-    home: Files, buckets: S3Server, tmp_path: Path
+    home: Contents, buckets: S3Server, tmp_path: Path
 ) -> None:
     uri = buckets.new_bucket()
-    target = Files.of_home(Home(tmp_path / "cache" / "0", SecretStr("postgresql://nowhere"), uri))
+    target = Contents.of_home(Home(tmp_path / "cache" / "0", SecretStr("postgresql://nowhere"), uri))
     copy(home, target)
     assert contents(target) == RECORDS | DATA
     assert (tmp_path / "cache" / "batches" / "1.jsonl").read_bytes() == b"requests"
     assert not [key for key in buckets.keys(uri) if key.startswith("batches")]
 
 
-def test_a_second_copy_leaves_nothing_of_the_first(home: Files, backup: Files, tmp_path: Path) -> None:
+def test_a_second_copy_leaves_nothing_of_the_first(home: Contents, backup: Contents, tmp_path: Path) -> None:
     copy(home, backup)
     for name in ("generations/gen-1/graph.kuzu", "generations/gen-1/manifest.json", "CURRENT"):
         (tmp_path / "home" / name).unlink()
@@ -99,7 +99,7 @@ def test_a_second_copy_leaves_nothing_of_the_first(home: Files, backup: Files, t
     assert contents(backup) == contents(home)
 
 
-def test_the_format_is_beside_the_records(home: Files, backup: Files, tmp_path: Path) -> None:
+def test_the_format_is_beside_the_records(home: Contents, backup: Contents, tmp_path: Path) -> None:
     for files in (home, backup):
         assert files.format() is None
         files.set_format(Format(format=1, copying="elsewhere"))
@@ -109,14 +109,14 @@ def test_the_format_is_beside_the_records(home: Files, backup: Files, tmp_path: 
     assert list(backup.place.list("records")) == ["records/FORMAT"]
 
 
-def test_what_is_missing_is_named(backup: Files) -> None:
+def test_what_is_missing_is_named(backup: Contents) -> None:
     with pytest.raises(StoreError, match="database/ledger is missing"), local(backup.place, "database/ledger"):
         pytest.fail("there is none")
 
 
 def test_an_empty_folder_has_nothing(tmp_path: Path) -> None:
     assert Folder(tmp_path / "never made").list("tables") == {}
-    assert Files.of_backup(str(tmp_path / "never made")).names() == {}
+    assert Contents.of_backup(str(tmp_path / "never made")).names() == {}
 
 
 @pytest.mark.parametrize("name", RECORDS)

@@ -9,9 +9,9 @@ import pytest
 from obstore.store import MemoryStore
 from pydantic import SecretStr
 
+from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.files.objects import Objects
 from lightrag_dagster.storage.files.scratch import BucketScratch, Scratch, open_scratch
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
+from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
-from lightrag_dagster.storage.files.objects import Objects, Stored
 
 BUCKETS = ("s3", "gs", "az")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from obstore.store import MemoryStore
 
+from lightrag_dagster.core import objects
+from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import SettingsError, StoreError
-from lightrag_dagster.storage.files import objects
-from lightrag_dagster.storage.files.objects import Objects
 from tests.buckets import BucketService, S3Server
 
 Open = Callable[[], Objects]
