@@ -94,7 +94,7 @@ def merged(
         )
     record = report.generation.record()
     for name in MERGED_TABLES:
-        path = report.generation.path(f"{name}.parquet")
+        [path] = report.generation.table_files(name)
         yield dg.MaterializeResult(
             asset_key=context.asset_key_for_output(name),
             data_version=dg.DataVersion(record.tables[name]),

@@ -19,6 +19,7 @@ from tests.buckets import S3Server
 from tests.cli.test_cli import command
 from tests.homes import pack
 from tests.homes.contents import read_contents
+from tests.homes.older import SCHEMA
 from tests.homes.provider import asked, serve_homes
 from tests.loopback import Loopback
 from tests.loopback_batches import Fate, SubmittedBatch
@@ -176,7 +177,7 @@ def test_a_home_in_a_bucket_with_postgres(
             obstore.put(buckets.store(uri), str(path.relative_to(home.folder / "bucket")), path)
     schema = urlsplit(postgres.get_secret_value()).query.rpartition("%3D")[2]
     postgres_server.run(f"DROP SCHEMA {schema}")
-    postgres_server.run((home.folder / "postgres.sql").read_text().replace(pack.SCHEMA, schema))
+    postgres_server.run((home.folder / "postgres.sql").read_text().replace(SCHEMA, schema))
     monkeypatch.setenv("LIGHTRAG_HOME", uri)
     monkeypatch.setenv("LIGHTRAG_DATABASE", postgres.get_secret_value())
     monkeypatch.setenv("LIGHTRAG_CACHE__FOLDER", str(home.folder / "cache"))
@@ -195,7 +196,7 @@ def test_an_open_batch_is_collected(opening: Opening, loopback: Loopback) -> Non
             "UPDATE batches SET document = replace(document, ?, ?)", (home.record["host"], loopback.host)
         )
         assert changed.rowcount == 1
-    assert "Batches: 1 under way, 0 of 2 requests done" in home.ask("status")
+    assert "Batches: 1 open, 0 of 2 requests done" in home.ask("status")
     assert home.status()["sources"]["office"]["state"] == "waits for batches"
 
     # Not the extractions, which the batch has, and nothing but what they lead to.

@@ -34,7 +34,7 @@ def read_contents() -> dict[str, Any]:
     Rows are in the order of their values, so that neither the order of a file nor its compression counts.
     """
     tables = "; ".join(f"FROM {table} ORDER BY ALL" for table in TABLES)
-    rows = [json.loads(line) for line in _output("sql", tables, "--format", "json").splitlines()]
+    rows = [json.loads(line) for line in _output("sql", tables, "--format", "json").strip().split("\n")]
     with KnowledgeBase.open() as knowledge:
         return {
             "tables": {table: _columns(found) for table, found in zip(TABLES, rows, strict=True)},

@@ -4,133 +4,29 @@ The older version runs in processes of its own; the servers that it talks to are
 """
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import obstore
-import yaml
-
-from tests.buckets import S3Server, serving_buckets
-from tests.homes.provider import DIMENSIONS, asked, serve_homes
-from tests.loopback import Loopback, Received, serving
+from tests.buckets import serving_buckets
+from tests.homes.older import OTHER_MODEL, Cloud, Older
+from tests.homes.provider import serve_homes
+from tests.loopback import serving
 from tests.loopback_batches import Fate
-from tests.postgres import PostgresServer, serving_postgres
+from tests.postgres import serving_postgres
 from tests.support import FLOOD, OFFICE, RIVER
-
-SCHEMA = "older_home"
-"""The schema of the packed database."""
 
 _HERE = Path(__file__).parent
 _SAMPLES = _HERE.parent / "documents_samples"
-_CHANGED = 1_700_000_000  # when all documents were changed last, Unix seconds
 
 # Dagster's event log is not needed, a cache is filled again, and process ids are those of this machine.
 _LEFT_OUT = shutil.ignore_patterns("dagster", "cache", "*.pid")
-
-_MODELS = ("gpt-4o-mini", "gpt-4.1-mini")
-_EMBEDDER = "text-embedding-3-small"
-
-# Prices are given since published ones change, and costs are part of the content.
-_SETTINGS: dict[str, Any] = {
-    "llm": {
-        "provider": "openai",
-        "max_concurrency": 1,
-        "prices": {name: {"input": 1, "output": 4} for name in _MODELS},
-    },
-    "embedding": {"provider": "openai", "dimensions": DIMENSIONS, "prices": {_EMBEDDER: {"input": 0.1}}},
-    "merging": {"summary_min_descriptions": 3},
-}
-
-
-class Older:
-    """A home in the making: its folder, the older version's Python, and the provider that this asks."""
-
-    def __init__(self, python: str, folder: Path, provider: Loopback) -> None:
-        self.folder = folder
-        self.provider = provider
-        self.environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder / "cache"),
-            "LIGHTRAG_CONFIG": str(folder / "lightrag.yaml"),
-            "LIGHTRAG_HOME": str(folder / "home"),
-            "LIGHTRAG_SOURCES": str(folder / "sources"),
-            "LIGHTRAG_CACHE__FOLDER": str(folder / "cache"),
-            "OPENAI_BASE_URL": provider.url,
-            "OPENAI_API_KEY": "none",
-        }
-        self._python = python
-        self.configure()
-
-    def configure(self, **sections: Mapping[str, Any]) -> None:
-        """Write the settings: the usual ones, and some more."""
-        settings = _SETTINGS | {name: _SETTINGS.get(name, {}) | dict(section) for name, section in sections.items()}
-        (self.folder / "lightrag.yaml").write_text(yaml.safe_dump(settings))
-
-    def write(self, source: str, files: Mapping[str, str | bytes]) -> None:
-        """Add documents to a source, or replace them."""
-        folder = self.folder / "sources" / source
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            path = folder / name
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
-            os.utime(path, (_CHANGED, _CHANGED))
-
-    def commit(self) -> str:
-        """Return the commit of the older version."""
-        place = self._execute("-c", "import lightrag_dagster; print(lightrag_dagster.__path__[0])").strip()
-        found = subprocess.run(["git", "-C", place, "rev-parse", "HEAD"], stdout=subprocess.PIPE, text=True, check=True)
-        return found.stdout.strip()
-
-    def run(self, *arguments: str, **settings: str) -> str:
-        """Run a command to its end, and return what it printed."""
-        return self._execute("-m", "lightrag_dagster", *arguments, **settings)
-
-    def run_and_kill(self, answers: int, *arguments: str) -> None:
-        """Run a command, and kill it when it has this many answers of the language model and asks for the next."""
-        self.provider.requests.clear()
-        victim = self._start("-m", "lightrag_dagster", *arguments)
-
-        def strike(received: Received) -> None:
-            if sum(one.path.endswith("/chat/completions") for one in self.provider.requests) > answers:
-                victim.kill()
-
-        self.provider.fault = strike
-        printed, _ = victim.communicate()
-        assert victim.returncode < 0, printed
-        self.provider.fault = lambda received: None
-
-    def contents(self) -> dict[str, Any]:
-        """Return the content of the published snapshot."""
-        contents: dict[str, Any] = json.loads(self._execute(str(_HERE / "contents.py")))
-        return contents
-
-    def follow(self, *arguments: str) -> dict[str, Any]:
-        """Run a command, and return it with what it asked for and what is published then."""
-        self.provider.requests.clear()
-        self.run(*arguments)
-        return {"command": arguments, "asked": asked(self.provider.requests), "contents": self.contents()}
-
-    def _execute(self, *arguments: str, **settings: str) -> str:
-        process = self._start(*arguments, **settings)
-        printed, _ = process.communicate()
-        assert process.returncode == 0, printed
-        return printed
-
-    def _start(self, *arguments: str, **settings: str) -> subprocess.Popen[str]:
-        """Start the older version's Python, in a folder that holds no other version's modules."""
-        return subprocess.Popen(
-            [self._python, *arguments],
-            cwd=self.folder, env=self.environment | settings, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
 
 
 def build_two_sources(older: Older) -> None:
@@ -166,7 +62,7 @@ def build_unfinished_backfill(older: Older) -> None:
     """Build a home with a published source whose backfill, by another model, was killed after three answers."""
     older.write("notes", {"river.md": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
     older.run("run")
-    older.configure(llm={"model": _MODELS[1]})
+    older.configure(llm={"model": OTHER_MODEL})
     older.run_and_kill(3, "backfill", "--source", "notes")
 
 
@@ -194,26 +90,6 @@ HOMES = {
     "unfinished_backfill": Packed(build_unfinished_backfill, (("run",), ("backfill", "--source", "notes"))),
     "held_rollback": Packed(build_held_rollback, (("run",), ("release",))),
 }
-
-
-class Cloud:
-    """A bucket and a database, in which a home is in place of the disk."""
-
-    def __init__(self, buckets: S3Server, postgres: PostgresServer) -> None:
-        self._buckets = buckets
-        self._postgres = postgres
-        self._uri = buckets.new_bucket()
-        places = {"LIGHTRAG_HOME": self._uri, "LIGHTRAG_DATABASE": postgres.url(SCHEMA)}
-        self.environment = buckets.environment | places
-
-    def save(self, folder: Path) -> None:
-        """Write the objects of the bucket as files, and the database as SQL."""
-        store = self._buckets.store(self._uri)
-        for key in self._buckets.keys(self._uri):
-            path = folder / "bucket" / key
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(obstore.get(store, key).bytes())
-        (folder / "postgres.sql").write_text(self._postgres.dump(SCHEMA))
 
 
 def pack(name: str, python: str, work: Path) -> Path:
@@ -255,5 +131,5 @@ def _of_nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
 if __name__ == "__main__":
     for chosen in sys.argv[2:] or HOMES:
         with TemporaryDirectory(prefix="older-home-") as temporary:
-            written = pack(chosen, sys.argv[1], Path(temporary))
+            written = pack(chosen, str(Path(sys.argv[1]).absolute()), Path(temporary))
         sys.stdout.write(f"{written.name}: {written.stat().st_size:,} bytes\n")

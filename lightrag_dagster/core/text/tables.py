@@ -12,7 +12,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 
 def cell(value: object, most: int | None = None) -> str:
-    """Return a cell that shows any value as it is, in at most so many characters; None is shown as nothing."""
+    """Return a cell that shows any value as it is, cut after `most` characters; None is shown as nothing."""
     text = " ".join(str("" if value is None else value).split())
     # Escaped, since the UI fetches the images that a document links to, and takes <SEP> for a tag.
     return escaped(text if most is None or len(text) <= most else text[: most - 1] + "…")
