@@ -74,8 +74,8 @@ bench: .venv/run
 	$(BIN)/python -m benchmarks.bench $(BENCH)
 
 docs: setup
-	$(BIN)/python -m lightrag_dagster.cli.settings_page > docs/settings.md.new
-	mv docs/settings.md.new docs/settings.md
+	for page in settings tables; do \
+		$(BIN)/python -m lightrag_dagster.cli.$${page}_page > docs/$$page.md.new && mv docs/$$page.md.new docs/$$page.md || exit; done
 
 format: setup
 	$(BIN)/ruff check --fix .

@@ -1,16 +1,16 @@
-"""The Dagster assets, one module a stage: read, call the engine, write, report."""
+"""The Dagster assets, one module per stage: read, call the engine, write, report."""
 
-from assets.answers import answers
-from assets.chunks import chunks
-from assets.documents import raw_documents
-from assets.extractions import extractions
-from assets.graph import knowledge_graph, published_graph
-from assets.knowledge_base import knowledge_base
-from assets.mentions import mentions
-from assets.merged import merged
-from assets.retrieval_evaluation import retrieval_evaluation
-from assets.status_report import status_report
-from assets.vectors import chunk_vectors, entity_vectors, relation_vectors
+from lightrag_dagster.assets.answers import answers
+from lightrag_dagster.assets.chunks import chunks
+from lightrag_dagster.assets.documents import raw_documents
+from lightrag_dagster.assets.extractions import extractions
+from lightrag_dagster.assets.graph import knowledge_graph, published_graph
+from lightrag_dagster.assets.knowledge_base import knowledge_base
+from lightrag_dagster.assets.mentions import mentions
+from lightrag_dagster.assets.merged import merged
+from lightrag_dagster.assets.retrieval_evaluation import retrieval_evaluation
+from lightrag_dagster.assets.status_report import status_report
+from lightrag_dagster.assets.vectors import chunk_vectors, entity_vectors, relation_vectors
 
 INGESTION = [raw_documents, chunks, extractions, mentions]
 """Assets with one partition a source."""
@@ -24,7 +24,7 @@ PUBLICATION = [
     knowledge_base,
     published_graph,
 ]
-"""Assets over all sources: the published snapshot, and what it is made from and completed by."""
+"""Assets over all sources: the published snapshot, its parts and its additions."""
 
 ASSETS = [*INGESTION, *PUBLICATION, answers, retrieval_evaluation, status_report]
 

@@ -2,10 +2,10 @@
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, account_of, stopwatch, table_metadata
+from lightrag_dagster.assets.metadata import LLM_POOL, account_of, stopwatch, table_metadata
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file
-from lightrag_dagster.storage.tables import ALL_SOURCES
-from resources import LightRAG
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 
 
 @dg.asset(
@@ -32,7 +32,7 @@ def answers(
         made = answer_all(opened, questions, previous)
         inputs = answer_inputs(opened.snapshot_id, questions)
         if made.asked_again:
-            # Other inputs than those of the next run, so that it asks again.
+            # Inputs that differ from those of the next run, so that it asks again.
             inputs["asked_again"] = str(made.asked_again)
         version = stored.write(
             "answers",

@@ -1,11 +1,11 @@
-"""`chunks`: the pieces into which a source's documents are cut."""
+"""`chunks`: the pieces of a source's documents."""
 
 import dagster as dg
 
-from assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
-from assets.partitions import SOURCES
-from lightrag_dagster.build.ingest import chunk_source
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.partitions import SOURCES
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.resources import LightRAG
 
 
 @dg.asset(

@@ -1,11 +1,11 @@
-"""`raw_documents`: the documents that a source holds now."""
+"""`raw_documents`: the present documents of a source."""
 
 import dagster as dg
 
-from assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
-from assets.partitions import SOURCES
-from lightrag_dagster.build.ingest import read_source
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.partitions import SOURCES
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.resources import LightRAG
 
 
 @dg.asset(

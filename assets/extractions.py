@@ -1,13 +1,13 @@
-"""`extractions`: what the language model answered for each distinct chunk."""
+"""`extractions`: the language model's answers for each distinct chunk."""
 
 from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import LLM_POOL, IngestConfig, account_of, ingested, is_backfill, stopwatch
-from assets.partitions import SOURCES
-from lightrag_dagster.build.ingest import Waiting, extract_source
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import LLM_POOL, IngestConfig, account_of, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.partitions import SOURCES
+from lightrag_dagster.pipeline.extractions import Waiting, extract_source
+from lightrag_dagster.resources import LightRAG
 
 
 @dg.asset(
@@ -24,7 +24,7 @@ def extractions(
 ) -> Iterator[dg.MaterializeResult]:
     """Ask the model about every chunk that it has not answered yet; in a backfill, about outdated rows too.
 
-    In batch mode, unless all responses are there, the step submits what is missing and ends without a
+    In batch mode, unless all responses are there, the step submits the missing requests and ends without a
     materialisation: the rest of the run and its checks are skipped, the source's last accepted tables stay, and the
     sensor `batches` starts it again.
     """

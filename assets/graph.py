@@ -1,13 +1,13 @@
-"""`knowledge_graph`: the adjacency arrays that retrieval reads, and the Kùzu database unless it is large.
+"""`knowledge_graph`: the adjacency arrays for retrieval, and the Kùzu database unless it is large.
 
-`published_graph`: the Kùzu database of the published snapshot, where it is large.
+`published_graph`: the Kùzu database of the published snapshot, if it is large.
 """
 
 import dagster as dg
 
-from assets.metadata import WRITER_POOL, made_by, stopwatch
-from lightrag_dagster.build.graph import build_graph, build_published_graph
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import WRITER_POOL, made_by, stopwatch
+from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
+from lightrag_dagster.resources import LightRAG
 
 
 @dg.asset(

@@ -2,13 +2,13 @@
 
 import dagster as dg
 
-from assets.metadata import WRITER_POOL, Metadata, account_of, made_by, stopwatch
-from lightrag_dagster.build.generation import check_published, publish_newest
+from lightrag_dagster.assets.metadata import WRITER_POOL, Metadata, account_of, made_by, stopwatch
+from lightrag_dagster.pipeline.publish import check_published, publish_newest
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import list_snapshots
-from resources import LightRAG
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 
 
 @dg.asset(
@@ -53,7 +53,7 @@ def integrity(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 
 def _rows(manifest: Manifest, home: Home) -> Metadata:
-    """Return the rows of every table, and how many more they are than in the snapshot before."""
+    """Return the rows of every table, and the difference from the snapshot before."""
     before = [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]
     metadata: Metadata = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
     for one in before:

@@ -1,18 +1,18 @@
-"""`entity_mentions`, `relation_mentions` and `parsed`: the raw responses, read; and the acceptance of the source."""
+"""`entity_mentions`, `relation_mentions` and `parsed`: the parsed responses; and the acceptance of the source."""
 
 from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
-from assets.partitions import SOURCES
-from lightrag_dagster.build.ingest import parse_and_accept
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.partitions import SOURCES
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.resources import LightRAG
 
 _DESCRIPTIONS = {
     "entity_mentions": "Entities as each chunk names them; parsing again costs no call.",
     "relation_mentions": "Relations as each chunk states them; parsing again costs no call.",
-    "parsed": "How many rows of the answers about each chunk became mentions, how many could not be used, and why.",
+    "parsed": "Numbers of rows of each chunk's answers that became mentions or could not be used, and the reason.",
 }
 
 

@@ -1,5 +1,5 @@
-"""The partitions of the assets as they are declared; `build_definitions` puts those of the namespace in their place."""
+"""The declared partitions of the assets; `build_definitions` replaces them by those of the namespace."""
 
-from assets.namespace import Namespace
+from lightrag_dagster.assets.namespace import Namespace
 
 SOURCES = Namespace().sources

@@ -1,12 +1,12 @@
-"""`chunk_vectors`, `entity_vectors` and `relation_vectors`: LanceDB tables, only changed rows embedded and written."""
+"""`chunk_vectors`, `entity_vectors` and `relation_vectors`: LanceDB tables; only changed rows are embedded."""
 
 from functools import partial
 
 import dagster as dg
 
-from assets.metadata import WRITER_POOL, account_of, made_by, stopwatch
-from lightrag_dagster.build.generation import embed
-from resources import LightRAG
+from lightrag_dagster.assets.metadata import WRITER_POOL, account_of, made_by, stopwatch
+from lightrag_dagster.pipeline.vectors import embed
+from lightrag_dagster.resources import LightRAG
 
 
 def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> dg.AssetsDefinition:

@@ -27,11 +27,11 @@ from benchmarks.pipeline import Meter
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.evaluation.bootstrap import Values, estimates
+from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.query.types import Chunk
-from lightrag_dagster.runner import bring_up_to_date
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 PASSAGES_A_DOCUMENT = 25
 ROOM = 3_000

@@ -1,6 +1,6 @@
 """How fast each format with a parser is read, by that alone and as a run reads it, in a process of its own.
 
-    python -m benchmarks.formats tests/documents_samples
+    python -m benchmarks.formats tests/readers/samples
     python -m benchmarks.formats FOLDER --seconds 5
 
 The files of each suffix in a folder are read over and over for some seconds. Printed are files a second, megabytes of
@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lightrag_dagster.readers import FORMATS
+from lightrag_dagster.readers.content import Limits, ReadingOptions
+from lightrag_dagster.readers.extraction import ExtractedText, extract_text
+from lightrag_dagster.readers.isolation import extract_isolated
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.formats import FORMATS
-from lightrag_dagster.stages.documents.formats.extraction import ExtractedText, extract_text
-from lightrag_dagster.stages.documents.isolation import extract_isolated
 
 WIDTHS = (7, 17, 8, 10, 20, 10)
 
@@ -56,13 +57,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="for each format and each way of reading")
     arguments = parser.parse_args()
     settings = DocumentSettings()
+    options, limits = ReadingOptions(), Limits(settings.max_seconds, settings.max_memory_mb)
     print(_line("", ("files", "alone: files/s", "MB/s", "pages/s", "in a run: files/s", "pages/s")))
     for suffix, found in FORMATS.items():
         files = {path: path.read_bytes() for path in sorted(arguments.folder.glob(f"*{suffix}"))}
         if not files or not found.isolated:
             continue
         alone = speed(files, extract_text, arguments.seconds)
-        run = speed(files, lambda data, name: extract_isolated(data, name, settings), arguments.seconds)
+        run = speed(files, lambda data, name: extract_isolated(data, name, options, limits), arguments.seconds)
         numbers = (alone.files, alone.megabytes, alone.pages, run.files, run.pages)
         cells = [
             f"{len(files)}",

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from benchmarks.passages import generate
 from lightrag_dagster.core.identity import chunk_id
-from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import ExtractionSettings, LLMSettings

@@ -30,9 +30,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.engines.processes import ProcessEngine
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENTIONS
 from lightrag_dagster.settings import MergingSettings, load_settings
 from lightrag_dagster.stages.merging.buckets import Size
@@ -40,10 +40,10 @@ from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
-from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import scratch_folder, store
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.scratch import SharedFolder
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.scratch import SharedFolder
+from lightrag_dagster.storage.snapshots.generations import scratch_folder, store
 
 Array = npt.NDArray[Any]
 
@@ -122,7 +122,7 @@ def _write_source(folder: Path, number_of_source: int, ids: Array, number_of_nam
     }
     paths = {name: folder / source / f"{name}.parquet" for name in tables}
     for name, path in paths.items():
-        files.write_parquet(path, tables[name])
+        atomic.write_parquet(path, tables[name])
     return MergeInput(source, **{name: (path,) for name, path in paths.items()})
 
 

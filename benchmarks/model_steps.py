@@ -33,7 +33,7 @@ from starlette.routing import Route
 
 from benchmarks.multihop import letters, means, prepared, rows_of, shown
 from lightrag_dagster import KnowledgeBase, Retrieval
-from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.evaluation.bootstrap import Values
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.models.offline import LexicalEmbedder
-from lightrag_dagster.models.offline.extractor import extract
+from lightrag_dagster.offline.embedder import LexicalEmbedder
+from lightrag_dagster.offline.extractor import extract
 
 
 def extractor(text: str) -> tuple[list[str], list[tuple[str, str]]]:

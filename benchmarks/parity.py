@@ -22,12 +22,12 @@ import pyarrow as pa
 import yaml
 
 from lightrag_dagster.core.identity import name_key
-from lightrag_dagster.models.offline import OfflineChatModel
-from lightrag_dagster.query.keywords import parse_keywords
+from lightrag_dagster.models.rules import OfflineChatModel
+from lightrag_dagster.query.steps.keywords import parse_keywords
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
-from lightrag_dagster.stages.documents.reading import Before, read_listed
+from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.requests import extraction_request, keyword_request
@@ -62,7 +62,7 @@ def cut(sources: Path) -> dict[str, str]:
     pieces: dict[str, str] = {}
     for name, source in find_sources(settings).items():
         listed = pa.table(rows_of(source, list_files(source)))
-        nothing = Before(RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
+        nothing = (RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
         documents = read_listed(source, listed, nothing, settings.documents)[0].sort_by("path").to_pylist()
         for document in (one for one in documents if one["status"] == "processed"):
             paragraphs = [one for one in document["content"].split("\n\n") if one.strip()]

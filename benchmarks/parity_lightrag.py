@@ -16,7 +16,7 @@ from lightrag import LightRAG, QueryParam
 from lightrag.utils import EmbeddingFunc, Tokenizer
 
 from benchmarks.parity_vectors import DIMENSIONS, embed, entity_text, relation_text
-from lightrag_dagster.core.encodings import load_encoding
+from lightrag_dagster.core.text.encodings import load_encoding
 
 START, END = "---Input Text---\n```\n", "\n```"
 SEPARATOR = "<SEP>"

@@ -26,18 +26,23 @@ from typing import NamedTuple
 
 from benchmarks.passages import write_sources
 from benchmarks.streaming import Rule, write_documents
-from lightrag_dagster.build.generation import embed, merge_sources, publish_newest
-from lightrag_dagster.build.graph import build_graph
-from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
-from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.build.shard_steps import OpenModel
+from lightrag_dagster.core.protocols import OpenModel
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.graph import build_graph
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.publish import publish_newest
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VECTOR_TABLES
-from lightrag_dagster.storage.snapshots import require_current
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
+from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 SOURCES = 4
 ENGINES = ("local", "processes")

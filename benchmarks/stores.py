@@ -22,9 +22,9 @@ from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.responses import ResponseStore
-from lightrag_dagster.storage.vectors import VectorStore
 
 Item = TypeVar("Item")
 

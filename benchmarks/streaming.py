@@ -20,13 +20,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
-from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 A_FOLDER = 1_000
 PEOPLE, PLACES = 20_000, 2_000

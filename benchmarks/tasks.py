@@ -9,7 +9,7 @@ import argparse
 import time
 from typing import get_args
 
-from lightrag_dagster.engines.choice import open_engine
+from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.settings import EngineName
 
 

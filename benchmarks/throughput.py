@@ -17,12 +17,13 @@ from pathlib import Path
 
 from benchmarks.chunking import PARAGRAPHS_A_FILE, markdown
 from benchmarks.passages import generate
-from lightrag_dagster.build.ingest import chunk_source, read_source
-from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 A_FOLDER = 1_000
 

@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lightrag_dagster.component import KnowledgeBaseComponent
     from lightrag_dagster.core.protocols import Message
-    from lightrag_dagster.knowledge_base_resource import KnowledgeBaseResource
-    from lightrag_dagster.query.filters import Filters
+    from lightrag_dagster.orchestration.component import KnowledgeBaseComponent
+    from lightrag_dagster.query.filters.filters import Filters
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
     from lightrag_dagster.query.types import Answer, Keywords, Retrieval
+    from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
 
 __all__ = [
     "Answer",
@@ -25,11 +25,11 @@ __all__ = [
 # Imported at first use, so that settings do not import the stores, nor a question Dagster.
 _MODULES = {
     "Answer": "lightrag_dagster.query.types",
-    "Filters": "lightrag_dagster.query.filters",
+    "Filters": "lightrag_dagster.query.filters.filters",
     "Keywords": "lightrag_dagster.query.types",
     "KnowledgeBase": "lightrag_dagster.query.knowledge_base",
-    "KnowledgeBaseComponent": "lightrag_dagster.component",
-    "KnowledgeBaseResource": "lightrag_dagster.knowledge_base_resource",
+    "KnowledgeBaseComponent": "lightrag_dagster.orchestration.component",
+    "KnowledgeBaseResource": "lightrag_dagster.resources.knowledge_base",
     "Message": "lightrag_dagster.core.protocols",
     "Retrieval": "lightrag_dagster.query.types",
 }

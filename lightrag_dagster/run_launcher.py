@@ -1,32 +1,3 @@
-"""Launching runs in a code server that may be restarted, as that of deploy/compose.yaml is."""
+"""The run launcher, where the `dagster.yaml` of earlier deployments looks for it."""
 
-import dagster as dg
-from dagster._core.errors import DagsterUserCodeUnreachableError
-from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
-from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionResult
-from dagster._serdes import deserialize_value
-
-
-class WatchedRunLauncher(dg.DefaultRunLauncher):
-    """Dagster's own launcher, which in addition tells `run_monitoring` of runs that ended with their code server.
-
-    Without it such a run counts as running for ever: it keeps its place in the pool, and nothing is published.
-    """
-
-    @property
-    def supports_check_run_worker_health(self) -> bool:
-        """Say that runs can be looked at."""
-        return True
-
-    def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
-        """Ask the code server whether it runs a run; unknown while the server cannot be reached."""
-        client = self._get_grpc_client_for_termination(run.run_id)  # type: ignore[no-untyped-call]
-        if client is None:
-            return CheckRunHealthResult(WorkerStatus.RUNNING, "it was not launched in a code server")
-        try:
-            answer = client.can_cancel_execution(CanCancelExecutionRequest(run_id=run.run_id))
-        except DagsterUserCodeUnreachableError:
-            return CheckRunHealthResult(WorkerStatus.RUNNING, "its code server cannot be reached")
-        if deserialize_value(answer, CanCancelExecutionResult).can_cancel:
-            return CheckRunHealthResult(WorkerStatus.RUNNING)
-        return CheckRunHealthResult(WorkerStatus.NOT_FOUND, "its code server was restarted, and no longer has it")
+from lightrag_dagster.orchestration.run_launcher import WatchedRunLauncher as WatchedRunLauncher

@@ -1,12 +1,12 @@
-"""The Dagster resources: one object that everything is built from, made from the settings, and the query resource."""
+"""The Dagster resources: the one that builds everything, made from the settings, and the one for queries."""
 
-from lightrag_dagster.knowledge_base_resource import KnowledgeBaseResource
+from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
+from lightrag_dagster.resources.lightrag import LightRAG
 from lightrag_dagster.settings import Settings
-from resources.lightrag import LightRAG
 
 __all__ = ["KnowledgeBaseResource", "LightRAG", "build_resources"]
 
 
 def build_resources(settings: Settings) -> dict[str, object]:
-    """Return every resource by the name under which assets ask for it."""
+    """Return every resource by its name in the assets."""
     return {"lightrag": LightRAG(settings)}

@@ -8,27 +8,27 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.build.generation import next_publication
-from lightrag_dagster.build.graph import build_published_graph
-from lightrag_dagster.build.pending import accept_pending, pending, why_ingest
-from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
 from lightrag_dagster.indexes.lance import open_vectors
-from lightrag_dagster.runner import LOCK_SECONDS, Outcome, bring_up_to_date
+from lightrag_dagster.orchestration.runner import LOCK_SECONDS, Outcome, bring_up_to_date
+from lightrag_dagster.pipeline.graph import build_published_graph
+from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.pending import accept_pending, pending, why_ingest
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
-from lightrag_dagster.storage.acceptance import Bounds, accept
-from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
-from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import current_snapshot, without_graph
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, without_graph
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
 from tests.query.published import ingest, publish_accepted
 

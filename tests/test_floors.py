@@ -1,7 +1,8 @@
-"""The floors of the engine: a file imports only from floors below its own, or from its own package."""
+"""The floors of the engine: a file imports only from floors below its own or from its package, and in no circle."""
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,106 +11,193 @@ ROOT = Path(__file__).parent.parent
 
 FLOORS = (
     "core",
+    "readers",
+    "offline",
     "storage",
     "engines",
     "spending",
     "stages",
     "models",
     "indexes",
-    "build",
+    "pipeline",
     "query",
     "evaluation",
-    "knowledge_base_resource",
     "resources",
     "assets",
-    "definitions",
-    "component",
-    "runner",
+    "orchestration",
     "cli",
 )
-"""From the ground up. Beside `core` lie `settings`, `schemas` and `errors`, beside `runner` what else is Dagster's."""
+"""From the ground up."""
 
 ROOMS = {
     "settings": "core",
     "schemas": "core",
     "errors": "core",
-    "connections": "runner",
-    "instance": "runner",
-    "jobs": "runner",
-    "run_launcher": "runner",
+    "definitions": "orchestration",
+    "run_launcher": "orchestration",
     "__main__": "cli",
 }
-MAY_IMPORT_DAGSTER = ("knowledge_base_resource", "resources", "assets", "definitions", "component", "runner", "cli")
-PRODUCT = sorted(
-    path for folder in ("lightrag_dagster", "assets", "resources") for path in (ROOT / folder).rglob("*.py")
-)
-# What still points up; each line here is one to be mended.
-KNOWN: set[tuple[str, str]] = set()
+CLOSED = {"core": ("core",), "readers": ("core", "readers"), "offline": ("core", "offline")}
+"""What lies in a closed room imports libraries, errors and these packages, nothing else."""
+
+DOORS = ("atomic", "backup_files", "files", "scratch")
+"""Modules of `storage.files` for all floors; in the others alone it is known whether a home is a disk or a bucket."""
+
+UNTIL_CUT_AGAIN = [
+    f"lightrag_dagster.pipeline.{name}"
+    for name in ("generation", "graph", "ingest", "merge", "sharding", "shared_chunks")
+]
+"""Modules that still import others of `storage.files`."""
+
+MAY_IMPORT_DAGSTER = ("resources", "assets", "orchestration", "cli")
+PUBLIC = "lightrag_dagster"
+"""The package itself: its public names are imported at first use, from any floor."""
+
+
+def module_of(path: Path) -> str:
+    """Return the dotted module of a file; the folders `assets` and `resources` are packages of the engine."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts if parts[0] == "lightrag_dagster" else ("lightrag_dagster", *parts)
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def product() -> dict[str, str]:
+    """Return module → text of each file of the product."""
+    found = (path for folder in ("lightrag_dagster", "assets", "resources") for path in (ROOT / folder).rglob("*.py"))
+    links = [ROOT / "lightrag_dagster" / name for name in ("assets", "resources")]
+    own = (path for path in found if not any(path.is_relative_to(link) for link in links))
+    return {module_of(path): path.read_text(encoding="utf-8") for path in own}
+
+
+def room(module: str) -> str:
+    """Return the first name of a module inside the package."""
+    return module.split(".")[1] if "." in module else ""
 
 
 def floor(module: str) -> str:
-    """Return the floor of a dotted module."""
-    parts = module.split(".")
-    name = parts[0] if parts[0] in ("assets", "resources") or len(parts) == 1 else parts[1]
-    return ROOMS.get(name, name)
+    return ROOMS.get(room(module), room(module))
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield what a file of the product imports, inside functions too; what is for type checkers alone counts."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imports(text: str) -> Iterator[str]:
+    """Yield what a file imports, inside functions and for type checkers too."""
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def breaches(path: Path) -> Iterator[str]:
-    """Yield a line for each import of a file that its floor forbids."""
-    where = path.relative_to(ROOT)
-    here = floor(".".join(where.with_suffix("").parts))
-    if here not in FLOORS:
-        yield f"{where} is on no floor"
-        return
-    for name in imports(path):
-        top = name.split(".")[0]
-        if top == "dagster" and here not in MAY_IMPORT_DAGSTER:
-            yield f"{where}: {here} must not import Dagster"
-        elif top in ("lightrag_dagster", "assets", "resources"):
-            there = "core" if name == "lightrag_dagster" else floor(name)
-            if there not in FLOORS:
-                if not name.startswith("lightrag_dagster."):  # not a public name of the package itself
-                    yield f"{where} imports {name}, which is on no floor"
-            elif FLOORS.index(there) > FLOORS.index(here) and (here, there) not in KNOWN:
-                yield f"{where}: {here} must not import {name}"
+def breaches(files: dict[str, str]) -> Iterator[str]:
+    """Yield a line for each import that a floor or a closed room forbids, and for each circle of imports."""
+    for module, text in files.items():
+        if module == PUBLIC:
+            continue
+        here = floor(module)
+        if here not in FLOORS:
+            yield f"{module} is on no floor"
+            continue
+        for name in imports(text):
+            top = name.split(".")[0]
+            if top == "dagster" and here not in MAY_IMPORT_DAGSTER:
+                yield f"{module}: {here} must not import Dagster"
+            elif top in ("assets", "resources"):
+                yield f"{module}: {name} is lightrag_dagster.{name}, and would be made twice"
+            elif top == PUBLIC:
+                yield from breach(module, name)
+    circle = circle_of(files)
+    if circle:
+        yield f"a circle: {' → '.join(circle)}"
 
 
-def test_imports_point_down() -> None:
-    assert len(PRODUCT) > 300
-    public = ROOT / "lightrag_dagster/__init__.py"  # the public names, imported at first use
-    assert [line for path in PRODUCT if path != public for line in breaches(path)] == []
+def breach(module: str, name: str) -> Iterator[str]:
+    """Yield a line if a module of the package must not import another."""
+    here, there = floor(module), floor(name)
+    if there not in FLOORS:
+        return  # a public name of the package itself
+    if FLOORS.index(there) > FLOORS.index(here):
+        yield f"{module}: {here} must not import {name}"
+    elif here != "storage" and is_inside_files(name) and module not in UNTIL_CUT_AGAIN:
+        yield f"{module}: {name} lies behind storage.files.files"
+    elif room(module) in CLOSED and room(name) not in (*CLOSED[room(module)], "errors"):
+        yield f"{module}: {room(module)} is a closed room, and must not import {name}"
+
+
+def is_inside_files(name: str) -> bool:
+    """Say whether an imported name lies behind the doors of `storage.files`."""
+    parts = name.split(".")
+    return parts[1:3] == ["storage", "files"] and parts[3] not in DOORS
+
+
+def circle_of(files: dict[str, str]) -> list[str]:
+    """Return modules that import each other, or nothing."""
+    graph = {
+        module: {taken for name in imports(text) if (taken := owner(name, files)) and taken != module}
+        for module, text in files.items()
+        if module != PUBLIC
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def owner(name: str, files: dict[str, str]) -> str | None:
+    """Return the module that a dotted name is, or is taken from."""
+    return name if name in files else name.rpartition(".")[0] if name.rpartition(".")[0] in files else None
+
+
+def test_imports_point_down_and_in_no_circle() -> None:
+    files = product()
+    assert len(files) > 300
+    assert list(breaches(files)) == []
 
 
 @pytest.mark.parametrize(
-    ("path", "line", "breach"),
+    ("module", "line", "breach"),
     [
-        ("lightrag_dagster/core/aio.py", "import dagster as dg", "core must not import Dagster"),
-        ("lightrag_dagster/core/aio.py", "from dagster import asset", "core must not import Dagster"),
+        ("core.aio", "import dagster as dg", "core must not import Dagster"),
+        ("core.aio", "from dagster import asset", "core must not import Dagster"),
         (
-            "lightrag_dagster/storage/gc.py",
-            "from lightrag_dagster.query.scope import Scope",
-            "storage must not import lightrag_dagster.query.scope.Scope",
+            "storage.gc",
+            "from lightrag_dagster.query.filters.scope import Scope",
+            "storage must not import lightrag_dagster.query.filters.scope.Scope",
         ),
-        ("lightrag_dagster/query/scope.py", "import assets.ingestion", "query must not import assets.ingestion"),
+        ("query.scope", "import assets.jobs", "assets.jobs is lightrag_dagster.assets.jobs, and would be made twice"),
         (
-            "lightrag_dagster/storage/gc.py",
-            "def later():\n    from lightrag_dagster.runner import run",
-            "storage must not import lightrag_dagster.runner.run",
+            "storage.gc",
+            "def later():\n    from lightrag_dagster.orchestration.runner import run",
+            "storage must not import lightrag_dagster.orchestration.runner.run",
+        ),
+        (
+            "query.snapshot",
+            "from lightrag_dagster.storage.files import mirror",
+            "lightrag_dagster.storage.files.mirror lies behind storage.files.files",
+        ),
+        (
+            "cli.purge",
+            "def later():\n    from lightrag_dagster.storage.files.session import push",
+            "lightrag_dagster.storage.files.session.push lies behind storage.files.files",
+        ),
+        (
+            "readers.pdf",
+            "from lightrag_dagster.settings import DocumentSettings",
+            "readers is a closed room, and must not import lightrag_dagster.settings.DocumentSettings",
+        ),
+        (
+            "offline.embedder",
+            "from lightrag_dagster.readers.language import detect_language",
+            "offline is a closed room, and must not import lightrag_dagster.readers.language.detect_language",
         ),
     ],
-)
-def test_a_breach_is_seen(path: str, line: str, breach: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.test_floors.ROOT", tmp_path)
-    file = tmp_path / path
-    file.parent.mkdir(parents=True)
-    file.write_text(line)
-    assert list(breaches(file)) == [f"{path}: {breach}"]
+)  # fmt: skip
+def test_a_breach_is_seen(module: str, line: str, breach: str) -> None:
+    module = f"lightrag_dagster.{module}"
+    assert list(breaches({module: line})) == [f"{module}: {breach}"]
+
+
+def test_a_circle_is_seen() -> None:
+    first, second = "lightrag_dagster.storage.first", "lightrag_dagster.storage.second"
+    files = {first: "from lightrag_dagster.storage import second", second: f"from {first} import name"}
+    [line] = breaches(files)
+    assert line.startswith("a circle: ")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.bench import ROOT
-from lightrag_dagster.core.encodings import load_encoding
+from lightrag_dagster.core.text.encodings import load_encoding
 
 VERSION = "1.5.7"
 FOLDER = ROOT / "benchmarks" / ".venv"

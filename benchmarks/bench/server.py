@@ -27,7 +27,7 @@ from benchmarks.bench.corpus import Passage, edited, passage
 from benchmarks.bench.embedding import embed
 from benchmarks.bench.responses import Responses, UnknownRequestError
 from benchmarks.bench.results import COUNTS
-from lightrag_dagster.core.encodings import load_encoding
+from lightrag_dagster.core.text.encodings import load_encoding
 
 
 class Server:

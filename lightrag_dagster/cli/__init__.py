@@ -10,7 +10,7 @@ def main() -> None:
 
 def console() -> None:
     """Run the command line as the process's only work; the installed command."""
-    from lightrag_dagster.cli.ending import leave
+    from lightrag_dagster.cli.exits import leave
     from lightrag_dagster.cli.lean_imports import leave_out_unused
 
     leave_out_unused()

@@ -1,16 +1,16 @@
-"""`backfill`: make rows again that other prompts, models or settings made."""
+"""`backfill`: rebuild rows that were made with other prompts, models or settings."""
 
 from collections.abc import Sequence
 
 from rich.console import Console
 
-from lightrag_dagster.build.pending import pending
-from lightrag_dagster.build.plan import make_plan
-from lightrag_dagster.build.shared import outdated_elsewhere
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.run import print_outcome
-from lightrag_dagster.runner import bring_up_to_date
+from lightrag_dagster.orchestration.runner import bring_up_to_date
+from lightrag_dagster.pipeline.extractions import outdated_elsewhere
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
 
@@ -18,10 +18,10 @@ from lightrag_dagster.stages.documents.sources import chosen_sources
 def run_backfill(
     console: Console, names: Sequence[str], *, everything: bool, knowledge_base: bool, max_cost: float | None
 ) -> int:
-    """Print the price, then make what is outdated again of the named sources, the knowledge base, or all; publish.
+    """Print the cost, then rebuild the outdated rows of the named sources, the knowledge base or all; publish.
 
-    Without a choice, the price of all is all that happens. What was answered stays, so that a backfill that was
-    interrupted is resumed by another. Returns the exit code: 0, or 1 when a source failed or is not accepted.
+    Without a choice, only print the cost of all. Answers are kept, so that another backfill resumes one that was
+    interrupted. Return the exit code: 0, or 1 when a source failed or is not accepted.
     """
     settings = load_settings()
     if names:

@@ -7,15 +7,15 @@ from rich.console import Console
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.responses import ResponseStore
-from lightrag_dagster.storage.vectors import VectorStore
 
 _MEGABYTE = 1_000_000
 
 
 def show_stats(console: Console) -> None:
-    """Print how much each store holds, and what it cost; raises StoreError."""
+    """Print the size and the cost of each store; raises StoreError."""
     home = Home.of(load_settings())
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
         totals = responses.totals()
@@ -29,7 +29,7 @@ def show_stats(console: Console) -> None:
 
 
 def run_prune(console: Console, unused_for: str, *, dry_run: bool) -> None:
-    """Remove the responses and vectors that were not used for a time such as `90d`, and print how many.
+    """Remove the responses and vectors that were not used for a time such as `90d`, and print their number.
 
     Raises:
         SettingsError: the time is not a number of days.

@@ -8,9 +8,9 @@ from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.rows import print_rows, write_csv, write_json
 from lightrag_dagster.indexes.cypher.reader import CypherReader, require_graph
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import refresh_snapshot, require_current
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_current
 
 
 def run_cypher(console: Console, query: str, output: str, limit: int, *, escape_formulas: bool = False) -> None:

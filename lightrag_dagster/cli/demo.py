@@ -10,7 +10,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SourceError, StoreError
-from lightrag_dagster.runner import bring_up_to_date, make_report
+from lightrag_dagster.orchestration.runner import bring_up_to_date, make_report
 from lightrag_dagster.settings import (
     EmbeddingSettings,
     EvaluationSettings,
@@ -21,15 +21,15 @@ from lightrag_dagster.settings import (
 )
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 
 QUESTION = "What does the duty officer do at an amber alarm?"
 _EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"
 
 
 def run_demo(console: Console) -> None:
-    """Build, publish and ask; print what was built and what to try next.
+    """Build, publish and ask; print the counts and the commands to try next.
 
     Raises:
         SourceError: the package was installed without the examples of its repository.
@@ -71,7 +71,7 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
         sources=examples / "sources",
         named_sources={},
         questions=examples / "questions.yaml",
-        # Four of the modes tell enough, and the demo stays short.
+        # Four of the modes are enough to compare, and the demo stays short.
         evaluation=EvaluationSettings(modes=("fusion", "naive", "bm25", "mix")),
         llm=LLMSettings(),
         embedding=EmbeddingSettings(),

@@ -1,4 +1,4 @@
-"""`evaluate`: measure how well each mode finds, by a question file."""
+"""`evaluate`: retrieval metrics of each mode, by a question file."""
 
 import json
 from pathlib import Path
@@ -14,14 +14,14 @@ from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, verdict
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.summary import advantages, changes, judge_default, of_snapshot
-from lightrag_dagster.runner import evaluate_modes
+from lightrag_dagster.orchestration.runner import evaluate_modes
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 
 def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
-    """Measure, print, and return 1 when a mode dropped since the previously evaluated snapshot, else 0.
+    """Measure and print; return 1 when a mode dropped since the previously evaluated snapshot, else 0.
 
     Raises:
         SettingsError: there is no question file, or it cannot be used.

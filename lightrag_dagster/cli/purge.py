@@ -1,20 +1,19 @@
-"""`purge`: remove documents for good."""
+"""`purge`: permanent removal of documents."""
 
 from collections.abc import Sequence
 from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.build.purge import copies, find_gone, holders, purge, purging
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.pipeline.purge.purge import copies, find_gone, holders, purge, purging
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage import bucket
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import list_snapshots, snapshot_names
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
 
 
 def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
-    """Print what has the documents and what would be removed, and with `yes` remove it.
+    """Print the snapshots that have the documents and the data to be removed; with `yes` remove it.
 
     Raises:
         SourceError: a document or source is still there.
@@ -37,7 +36,7 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             return
         runs = 0
         if (home.dagster / "dagster.yaml").exists():
-            from lightrag_dagster.jobs import open_jobs
+            from lightrag_dagster.orchestration.jobs import open_jobs
 
             with open_jobs(settings, shown, str(uuid4())) as jobs:
                 jobs.refuse_others()
@@ -45,7 +44,6 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
                 runs = jobs.forget_history()
         else:
             done = purge(settings, gone, snapshot)
-        bucket.push(home)
     console.print(
         f"Removed {done.snapshots} snapshots, {done.table_versions} table versions, {done.responses:,} responses, "
         f"{done.vectors:,} vectors and the history of {runs} runs in Dagster."

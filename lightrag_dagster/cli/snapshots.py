@@ -8,10 +8,11 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage import bucket, snapshots
-from lightrag_dagster.storage.held import Lock
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
+from lightrag_dagster.storage.locks.base import Lock
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots import snapshots
 
 _LOCK_SECONDS = 5.0
 _SHOWN = 10
@@ -21,7 +22,7 @@ _MEGABYTE = 1_000_000
 def list_snapshots(console: Console) -> None:
     """Print every snapshot, the latest last."""
     home = Home.of(load_settings())
-    bucket.refresh(home)
+    Files(home).refresh()
     current, held = snapshots.current_snapshot(home), snapshots.held_snapshot(home)
     names: dict[str, list[str]] = {}
     for name, snapshot_id in snapshots.snapshot_names(home).items():
@@ -37,9 +38,9 @@ def list_snapshots(console: Console) -> None:
 
 
 def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> None:
-    """Print what changed from one snapshot to another, by default the published one."""
+    """Print the differences of one snapshot and another, by default the published one."""
     home = Home.of(load_settings())
-    bucket.refresh(home)
+    Files(home).refresh()
     found = snapshots.diff(home, before, after or snapshots.require_current(home).snapshot_id)
     if as_json:
         console.print_json(json.dumps({kind: each._asdict() for kind, each in found.items()}))
@@ -77,8 +78,8 @@ def release(console: Console) -> None:
 
 
 def collect(console: Console, *, dry_run: bool) -> None:
-    """Remove what no retained snapshot uses, and print what was kept and removed."""
-    from lightrag_dagster.storage.gc import collect_garbage
+    """Remove files that no retained snapshot uses, and print the kept snapshots and the numbers removed."""
+    from lightrag_dagster.storage.snapshots.gc import collect_garbage
 
     retention = load_settings().retention
     with _locked() as (home, _):

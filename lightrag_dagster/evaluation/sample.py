@@ -1,4 +1,4 @@
-"""A sample of the documents of a home, with all that was made of them."""
+"""A sample of the documents of a home, with all rows that were made from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.storage.duckdb import in_memory, view_source_files
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.memory import in_memory, view_source_files
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
 
@@ -24,7 +24,7 @@ GROUP BY source ORDER BY source
 
 
 class Sample(NamedTuple):
-    """Rows of the accepted tables of each source, by source and table, and the number of all chunks there are."""
+    """Rows of the accepted tables of each source, by source and table, and the number of all chunks."""
 
     tables: dict[str, dict[str, pa.Table]]
     all_chunks: int
@@ -46,7 +46,7 @@ class Sample(NamedTuple):
 def take_sample(home: Home, sources: Sequence[str], count: int, first: Sequence[str]) -> Sample:
     """Return up to `count` documents that were read, those named in `first` (source/path) before others.
 
-    The others are taken in the order of a hash, so that all kinds are among them, and the same ones each time.
+    The others are taken in the order of a hash, so that all kinds are included, and the same ones each time.
 
     Raises:
         StoreError: no document was accepted yet, or a table is damaged.
@@ -59,7 +59,7 @@ def take_sample(home: Home, sources: Sequence[str], count: int, first: Sequence[
         if not chosen:
             raise StoreError(f"no document was ingested in {home.name} yet; run `lightrag-dagster run` first")
         found = {source: _rows(connection, tables, source, versions[source], ids) for source, ids in chosen.items()}
-    return Sample(found, bucket.count_rows(home, chunks))
+    return Sample(found, Files(home).count_rows(chunks))
 
 
 def _chosen(
@@ -72,8 +72,7 @@ def _chosen(
     """Return the ids of the chosen documents, by source."""
     connection.execute("CREATE TEMP TABLE read (source VARCHAR, path VARCHAR, doc_id VARCHAR)")
     for source, used in versions.items():
-        paths = tables.paths("raw_documents", source, used["raw_documents"])
-        bucket.fetch(tables.home, paths)
+        paths = tables.open("raw_documents", source, used["raw_documents"])
         view_source_files(connection, "stored", paths, SOURCE_TABLES["raw_documents"])
         connection.execute("INSERT INTO read SELECT ?, path, doc_id FROM stored WHERE status = 'processed'", [source])
     return dict(connection.execute(_CHOOSE, {"first": list(first), "count": count}).fetchall())
@@ -91,9 +90,8 @@ def _rows(
     wanted = {"doc_id": pa.table({"doc_id": doc_ids})}
     for table, schema in SOURCE_TABLES.items():
         # A source that an older version of this package accepted has fewer tables.
-        paths = tables.paths(table, source, versions[table]) if table in versions else []
+        paths = tables.open(table, source, versions[table]) if table in versions else []
         key = _KEYS.get(table, "chunk_id")
-        bucket.fetch(tables.home, paths)
         view_source_files(connection, "stored", paths, schema)
         connection.register("wanted", wanted[key])
         found[table] = connection.sql(f"FROM stored SEMI JOIN wanted USING ({key})").to_arrow_table().cast(schema)

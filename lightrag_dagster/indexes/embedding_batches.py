@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from lightrag_dagster.core.aio import gather_or_cancel, run_sync
 from lightrag_dagster.core.protocols import Embedder, Vectors
-from lightrag_dagster.core.tokens import rough_tokens
-from lightrag_dagster.engines.choice import map_rows
+from lightrag_dagster.core.text.tokens import rough_tokens
 from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.engines.factory import map_rows
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.settings import EmbeddingSettings
 
@@ -80,13 +80,13 @@ class Embedding(NamedTuple):
 
 
 def _embed_rows(settings: EmbeddingSettings, rows: pa.Table) -> Vectors:
-    from lightrag_dagster.models.offline import LexicalEmbedder  # slow, and any worker imports this module
+    from lightrag_dagster.offline.embedder import LexicalEmbedder  # slow, and any worker imports this module
 
     return run_sync(LexicalEmbedder(settings.dimensions).embed_documents(rows["text"].to_pylist()))
 
 
 def _count_rows(settings: EmbeddingSettings, rows: pa.Table) -> Vectors:
-    from lightrag_dagster.models.offline import LexicalEmbedder
+    from lightrag_dagster.offline.embedder import LexicalEmbedder
 
     return LexicalEmbedder(settings.dimensions).corpus_state(rows["text"].to_pylist())
 

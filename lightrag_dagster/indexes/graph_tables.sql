@@ -4,7 +4,7 @@
 CREATE TEMP VIEW "Document" AS
 SELECT doc_id, source, path, title
 FROM raw_documents
-WHERE status IN ('processed', 'duplicate', 'stale');
+WHERE has_text(status);
 
 CREATE TEMP VIEW "Chunk" AS
 SELECT chunk_id, min(tokens) AS tokens

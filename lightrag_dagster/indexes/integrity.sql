@@ -26,8 +26,7 @@ CREATE TEMP VIEW endpoints AS
 
 CREATE TEMP VIEW wanted_vectors AS
     SELECT 'chunk_vectors' AS store, chunk_id AS id,
-        left(sha256(getvariable('identity') || chr(10) || any_value(chunk_text(context, content))), 32)
-            AS embedding_fingerprint
+        embedding_fingerprint(getvariable('identity'), any_value(passage(content, context))) AS embedding_fingerprint
     FROM chunks GROUP BY chunk_id
     UNION ALL SELECT 'entity_vectors', entity_id, embedding_fingerprint FROM entities
     UNION ALL SELECT 'relation_vectors', relation_id, embedding_fingerprint FROM relations;

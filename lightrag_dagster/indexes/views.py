@@ -1,4 +1,4 @@
-"""DuckDB views over the Parquet files of a generation, one a table, named as the table."""
+"""DuckDB views over the Parquet files of a generation, one for each table, named as the table."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,10 +10,9 @@ import duckdb
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes import views_file
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.stages.merging.database import run
-from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import VIEWS, Generation
-from lightrag_dagster.storage.memory import in_memory, source_rows, spilling
+from lightrag_dagster.storage.duckdb import in_memory, source_rows, spilling
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
 
 _TABLES = SOURCE_TABLES | MERGED_TABLES
 
@@ -45,16 +44,16 @@ def create_views(
 
 @contextmanager
 def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database with some tables, seen by this connection alone, and the macros of embedded texts.
+    """Open a database with some tables, seen by this connection alone.
 
     That of large tables spills into the system's temporary folder: a check reads without the builder's lock, and a
-    builder removes what it finds beside the generations.
+    builder removes other files next to the generations.
 
     Raises:
         StoreError: a file is missing or damaged, in the block as well, or the disk is full.
     """
     tables = list(tables)
-    rows = max(sum(map(files.count_rows, generation.table_files(table))) for table in tables)
+    rows = max(Files(generation.home).count_rows(generation.table_files(table)) for table in tables)
     with ExitStack() as opened:
         try:
             if rows <= _ROWS_IN_MEMORY:
@@ -67,25 +66,24 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
                     connection.register(table, generation.read_table(table))
             else:
                 create_views(connection, generation, tables)
-            run(connection, "embedded_text")
             yield connection
         except duckdb.Error as error:
             raise StoreError(f"{generation.id} cannot be read: {one_line(error)}; run again") from error
 
 
 def add_elements(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add the view `document_elements`, tables and figures with their chunks, to one that has those of all tables."""
+    """Add the view `document_elements`, tables and figures with their chunks, to a database with all other views."""
     connection.execute(views_file.elements_sql())
 
 
 def build_views(generation: Generation, *, verify: bool = False) -> None:
-    """Write `views.duckdb` and its record, unless the generation has what would be written; raises StoreError.
+    """Write `views.duckdb` and its record, unless the generation has them already; raises StoreError.
 
-    DuckDB 1.0 and later can read it. With `verify` the file that is there is read whole.
+    DuckDB 1.0 and later can read it. With `verify`, an existing file is read whole.
     """
     if views_file.is_current(generation, verify=verify):
         return
-    with files.replacing(generation.path(VIEWS)) as temporary:
+    with Files(generation.home).writing(generation.path(VIEWS)) as temporary:
         temporary.unlink()  # DuckDB refuses a file that is there and empty
         with duckdb.connect() as connection:
             place = str(temporary).replace("'", "''")

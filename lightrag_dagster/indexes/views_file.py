@@ -1,9 +1,8 @@
-"""The file of views that analysts open, `views.duckdb` of a snapshot: its comments, and whether it fits its place.
+"""The file of views that analysts open, `views.duckdb` of a snapshot: its comments, and a check that it is current.
 
 DuckDB is imported only to write one, so that `status` can look whether there is one to write.
 """
 
-import logging
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.resources import files as package_files
@@ -12,44 +11,19 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import DESCRIPTIONS
 from lightrag_dagster.schemas import VIEWS as SCHEMAS
-from lightrag_dagster.storage.generations import VIEWS, VIEWS_RECORD, Generation
-from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import BuiltViews, FileFacts, Pointer, read_record
-from lightrag_dagster.storage.snapshots import link_views, list_snapshots
-
-_log = logging.getLogger(__name__)
-
-
-def refresh_views(home: Home, *, verify: bool = False) -> None:
-    """Make the views of snapshots again that were made elsewhere, as in a copy of a home, or are missing or damaged.
-
-    Where the home cannot be written, or a table of a snapshot is missing, they stay as they are. A bucket has none.
-    """
-    if home.bucket:
-        return
-    for manifest in list_snapshots(home):
-        generation = Generation(home, manifest.snapshot_id)
-        try:
-            if not is_current(generation, verify=verify):
-                from lightrag_dagster.indexes.views import build_views
-
-                build_views(generation, verify=verify)
-        except StoreError as error:
-            _log.info("the views of %s are not made again: %s", generation.id, error)
-    if current := read_record(home.current, Pointer):
-        link_views(home, current.id)
+from lightrag_dagster.storage.snapshots.generations import VIEWS, VIEWS_RECORD, Generation
+from lightrag_dagster.storage.snapshots.records import BuiltViews, FileFacts, read_record
 
 
 def is_current(generation: Generation, *, verify: bool = False) -> bool:
-    """Say whether a generation has views that were made in this place, for these tables, and are as they were written.
+    """Return True if a generation has views that were made in this place for these tables and have not changed since.
 
-    Without `verify`, only their size is looked at. In a bucket they have no record, and are only read where they are
-    made.
+    Without `verify`, only their size is compared. In a bucket they have no record, and are only read by their maker.
     """
     path, found = generation.path(VIEWS), None
     if generation.home.bucket or not path.exists():
         return path.exists()
-    with suppress(StoreError):  # a damaged record is written again with what it records
+    with suppress(StoreError):  # a damaged record is written again, with its views
         found = read_record(generation.path(VIEWS_RECORD), BuiltViews)
     if found is None or (found.folder, found.tables) != (str(path.parent), _tables()):
         return False
@@ -79,7 +53,7 @@ def elements_sql() -> str:
 
 
 def _tables() -> str:
-    """Return a hash of what the views show, wherever they are."""
+    """Return a hash of the tables that the views show, independent of the folder."""
     kinds = [str(kind) for schema in SCHEMAS.values() for kind in schema.types]
     return identity.digest(list(comments()), elements_sql(), kinds)
 

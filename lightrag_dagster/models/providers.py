@@ -1,4 +1,4 @@
-"""Opens the models that the settings name, with their stores in front; a provider is imported when it is used."""
+"""Factories of the models in the settings, with their stores in front; a provider is imported when it is used."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -6,19 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
+from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.tracing import Attributes
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
-from lightrag_dagster.models.pace import Claim
-from lightrag_dagster.models.stored import StoredChatModel, StoredEmbedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Role
+from lightrag_dagster.models.rate_limit import ReserveTime
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import price_of
-from lightrag_dagster.storage import manifest
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import records
 
 if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
     from lightrag_dagster.spending.ledger import Ledger
@@ -32,19 +33,19 @@ async def open_chat_model(
 ) -> AsyncIterator[StoredChatModel]:
     """Open the language model for calls of one role, for the block, in one event loop.
 
-    With an account, its budget holds and the ledger gets an entry when the block ends, however it ends.
+    With an account, its budget applies, and the ledger gets an entry at the end of the block, even after an error.
 
     Raises:
         StoreError: the response store cannot be used.
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
     from lightrag_dagster.spending.ledger import Ledger
-    from lightrag_dagster.storage.responses import ResponseStore
+    from lightrag_dagster.storage.database.responses import ResponseStore
 
     own, ledger = settings.of(role), Ledger(home.ledger)
-    price = price_of(own.provider, own.model, own.prices)
+    price = price_of(own)
     with ResponseStore(home.responses) as store:
-        async with open_plain_chat_model(own, ledger.claim, _attributes(account)) as model:
+        async with open_plain_chat_model(own, ledger.reserve_time, _attributes(account)) as model:
             usage, limit = Usage(), own.max_output_tokens
             with _billed(account, ledger, role, model.identity, usage) as budget:
                 yield StoredChatModel(model, store, usage, price=price, budget=budget, max_output_tokens=limit)
@@ -54,7 +55,7 @@ async def open_chat_model(
 async def open_embedder(
     settings: EmbeddingSettings, home: Home, account: Account | None = None, engine: Engine = _HERE
 ) -> AsyncIterator[CountingEmbedder]:
-    """Open the embedding model for the block, in one event loop; a local model is where the engine keeps it.
+    """Open the embedding model for the block, in one event loop; a local model is kept by the engine.
 
     The offline one has no store in front: its vectors cost nothing, and looking them up takes as long as making them.
 
@@ -64,17 +65,17 @@ async def open_embedder(
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.models.offline import LexicalEmbedder
+        from lightrag_dagster.offline.embedder import LexicalEmbedder
 
         yield LexicalEmbedder(settings.dimensions)
         return
     from lightrag_dagster.spending.ledger import Ledger
-    from lightrag_dagster.storage.vectors import VectorStore
+    from lightrag_dagster.storage.database.vectors import VectorStore
 
     usage, ledger = Usage(), Ledger(home.ledger)
-    price = price_of(settings.provider, settings.model, settings.prices)
+    price = price_of(settings)
     with VectorStore(home.vectors) as store:
-        async with open_plain_embedder(settings, usage, ledger.claim, engine, _attributes(account)) as embedder:
+        async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, _attributes(account)) as embedder:
             with _billed(account, ledger, "embed", embedder.identity, usage) as budget:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
 
@@ -85,9 +86,9 @@ def _attributes(account: Account | None) -> Attributes:
 
 @contextmanager
 def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: str, usage: Usage) -> Iterator[Budget]:
-    """Give a model its budget for the block, and enter in the ledger what `usage` then counts, if there is an account.
+    """Give a model its budget for the block, and enter its `usage` in the ledger at the end, if there is an account.
 
-    Without limits, nothing is written before that.
+    Without limits, nothing is written before the end.
     """
     reservations = ledger.reservations(account) if account and account.limits else None
     try:
@@ -100,23 +101,23 @@ def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: s
 
 @asynccontextmanager
 async def open_plain_chat_model(
-    settings: LLMSettings, claim: Claim | None = None, billed: Attributes | None = None
+    settings: LLMSettings, reserve_time: ReserveTime | None = None, billed: Attributes | None = None
 ) -> AsyncIterator[ChatModel]:
-    """Open the language model without a store, for readers without the right to write; spans have what is `billed`.
+    """Open the language model without a store, for readers without the right to write; `billed` goes into spans.
 
-    Limits a minute are those of this model alone, unless `claim` is on timetables that it shares with others.
+    Rate limits are those of this model alone, unless `reserve_time` shares them with others.
 
     Raises:
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.models.offline import OfflineChatModel
+        from lightrag_dagster.models.rules import OfflineChatModel
 
         yield OfflineChatModel(dates=settings.offline_dates)
         return
     from lightrag_dagster.models.openai_chat import OpenAIChatModel
 
-    model = OpenAIChatModel(settings, claim, billed)
+    model = OpenAIChatModel(settings, reserve_time, billed)
     try:
         yield model
     finally:
@@ -127,20 +128,20 @@ async def open_plain_chat_model(
 async def open_plain_embedder(
     settings: EmbeddingSettings,
     usage: Usage | None = None,
-    claim: Claim | None = None,
+    reserve_time: ReserveTime | None = None,
     engine: Engine = _HERE,
     billed: Attributes | None = None,
 ) -> AsyncIterator[Embedder]:
     """Open the embedding model without a store, and count input tokens in `usage` if given; see also the chat model.
 
-    Limits a minute are those of this model alone, unless `claim` is on timetables that it shares with others.
+    Rate limits are those of this model alone, unless `reserve_time` shares them with others.
 
     Raises:
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.models.offline import LexicalEmbedder
+        from lightrag_dagster.offline.embedder import LexicalEmbedder
 
         yield LexicalEmbedder(settings.dimensions)
         return
@@ -154,7 +155,7 @@ async def open_plain_embedder(
         return
     from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 
-    embedder = OpenAIEmbedder(settings, usage or Usage(), claim, billed)
+    embedder = OpenAIEmbedder(settings, usage or Usage(), reserve_time, billed)
     try:
         yield embedder
     finally:
@@ -165,7 +166,7 @@ def chat_identity(settings: LLMSettings) -> str:
     """Return the identity of the language model without opening it."""
     if settings.provider == "openai":
         return openai_chat_identity(settings)
-    from lightrag_dagster.models.offline import OfflineChatModel
+    from lightrag_dagster.models.rules import OfflineChatModel
 
     return OfflineChatModel(dates=settings.offline_dates).identity
 
@@ -182,15 +183,15 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
         from lightrag_dagster.models.local.identity import local_embedder_identity
 
         return local_embedder_identity(settings)
-    from lightrag_dagster.models.offline import LexicalEmbedder
+    from lightrag_dagster.offline.embedder import LexicalEmbedder
 
     return LexicalEmbedder(settings.dimensions).identity
 
 
-def settings_of(embedder: manifest.Embedder, now: EmbeddingSettings) -> EmbeddingSettings:
+def settings_of(embedder: records.Embedder, now: EmbeddingSettings) -> EmbeddingSettings:
     """Return settings that open the embedder of a snapshot; and its new place, if the current settings name one."""
     pinned = embedder.settings(now)
-    with suppress(SettingsError):  # of a model that is nowhere
+    with suppress(SettingsError):  # the identity of a missing model
         if now.provider == embedder.provider == "local" and embedder_identity(now) == embedder.identity:
             return pinned.model_copy(update={"model": now.model})
     return pinned

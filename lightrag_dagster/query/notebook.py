@@ -1,19 +1,18 @@
-"""An answer as a notebook shows it."""
+"""The form of an answer in a notebook."""
 
-from lightrag_dagster.core.markdown_text import escaped, without_links
-from lightrag_dagster.query.citations import without_references
-from lightrag_dagster.query.types import Answer
+from collections.abc import Iterable
+
+from lightrag_dagster.core.text.safe_markdown import escaped, without_links
+from lightrag_dagster.query.references import without_references
 
 
-def answer_markdown(answer: Answer) -> str:
-    """Return an answer, the documents that it cites, else those that the model was given, and notes, as Markdown.
+def answer_markdown(text: str, title: str, documents: Iterable[tuple[str, str]], notes: Iterable[str]) -> str:
+    """Return an answer, a titled list of documents with their numbers, and notes, as Markdown.
 
-    The answer keeps its formatting. Nothing in it that comes from a document is a link or is loaded.
+    The answer keeps its formatting. Text in it from a document is never a link, and is never loaded.
     """
-    shown = answer.cited or answer.references
-    title = "References" if answer.cited else "Documents"
-    listed = "\n".join(f"- \\[{one.reference_id}\\] {escaped(one.file)}" for one in shown)
-    notes = "\n".join(f"- {escaped(note)}" for note in answer.retrieval.notes)
-    parts = [without_links(without_references(answer.text))]
-    parts += [f"**{name}**\n\n{part}" for name, part in ((title, listed), ("Notes", notes)) if part]
+    listed = "\n".join(f"- \\[{number}\\] {escaped(file)}" for number, file in documents)
+    noted = "\n".join(f"- {escaped(note)}" for note in notes)
+    parts = [without_links(without_references(text))]
+    parts += [f"**{name}**\n\n{part}" for name, part in ((title, listed), ("Notes", noted)) if part]
     return "\n\n".join(parts)

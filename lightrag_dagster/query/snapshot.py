@@ -10,15 +10,15 @@ import numpy as np
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import QueryError, StoreError
-from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.lance import open_vectors
-from lightrag_dagster.query.modes import Hits
+from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
-from lightrag_dagster.storage import bucket
-from lightrag_dagster.storage.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Manifest
-from lightrag_dagster.storage.snapshots import named_snapshot, refresh_snapshot, require_current
+from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, refresh_snapshot, require_current
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -51,16 +51,16 @@ class Snapshot:
     vectors: Mapping[str, VectorSearch]
     corpus_state: Vectors | None
     notes: tuple[str, ...] = ()
-    """What a question to it should be told, such as a value of a filter that no document meets."""
+    """Notes for every question, such as a value of a filter that no document meets."""
 
     def close(self) -> None:
-        """Free what is in memory; the snapshot cannot be used again."""
+        """Free the memory; the snapshot cannot be used again."""
         for table in self.vectors.values():
             table.close()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Say of an error in the block that `gc` has removed the snapshot, if that is why; raises StoreError."""
+        """Report a removed snapshot instead of a missing file in the block; raises StoreError."""
         try:
             yield
         except (StoreError, QueryError) as error:
@@ -71,7 +71,7 @@ class Snapshot:
     @cached_property
     def transitions(self) -> "csr_array":
         """The matrix of a random walk over the graph; see `ranking.transitions`. Made when first asked for."""
-        from lightrag_dagster.query.ranking.transitions import transitions_of
+        from lightrag_dagster.query.modes.transitions import transitions_of
 
         return transitions_of(self.graph)
 
@@ -107,7 +107,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
     """Open a snapshot by its id or one of its names, by default the current one.
 
     Raises:
-        NoSnapshotError: nothing has been published in the home.
+        NoSnapshotError: the home has no published snapshot.
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
     refresh_snapshot(home, snapshot_id)
@@ -122,9 +122,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
 
 def _open(home: Home, pinned: Manifest) -> Snapshot:
     generation = Generation(home, pinned.snapshot_id)
-    state = generation.path(CORPUS_STATE)
-    bucket.fetch_folder(home, generation.path(ADJACENCY))
-    bucket.fetch(home, [state])
+    arrays, state = generation.open(ADJACENCY), generation.open(CORPUS_STATE)
     try:
         corpus_state = np.load(state) if state.exists() else None
     except (OSError, ValueError) as error:
@@ -132,14 +130,14 @@ def _open(home: Home, pinned: Manifest) -> Snapshot:
     return Snapshot(
         manifest=pinned,
         generation=generation,
-        graph=Adjacency.open(generation.path(ADJACENCY)),
+        graph=Adjacency.open(arrays),
         vectors={name: open_vectors(home, table) for name, table in pinned.vectors.tables.items()},
         corpus_state=corpus_state,
     )
 
 
 def _is_published(generation: Generation) -> bool:
-    bucket.refresh_records(generation.home, [generation.path(MANIFEST)])
+    Files(generation.home).refresh([generation.path(MANIFEST)])
     return generation.has(MANIFEST)
 
 
@@ -150,7 +148,7 @@ def _removed(snapshot_id: str) -> StoreError:
     )
 
 
-def _rows(table: KeyedTable, hits: Hits) -> Iterator[tuple[dict[str, Any], float | None]]:
+def _rows(table: MappedTable, hits: Hits) -> Iterator[tuple[dict[str, Any], float | None]]:
     numbers = list(hits)
     for start in range(0, len(numbers), _BLOCK):
         block = numbers[start : start + _BLOCK]

@@ -16,6 +16,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
 from lightrag_dagster.settings.models import (
@@ -28,7 +29,6 @@ from lightrag_dagster.settings.models import (
     PriceSettings,
     Provider,
     RerankSettings,
-    Role,
     RoleSettings,
 )
 from lightrag_dagster.settings.sections import (

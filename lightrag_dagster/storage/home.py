@@ -2,7 +2,7 @@
 
 builder.lock, builder.pid             lock of the builder, and its process id and host
 ingesting/<source>.lock, .pid, .work  lock of an ingestion, its process id and host, and what it holds for a while
-FORMAT                                number of this layout, as `storage.formats` says
+FORMAT                                number of this layout, as `storage.home_format` says
 CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
 HELD, pins.json                       snapshot that a rollback holds, names of snapshots
@@ -22,7 +22,7 @@ dagster/                              the Dagster instance, unless $DAGSTER_HOME
 
 With LIGHTRAG_DATABASE, the SQLite files and the locks are tables and locks of that Postgres database instead.
 
-The home of a bucket is a folder of the cache that one process uses at a time. `storage.bucket` moves files between the
+The home of a bucket is a folder of the cache that one process uses at a time. `storage.files` moves files between the
 two; LanceDB reads and writes the bucket itself.
 """
 
@@ -38,7 +38,7 @@ from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import CacheSettings, Settings, load_settings
-from lightrag_dagster.storage.mounts import require_local
+from lightrag_dagster.storage.files.network_mounts import require_local
 
 Address = Path | SecretStr
 """A database: the file of SQLite, or the URL of Postgres, which may contain a password."""
@@ -108,7 +108,7 @@ class Home:
 
     @classmethod
     def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
-        from lightrag_dagster.storage.cache import claim_folder
+        from lightrag_dagster.storage.files.cache import claim_folder
 
         folder = claim_folder(settings.folder.expanduser().absolute(), uri)
         return cls(folder, database, uri, settings.max_gb * 1e9)

@@ -10,7 +10,7 @@ from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
 from tests.support import FLOOD, RIVER, build, published, run, write_source

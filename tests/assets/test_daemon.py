@@ -18,11 +18,11 @@ import dagster as dg
 import pytest
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.build.pending import pending
-from lightrag_dagster.instance import open_instance
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 from tests.support import OFFICE, RIVER, build, run, snapshot_contents, write_source
 
 ROOT = Path(__file__).parents[2]

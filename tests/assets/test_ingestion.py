@@ -6,16 +6,16 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.sensors import batches
-from lightrag_dagster.build.recipe import Recipes
-from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.assets.sensors import batches
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import DocumentSettings, Settings, load_settings
-from lightrag_dagster.stages.documents import table
-from lightrag_dagster.storage.acceptance import accepted
+from lightrag_dagster.stages.documents import raw_documents
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import SourceTables
-from resources import LightRAG
+from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.assets.markdown import cells
 from tests.loopback import Loopback
 from tests.loopback_batches import Fate
@@ -44,7 +44,7 @@ def test_materialisations_report_rows_schema_and_calls(
     settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "empty.md": "", "x.bin": b"\x00"})
-    monkeypatch.setattr(table, "_SLOW", 0.0)
+    monkeypatch.setattr(raw_documents, "_SLOW", 0.0)
 
     result = ingest(settings, instance, "notes")
 

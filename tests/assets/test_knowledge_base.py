@@ -6,19 +6,19 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets import INGESTION, PUBLICATION
-from assets.checks import build_checks
-from assets.graph import knowledge_graph
-from assets.knowledge_base import knowledge_base
-from assets.merged import column_lineage
-from assets.namespace import Namespace
+from lightrag_dagster.assets import INGESTION, PUBLICATION
+from lightrag_dagster.assets.checks import build_checks
+from lightrag_dagster.assets.graph import knowledge_graph
+from lightrag_dagster.assets.knowledge_base import knowledge_base
+from lightrag_dagster.assets.merged import column_lineage
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.resources import build_resources
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import newest
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot
-from resources import build_resources
+from lightrag_dagster.storage.snapshots.generations import newest
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 from tests.support import FLOOD, RIVER, write_source
 
 
@@ -49,10 +49,10 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
     home = Home(settings.home)
     whole, path = newest(home).read_table("entities"), newest(home).path("entities.parquet")
 
-    files.write_parquet(path, whole.slice(1))
+    atomic.write_parquet(path, whole.slice(1))
     broken = materialise(settings, instance, [knowledge_base])
     nothing = current_snapshot(home)
-    files.write_parquet(path, whole)
+    atomic.write_parquet(path, whole)
     mended = materialise(settings, instance, [knowledge_graph, knowledge_base])
 
     assert not broken.success
@@ -62,7 +62,7 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
     assert mended.success
     assert current_snapshot(home) is not None
     assert checked(settings, instance).passed
-    files.write_parquet(path, whole.slice(1))
+    atomic.write_parquet(path, whole.slice(1))
     damaged = checked(settings, instance)
     assert not damaged.passed
     assert "a relation ends at an entity that does not exist" in str(damaged.metadata["findings"].value)

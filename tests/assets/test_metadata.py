@@ -5,10 +5,10 @@ import re
 import pyarrow as pa
 import pytest
 
-from assets.metadata import preview
-from assets.status_report import _table
 from lightrag_dagster import schemas
-from lightrag_dagster.build.pending import Pending, SourceState
+from lightrag_dagster.assets.metadata import preview
+from lightrag_dagster.assets.status_report import _table
+from lightrag_dagster.pipeline.pending import Pending, SourceState
 from tests.assets.markdown import cells
 
 SCHEMAS = [value for value in vars(schemas).values() if isinstance(value, pa.Schema)]

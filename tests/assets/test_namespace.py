@@ -6,12 +6,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.namespace import Namespace
-from lightrag_dagster.definitions import build_definitions
-from lightrag_dagster.instance import open_instance
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.resources import build_resources
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
-from resources import build_resources
 from tests.assets.runs import pretend
 from tests.loopback import Loopback
 from tests.loopback_batches import Fate

@@ -7,12 +7,12 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.retrieval_evaluation import default_check, retrieval_evaluation
+from lightrag_dagster.assets.retrieval_evaluation import default_check, retrieval_evaluation
+from lightrag_dagster.resources import build_resources
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import ALL_SOURCES, SourceTables
-from resources import build_resources
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from tests.evaluation.test_summary import rows
 from tests.loopback import Loopback
 from tests.query.published import publish_sources

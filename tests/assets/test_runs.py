@@ -6,12 +6,12 @@ import dagster as dg
 import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
-from assets.metadata import COMMAND_TAG
-from assets.namespace import Namespace
-from assets.runs import building_under_way, end_orphans, forget_runs, under_way
+from lightrag_dagster.assets.metadata import COMMAND_TAG
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.runs import building_under_way, end_orphans, forget_runs, under_way
 from lightrag_dagster.storage.home import Home
 from tests.assets.runs import pretend
-from tests.storage.test_lock import hold
+from tests.storage.locks.test_locks import hold
 
 
 @pytest.mark.parametrize(

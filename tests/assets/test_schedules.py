@@ -6,9 +6,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.jobs import build_jobs
-from assets.namespace import Namespace
-from assets.schedules import (
+from lightrag_dagster.assets.jobs import build_jobs
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.schedules import (
     MORNING_DEADLINE,
     MORNING_SLACK,
     Due,
@@ -17,8 +17,8 @@ from assets.schedules import (
     requests_of,
     sources_to_ingest,
 )
-from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.settings import Settings, SourceSettings
 from tests.support import FLOOD, RIVER, build, write_source
 
@@ -72,7 +72,7 @@ def test_the_night_begins_when_the_setting_says(settings: Settings) -> None:
     later = settings.model_copy(update={"nightly": "30 3 * * *"})
     jobs = build_jobs(Namespace())
     assert build_schedules(later, jobs)[0].cron_schedule == "30 3 * * *"
-    with pytest.raises(SettingsError, match="nightly: 'at three' is no cron line"):
+    with pytest.raises(SettingsError, match="nightly: 'at three' is not a cron line"):
         build_schedules(settings.model_copy(update={"nightly": "at three"}), jobs)
 
 

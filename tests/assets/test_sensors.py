@@ -10,21 +10,21 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.sensors import (
+from lightrag_dagster.assets.sensors import (
     WEBHOOK_VARIABLE,
     publish_accepted,
     record_failed_checks,
     record_failures,
     source_partitions,
 )
-from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import DocumentSettings, Settings
-from lightrag_dagster.storage.acceptance import accepted
-from lightrag_dagster.storage.generations import discard_graph, newest
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import without_graph
-from resources import LightRAG
+from lightrag_dagster.storage.snapshots.generations import discard_graph, newest
+from lightrag_dagster.storage.snapshots.snapshots import without_graph
+from lightrag_dagster.storage.tables.acceptance import accepted
 from tests.assets.runs import pretend
 from tests.support import FLOOD, RIVER, build, write_source
 

@@ -2,11 +2,11 @@
 
 import dagster as dg
 
-from assets.checks import build_checks
-from assets.namespace import Namespace
-from assets.status_report import status_report
+from lightrag_dagster.assets.checks import build_checks
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.status_report import status_report
+from lightrag_dagster.resources import build_resources
 from lightrag_dagster.settings import EmbeddingSettings, Settings
-from resources import build_resources
 from tests.assets.markdown import cells
 from tests.support import FLOOD, RIVER, build, write_source
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import dagster as dg
 import duckdb
 
-from assets import INGESTION
-from lightrag_dagster.definitions import build_definitions
+from lightrag_dagster.assets import INGESTION
+from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.support import FLOOD, RIVER
 
 

@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from lightrag_dagster.cli import demo
-from lightrag_dagster.definitions import build_definitions
-from lightrag_dagster.instance import open_instance
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 from tests.cli.test_cli import command
 
 

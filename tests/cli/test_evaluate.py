@@ -5,7 +5,7 @@ import pytest
 
 from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import ALL_SOURCES
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 from tests.cli.test_cli import command
 from tests.query.published import publish_sources
 from tests.support import build, run, write_source

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.lock import ingesting
-from lightrag_dagster.storage.manifest import Manifest
+from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.snapshots.records import Manifest
 from tests.cli.test_cli import command
 from tests.storage import corpus
 from tests.storage.corpus import home_of

@@ -1,21 +1,14 @@
 import hashlib
 import json
 
-import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lightrag_dagster.core import identity
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-
-
-def in_sql(expression: str, **parameters: str) -> str:
-    row = duckdb.execute(f"SELECT {expression}", parameters).fetchone()
-    assert row is not None
-    return str(row[0])
 
 
 def test_ids_are_the_same_forever() -> None:
@@ -104,27 +97,6 @@ def test_case_and_spacing_make_no_other_entity(name: str) -> None:
 @given(st.from_regex(r"ent-[0-9a-f]{4}", fullmatch=True), st.from_regex(r"ent-[0-9a-f]{4}", fullmatch=True))
 def test_a_relation_has_no_direction(first: str, second: str) -> None:
     assert identity.relation_id(first, second) == identity.relation_id(second, first)
-
-
-@settings(max_examples=30)
-@given(TEXTS)
-def test_sql_gives_the_same_digest(text: str) -> None:
-    assert in_sql("left(sha256($text::VARCHAR), 32)", text=text) == identity.text_digest(text)
-
-
-@settings(max_examples=30)
-@given(TEXTS, TEXTS)
-def test_sql_gives_the_same_embedding_fingerprint(embedder: str, text: str) -> None:
-    found = in_sql("left(sha256($identity::VARCHAR || chr(10) || $text::VARCHAR), 32)", identity=embedder, text=text)
-    assert found == identity.embedding_fingerprint(embedder, text)
-
-
-def test_sql_gives_the_same_extraction_key() -> None:
-    found = in_sql(
-        """left(sha256('["' || $chunk || '","' || $fingerprint || '"]'), 32)""", chunk="chunk-1", fingerprint="f2"
-    )
-    assert found == identity.extraction_key("chunk-1", "f2")
-    assert found != identity.extraction_key("chunk-1", "f2", "") != identity.extraction_key("chunk-1", "f2", "de")
 
 
 ROWS = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"], "c": [["p"], [], ["q", "r"]]})

@@ -13,7 +13,7 @@ import yaml
 from dagster._core.instance.config import dagster_instance_config
 
 from lightrag_dagster.cli.settings_page import leaves
-from lightrag_dagster.instance import open_instance
+from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from tests.deploy.files import (

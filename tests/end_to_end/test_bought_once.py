@@ -11,12 +11,12 @@ import yaml
 
 from lightrag_dagster.core.identity import embedding_fingerprint
 from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
-from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.responses import ResponseStore
-from lightrag_dagster.storage.vectors import VectorStore
 from tests.conftest import pointing_to
 from tests.kills import run_and_kill
 from tests.loopback import Loopback, Received

@@ -17,10 +17,10 @@ from pydantic import SecretStr
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.storage.database import postgres_engine
-from lightrag_dagster.storage.gc import collect_garbage
+from lightrag_dagster.storage.database.engine import postgres_engine
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.gc import collect_garbage
+from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from tests.buckets import S3Server
 from tests.postgres import new_schema, serving_postgres
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source

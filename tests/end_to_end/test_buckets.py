@@ -10,26 +10,31 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.build.generation import check_published, embed, merge_sources, publish_newest
-from lightrag_dagster.build.graph import build_graph
-from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
-from lightrag_dagster.build.plan import make_plan
-from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.cli.sql import run_sql
-from lightrag_dagster.definitions import build_definitions
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.graph import build_graph
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.pipeline.publish import check_published, publish_newest
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, find_sources
-from lightrag_dagster.storage.gc import collect_garbage
+from lightrag_dagster.storage.files.backup_files import Contents
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
-from lightrag_dagster.storage.manifest import VECTOR_TABLES
-from lightrag_dagster.storage.places import Files
-from lightrag_dagster.storage.repair import find_current_damage
-from lightrag_dagster.storage.snapshots import list_snapshots, release, rollback
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots.gc import collect_garbage
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
+from lightrag_dagster.storage.snapshots.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.buckets import BucketService, S3Server
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
@@ -206,7 +211,7 @@ def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server:
     with building(home, 0) as lock:
         release(home, lock)
     obstore.put(server.store(str(home.bucket)), "scratch/killed/chosen.parquet", b"left by a killed builder")
-    assert not [name for name in Files.of_home(home).names() if "scratch" in name], "it is in no backup"
+    assert not [name for name in Contents.of_home(home).names() if "scratch" in name], "it is in no backup"
     with building(home, 0):
         garbage = collect_garbage(home, settings.retention, dry_run=False)
     assert garbage.generations == [ids[0]]
@@ -249,7 +254,7 @@ def test_answers_of_503_are_retried_and_a_bucket_that_stays_away_is_one_line(
     buckets.failing = lambda environ: next(turn) % 5 == 0 and "/lance" not in environ["PATH_INFO"]
     build(in_bucket)
     buckets.failing = lambda environ: True
-    monkeypatch.setattr("lightrag_dagster.storage.objects._RETRIES", 1)
+    monkeypatch.setattr("lightrag_dagster.core.objects._RETRIES", 1)
     started = time.monotonic()
     with pytest.raises(StoreError, match=r"s3://.*records/CURRENT cannot be used: .*503.*; check the bucket"):
         KnowledgeBase.open(settings=on_machine(in_bucket, tmp_path / "second"))

@@ -13,12 +13,12 @@ import duckdb
 import pytest
 
 from benchmarks.passages import generate, write_sources
-from lightrag_dagster.instance import open_instance
+from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
 from tests.conftest import pointing_to
 from tests.loopback import Loopback
 from tests.support import build, published, run

@@ -13,9 +13,9 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.tables import shards
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 MOMENTS = ("before", "during", "after")

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from lightrag_dagster.cli.progress import display
-from lightrag_dagster.runner import Outcome, bring_up_to_date
+from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.storage.damage import find_damage
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.verify import find_damage
 from tests.conftest import pointing_to
 from tests.loopback import Loopback
 from tests.models.models import offline_answer

@@ -15,15 +15,15 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.build import graph
 from lightrag_dagster.engines import processes
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.engines.ray import RayEngine
 from lightrag_dagster.indexes import embedding_batches, vector_index
+from lightrag_dagster.pipeline import graph
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.merging import buckets as merging
-from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import shards
 from tests.buckets import S3Server
 from tests.machines import serving_machines
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source

@@ -10,14 +10,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lightrag_dagster.build.ingest import chunk_source, extract_source, read_source
-from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.models.providers import open_chat_model
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.sources import find_source
-from lightrag_dagster.storage import shards
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables import shards
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import offline_answer
 from tests.support import write_source

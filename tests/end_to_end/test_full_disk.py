@@ -10,7 +10,7 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import LightRAGError, one_line
-from lightrag_dagster.runner import Outcome
+from lightrag_dagster.orchestration.runner import Outcome
 from lightrag_dagster.settings import Settings, load_settings
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 

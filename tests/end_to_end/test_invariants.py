@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.runner import Outcome
+from lightrag_dagster.orchestration.runner import Outcome
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source

@@ -9,18 +9,18 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.build.backup import back_up, restore
-from lightrag_dagster.build.generation import check_published
-from lightrag_dagster.build.graph import build_published_graph
-from lightrag_dagster.build.pending import pending
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.backup import back_up, restore
+from lightrag_dagster.pipeline.graph import build_published_graph
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.publish import check_published
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
-from lightrag_dagster.storage.damage import find_damage
-from lightrag_dagster.storage.gc import collect_garbage
-from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.lock import building
-from lightrag_dagster.storage.snapshots import list_snapshots, release, rollback
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots.gc import collect_garbage
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
+from lightrag_dagster.storage.snapshots.verify import find_damage
 from tests.buckets import S3Server
 from tests.cli.test_cli import command
 from tests.end_to_end.test_purge import purge

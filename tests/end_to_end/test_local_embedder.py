@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.build.generation import outdated
-from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.errors import EmbeddingError
+from lightrag_dagster.pipeline.merge import outdated
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings, load_settings
 from tests.models.local.models import change, copy_of

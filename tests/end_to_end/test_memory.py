@@ -7,7 +7,7 @@ import pytest
 from benchmarks.streaming import measured, write_documents
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 MOST_GROWTH = 64  # megabytes; what DuckDB keeps before it spills is bounded too, but not yet reached here
 

@@ -12,12 +12,12 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.build.backup import back_up, restore
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from tests.buckets import S3Server
 from tests.support import FLOOD, build, published, snapshot_contents, write_source
 
@@ -25,12 +25,12 @@ QUESTION = "Who maintains the gauge at Halden Weir?"
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from lightrag_dagster.build.backup import back_up, restore
+from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.places import Files
+from lightrag_dagster.storage.files.backup_files import Contents
 
-store, stored = Files._store, []
+store, stored = Contents._store, []
 
 def store_or_die(files, name, content):
     stored.append(name)
@@ -38,7 +38,7 @@ def store_or_die(files, name, content):
         os.kill(os.getpid(), signal.SIGKILL)
     store(files, name, content)
 
-Files._store = store_or_die
+Contents._store = store_or_die
 home = Home.of(load_settings())
 back_up(home, sys.argv[3], 0) if sys.argv[2] == "backup" else restore(sys.argv[3], home, 0)
 """

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster import Keywords, KnowledgeBase
-from lightrag_dagster.build.pending import pending
-from lightrag_dagster.build.plan import make_plan
-from lightrag_dagster.build.recipe import Recipes
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Loopback
 from tests.models.local.pipelines import make_pipeline
 from tests.models.models import offline_answer, role_of

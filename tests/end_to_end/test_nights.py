@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.passages import generate
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.storage import gc
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots import gc
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from tests.support import build, snapshot_contents
 
 LEAST_CHANGED = 0.01

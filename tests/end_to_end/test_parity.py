@@ -18,18 +18,19 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from lightrag_dagster.build.estimates import Estimate
-from lightrag_dagster.build.pending import pending
-from lightrag_dagster.build.plan import Plan, make_plan
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
-from lightrag_dagster.models.offline import OfflineChatModel
-from lightrag_dagster.runner import Outcome
+from lightrag_dagster.models.rules import OfflineChatModel
+from lightrag_dagster.orchestration.runner import Outcome
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.plan.estimates import Estimate
+from lightrag_dagster.pipeline.plan.plan import Plan, make_plan
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.documents.origins import folder as folder_origin
-from lightrag_dagster.storage import shards, snapshots
+from lightrag_dagster.stages.documents.connectors import folder as folder_origin
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import latest_snapshot, list_snapshots
+from lightrag_dagster.storage.snapshots import snapshots
+from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot, list_snapshots
+from lightrag_dagster.storage.tables import shards
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import role_of
 from tests.support import build, run, snapshot_contents, write_source
@@ -302,7 +303,7 @@ def _rows_a_shard() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _stamps_count_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let unchanged files stay unread, although they are seconds old."""
-    monkeypatch.setattr(folder_origin, "SETTLED", 0.05)
+    monkeypatch.setattr(folder_origin, "STABLE_AFTER", 0.05)
 
 
 def _histories(count: int, steps: int, make: Callable[[], Histories]) -> None:

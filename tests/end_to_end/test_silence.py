@@ -15,8 +15,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 from rich.console import Console
 
 from lightrag_dagster.cli.progress import display
-from lightrag_dagster.instance import open_instance
-from lightrag_dagster.runner import make_report
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.orchestration.runner import make_report
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command

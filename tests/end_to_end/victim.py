@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 from lightrag_dagster.indexes import graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.storage import shards
-from lightrag_dagster.storage.keyed import KeyedTable
+from lightrag_dagster.storage.database.keyed_store import KeyedTable
+from lightrag_dagster.storage.tables import shards
 from tests.support import build, run
 
 SECONDS_INTO_A_WRITE = 0.003

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.core.aio import gather_or_cancel
-from lightrag_dagster.engines.choice import map_rows, open_engine
 from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.engines.factory import map_rows, open_engine
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.errors import EngineError, SettingsError
 from tests.engines.parts import Counter, count, count_call, end, end_once, fail, fail_to_make, process, square

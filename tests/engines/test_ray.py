@@ -13,8 +13,8 @@ import pytest
 
 from lightrag_dagster.core.aio import gather_or_cancel
 from lightrag_dagster.core.protocols import Usage
-from lightrag_dagster.engines.choice import map_rows, open_engine
 from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.engines.factory import map_rows, open_engine
 from lightrag_dagster.errors import EngineError, SettingsError
 from lightrag_dagster.models.providers import open_plain_embedder
 from tests.engines.parts import (

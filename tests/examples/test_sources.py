@@ -8,7 +8,7 @@ import pytest
 
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.query.modes import MODES
-from lightrag_dagster.stages.documents.formats.extraction import extract_text
+from lightrag_dagster.readers.extraction import extract_text
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SOURCES = EXAMPLES / "sources"

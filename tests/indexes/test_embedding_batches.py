@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.core.tokens import rough_tokens
+from lightrag_dagster.core.text.tokens import rough_tokens
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.indexes import embedding_batches
 from lightrag_dagster.indexes.embedding_batches import Embedding, batches
-from lightrag_dagster.models.offline import LexicalEmbedder
+from lightrag_dagster.offline.embedder import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
 
 

@@ -9,9 +9,9 @@ from lightrag_dagster.indexes import graph as graph_module
 from lightrag_dagster.indexes.graph import RELATIONSHIPS, open_graph
 from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
-from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import Generation
-from lightrag_dagster.storage.manifest import Graph
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import Graph
 from tests.graphs import graph_rows
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge, rows
 
@@ -91,10 +91,10 @@ def test_any_text_survives(tmp_path: Path) -> None:
         {"relation_id": f"rel-{n}", "src_id": a, "tgt_id": b, "keywords": text, "description": text, "weight": 1.5}
         for n, text in enumerate(AWKWARD)
     ]
-    files.write_parquet(generation.path("entities.parquet"), rows(ENTITIES, entities))
-    files.write_parquet(generation.path("relations.parquet"), rows(RELATIONS, relations))
-    files.write_parquet(generation.path("entity_evidence.parquet"), rows(ENTITY_EVIDENCE, []))
-    files.write_parquet(generation.path("relation_evidence.parquet"), rows(RELATION_EVIDENCE, []))
+    atomic.write_parquet(generation.path("entities.parquet"), rows(ENTITIES, entities))
+    atomic.write_parquet(generation.path("relations.parquet"), rows(RELATIONS, relations))
+    atomic.write_parquet(generation.path("entity_evidence.parquet"), rows(ENTITY_EVIDENCE, []))
+    atomic.write_parquet(generation.path("relation_evidence.parquet"), rows(RELATION_EVIDENCE, []))
     build_graph(generation)
     graph = generation.path("graph.kuzu")
     found = graph_rows(graph, "MATCH (e:Entity) RETURN e.entity_id AS id, e.name AS name, e.description AS description")
@@ -113,7 +113,7 @@ def test_any_text_survives(tmp_path: Path) -> None:
 
 def test_an_entity_that_only_relations_name_is_cited_without_mentions(tmp_path: Path) -> None:
     generation = merge(home_of(tmp_path, river=RIVER), "river")
-    files.write_parquet(generation.path("entity_evidence.parquet"), rows(ENTITY_EVIDENCE, []))
+    atomic.write_parquet(generation.path("entity_evidence.parquet"), rows(ENTITY_EVIDENCE, []))
     build_graph(generation)
     counted = "MATCH (:Chunk)-[m:MENTIONS]->(:Entity) RETURN m.mentions AS mentions, count(*) AS edges"
     found = graph_rows(generation.path("graph.kuzu"), counted)
@@ -146,7 +146,7 @@ def test_a_build_killed_before_its_record_is_repeated(generation: Generation) ->
 def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     generation = merge(home_of(tmp_path, river=RIVER), "river")
     entities = generation.read_table("entities")
-    files.write_parquet(generation.path("entities.parquet"), entities.slice(1))
+    atomic.write_parquet(generation.path("entities.parquet"), entities.slice(1))
     with pytest.raises((IntegrityError, StoreError), match=entities["entity_id"][0].as_py()) as refused:
         build_graph(generation)
     assert "\n" not in str(refused.value)

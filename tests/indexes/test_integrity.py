@@ -14,9 +14,9 @@ from lightrag_dagster.errors import IntegrityError
 from lightrag_dagster.indexes import graph as graph_module
 from lightrag_dagster.indexes.integrity import build_graph, findings, graph_findings
 from lightrag_dagster.schemas import vector_schema
-from lightrag_dagster.storage import files
-from lightrag_dagster.storage.generations import ADJACENCY, GRAPH, GRAPH_RECORD, Generation, discard_graph
-from lightrag_dagster.storage.manifest import Vectors
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, GRAPH_RECORD, Generation, discard_graph
+from lightrag_dagster.storage.snapshots.records import Vectors
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, write_source
 
 
@@ -175,7 +175,7 @@ def test_a_broken_table_is_found(
     generation: Generation, table: str, breaking: Callable[[pa.Table], pa.Table], expected: set[str]
 ) -> None:
     path = generation.path(f"{table}.parquet")
-    files.write_parquet(path, breaking(files.read_parquet(path)))
+    atomic.write_parquet(path, breaking(atomic.read_parquet(path)))
     found = findings(generation) + graph_findings(generation, generation.path(GRAPH))
     assert expected <= {one.partition(" (1 times, first ")[0] for one in found}
     assert not any("\n" in one for one in found)
@@ -216,7 +216,7 @@ def chunk_file(generation: Generation) -> Path:
 
 def test_a_chunk_of_an_unknown_document_is_found(generation: Generation) -> None:
     path = chunk_file(generation)
-    files.write_parquet(path, change(files.read_parquet(path), "doc_id", "doc-none"))
+    atomic.write_parquet(path, change(atomic.read_parquet(path), "doc_id", "doc-none"))
     found = findings(generation) + graph_findings(generation, generation.path(GRAPH))
     assert any(one.startswith("a document is cited that does not exist") for one in found)
     assert any(one.startswith("an edge is missing from the graph read forwards, of HAS_CHUNK") for one in found)
@@ -224,8 +224,8 @@ def test_a_chunk_of_an_unknown_document_is_found(generation: Generation) -> None
 
 def test_a_chunk_whose_text_was_not_embedded_is_found(generation: Generation) -> None:
     path = chunk_file(generation)
-    chunks = files.read_parquet(path)
-    files.write_parquet(path, change(chunks, "content", "another text"))
+    chunks = atomic.read_parquet(path)
+    atomic.write_parquet(path, change(chunks, "content", "another text"))
     found = findings(generation)
     assert any(one.startswith("a row has no vector of its text in chunk_vectors") for one in found) or any(
         one.startswith("two texts have one chunk id") for one in found
@@ -270,7 +270,7 @@ def test_vectors_of_another_size_than_the_embedder_gives_are_found(generation: G
 
 def test_the_counts_are_of_rows(generation: Generation) -> None:
     path = generation.path("entities.parquet")
-    entities = files.read_parquet(path)
+    entities = atomic.read_parquet(path)
     index = entities.schema.get_field_index("embedding_fingerprint")
-    files.write_parquet(path, entities.set_column(index, entities.schema.field(index), pc.utf8_upper(entities[index])))
+    atomic.write_parquet(path, entities.set_column(index, entities.schema.field(index), pc.utf8_upper(entities[index])))
     assert findings(generation)[0].startswith("a row has no vector of its text in entity_vectors (5 times, first ent-")

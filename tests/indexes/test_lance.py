@@ -13,9 +13,9 @@ from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors
 from lightrag_dagster.indexes.vector_writer import add_vectors, prepare_vectors
+from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VectorTable
-from lightrag_dagster.storage.memory import in_memory
+from lightrag_dagster.storage.snapshots.records import VectorTable
 from tests.indexes.vectors import bring_to
 
 Rows = Mapping[str, tuple[str, list[float]]]

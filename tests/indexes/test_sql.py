@@ -16,8 +16,8 @@ from lightrag_dagster.indexes.sql import (
     unpublished_tables,
 )
 from lightrag_dagster.schemas import MERGED_TABLES, PARSED, SOURCE_TABLES
-from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge, merged_tables, store_tables
 
 

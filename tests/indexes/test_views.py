@@ -7,10 +7,10 @@ import pytest
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.indexes import views as views_module
 from lightrag_dagster.indexes.views import add_elements, build_views, open_tables, open_views
+from lightrag_dagster.readers.elements import find_elements
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, RAW_DOCUMENTS, SOURCE_TABLES
-from lightrag_dagster.stages.documents.elements import find_elements
-from lightrag_dagster.storage import generations
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import generations
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge
 
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.indexes.vector_writer import add_vectors, pin_vectors, prepare_vectors
+from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VectorTable
-from lightrag_dagster.storage.memory import in_memory
+from lightrag_dagster.storage.snapshots.records import VectorTable
 
 
 def bring_to(

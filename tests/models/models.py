@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, Vectors
-from lightrag_dagster.models.offline import OfflineChatModel
-from lightrag_dagster.settings import Role
+from lightrag_dagster.core.roles import Role
+from lightrag_dagster.models.rules import OfflineChatModel
 
 Answering = Callable[[ChatRequest], str | ChatResponse]
 

@@ -14,7 +14,7 @@ from tenacity import wait_fixed
 
 from lightrag_dagster.core.progress import listening
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, Usage, Vectors
-from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import (
     EmbeddingError,
     PermanentProviderError,

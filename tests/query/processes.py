@@ -23,14 +23,14 @@ from typing import Any
 
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.core.protocols import ChatRequest, Message
-from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import ClosedError
-from lightrag_dagster.models import offline, openai_chat  # noqa: F401
-from lightrag_dagster.query import elements, ppr, scope  # noqa: F401
+from lightrag_dagster.models import openai_chat  # noqa: F401
+from lightrag_dagster.query.filters import scope  # noqa: F401
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending import ledger  # noqa: F401
-from lightrag_dagster.storage import responses  # noqa: F401
+from lightrag_dagster.storage.database import responses  # noqa: F401
 
 # What a case needs is imported once, and none of it is used before the first forks.
 for name in ("anyio._backends._asyncio", "genai_prices.data", "httpcore2", "lancedb.table", "truststore"):

@@ -3,18 +3,23 @@
 from collections.abc import Mapping
 from functools import partial
 
-from lightrag_dagster.build.generation import embed, merge_sources, publish_newest
-from lightrag_dagster.build.graph import build_graph, build_published_graph
-from lightrag_dagster.build.ingest import chunk_source, extract_source, parse_and_accept, read_source
-from lightrag_dagster.build.recipe import Recipes
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.publish import publish_newest
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_sources
-from lightrag_dagster.storage.acceptance import Acceptance
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VECTOR_TABLES, Manifest
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Manifest
+from lightrag_dagster.storage.tables.acceptance import Acceptance
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 SOURCES: Mapping[str, Mapping[str, str]] = {
     "archive": {

@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message
+from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.models.stored import response_key
 from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.responses import ResponseStore
 
 NEEDED = {
     "anyio", "filelock", "lancedb", "lightrag_dagster", "numpy", "pyarrow", "pydantic", "pydantic_core",
@@ -69,7 +69,7 @@ def test_a_repeated_question_to_an_endpoint_imports_neither_its_client_nor_sqlal
         "from lightrag_dagster.core.protocols import ChatRequest, Message\n"
         "from lightrag_dagster.query.models import Models\n"
         "from lightrag_dagster.settings import load_settings\n"
-        "from lightrag_dagster.storage.manifest import Vectors\n"
+        "from lightrag_dagster.storage.snapshots.records import Vectors\n"
         f"settings = load_settings(home={str(tmp_path)!r}, llm={{'provider': 'openai'}})\n"
         "made = Vectors(provider='offline', model='', dimensions=8, identity='', tables={})\n"
         "models = Models(settings, made)\n"

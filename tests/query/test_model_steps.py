@@ -11,10 +11,10 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase, Retrieval
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.query.facts import fact_lines, parse_numbers
-from lightrag_dagster.query.hops import fuse, parse_next
-from lightrag_dagster.query.modes import Found
+from lightrag_dagster.query.hits import Found
 from lightrag_dagster.query.question import QueryOptions
+from lightrag_dagster.query.steps.decompose import fuse, parse_next
+from lightrag_dagster.query.steps.fact_filter import fact_lines, parse_numbers
 from lightrag_dagster.query.types import Relation
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Account

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
-from lightrag_dagster.query.modes import MODES, round_robin
+from lightrag_dagster.query.hits import round_robin
+from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Retrieval
 

@@ -16,19 +16,19 @@ import pytest
 
 from benchmarks.parity_vectors import DIMENSIONS, embed, entity_text, relation_text
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors
 from lightrag_dagster.query.question import Question
-from lightrag_dagster.query.retrieval import Trace, retrieve
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.steps.retrieve import Trace, retrieve
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import QuerySettings
-from lightrag_dagster.storage.generations import Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import Graph, Manifest
-from lightrag_dagster.storage.manifest import Vectors as VectorsRecord
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import Graph, Manifest
+from lightrag_dagster.storage.snapshots.records import Vectors as VectorsRecord
 from tests.indexes.vectors import bring_to
 from tests.query.tables import chunk_file, graph_of, table
 from tests.storage.corpus import inputs_of

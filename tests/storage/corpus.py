@@ -15,19 +15,19 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.indexes.adjacency import Evidence, build_adjacency
+from lightrag_dagster.indexes.adjacency import EvidenceFiles, build_adjacency
 from lightrag_dagster.indexes.embedding import record_vectors, write_vectors
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.integrity import build_graph, findings
 from lightrag_dagster.indexes.views import build_views
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
-from lightrag_dagster.storage import snapshots
-from lightrag_dagster.storage.acceptance import accept, accepted
-from lightrag_dagster.storage.generations import ADJACENCY, Generation, scratch_folder, store
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifest import VECTOR_TABLES, Embedder, GenerationInputs, Manifest, VectorTable
-from lightrag_dagster.storage.tables import SourceTables
+from lightrag_dagster.storage.snapshots import snapshots
+from lightrag_dagster.storage.snapshots.generations import ADJACENCY, Generation, scratch_folder, store
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Embedder, GenerationInputs, Manifest, VectorTable
+from lightrag_dagster.storage.tables.acceptance import accept, accepted
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 Documents = Mapping[str, Sequence[Sequence[str]]]
 
@@ -251,7 +251,7 @@ async def build(generation: Generation, embedder: HashEmbedder | None = None) ->
         await build_vectors(generation, table, embedding)
     build_graph(generation)
     entities, relations = generation.read_table("entities"), generation.read_table("relations")
-    evidence = Evidence(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
+    evidence = EvidenceFiles(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
     build_adjacency(generation.path(ADJACENCY), entities, relations, evidence)
     build_views(generation)
     return generation

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home import Home, bucket_uri
 
 
 def test_a_home_is_absolute_and_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +32,17 @@ def test_dagster_lives_in_the_home_unless_it_has_one(tmp_path: Path, monkeypatch
     assert Home(tmp_path).dagster == tmp_path / "dagster"
     monkeypatch.setenv("DAGSTER_HOME", "/srv/dagster")
     assert Home(tmp_path).dagster == Path("/srv/dagster")
+
+
+@pytest.mark.parametrize(
+    ("home", "uri"),
+    [
+        ("s3://bucket/some/home", "s3://bucket/some/home"),
+        ("gs://bucket", "gs://bucket"),
+        ("az://container/home/", "az://container/home"),
+        ("data/s3", None),
+        ("/srv/s3:/data", None),
+    ],
+)
+def test_a_uri_is_recognised_in_a_path(home: str, uri: str | None) -> None:
+    assert bucket_uri(Path(home)) == uri

@@ -15,11 +15,11 @@ import pytest
 
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage import database
+from lightrag_dagster.storage.database import engine
+from lightrag_dagster.storage.database.keyed_store import KeyedTable
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Address
-from lightrag_dagster.storage.keyed import KeyedTable
-from lightrag_dagster.storage.responses import ResponseStore
-from lightrag_dagster.storage.vectors import VectorStore
 
 
 def _run(store: KeyedTable, statement: str) -> object:
@@ -271,7 +271,7 @@ def test_erased_rows_are_gone_and_the_others_stay(address: Address, store: Calla
 
 
 def test_a_reader_that_keeps_erased_rows_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.1)
     path = tmp_path / "responses.sqlite"
     with ResponseStore(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as reader:
         _put(store, "a", "b")

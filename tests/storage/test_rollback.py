@@ -4,9 +4,9 @@ import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage import snapshots
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots import snapshots
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from tests.storage.years import Years, build_year
 from tests.support import published, run
 

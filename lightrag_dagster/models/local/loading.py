@@ -1,35 +1,15 @@
-"""A local model that is loaded, and what it returns."""
+"""Loading of a local model, by the library that its files need."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
 
-from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import EmbeddingError, LightRAGError, SettingsError, one_line
 from lightrag_dagster.models.local.configuration import Kind
+from lightrag_dagster.models.local.encoded import Encoded, LoadedModel
 from lightrag_dagster.models.local.files import find_model
 from lightrag_dagster.models.local.identity import local_embedder_identity
 from lightrag_dagster.settings import EmbeddingSettings
-
-BATCH_TOKENS = 8_192
-"""Tokens in one batch of a model, so that long texts do not take all memory."""
-
-
-class Encoded(NamedTuple):
-    """Vectors, not yet of unit length, how many tokens were read, and of how many texts only the start."""
-
-    vectors: Vectors
-    tokens: int
-    cut_texts: int
-
-
-class LoadedModel(Protocol):
-    """A model in memory. It uses all processors, or a GPU, by itself: one call at a time."""
-
-    def encode(self, kind: Kind, texts: list[str]) -> Encoded:
-        """Return a vector for each text."""
-        ...
 
 
 def load_model(settings: EmbeddingSettings, identity: str) -> LoadedModel:
@@ -58,7 +38,7 @@ def load_model(settings: EmbeddingSettings, identity: str) -> LoadedModel:
 
 @contextmanager
 def explaining(model: str, install: str) -> Iterator[None]:
-    """Turn errors of a library that loads a model into SettingsError, with what to do; `install` gets the library."""
+    """Turn errors of a library that loads a model into SettingsError with the next step; `install` gets the library."""
     try:
         yield
     except LightRAGError:
@@ -72,8 +52,3 @@ def explaining(model: str, install: str) -> Iterator[None]:
 def encode(model: LoadedModel, work: tuple[Kind, list[str]]) -> Encoded:
     """Return a vector for each text; work for an engine."""
     return model.encode(*work)
-
-
-def processors() -> int:
-    """Return how many threads to use: OMP_NUM_THREADS, which torch reads as well, or all processors."""
-    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)

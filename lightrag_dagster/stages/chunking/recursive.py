@@ -3,7 +3,7 @@
 from lightrag_dagster.settings import ChunkerSettings
 from lightrag_dagster.stages.chunking import boundaries
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
-from lightrag_dagster.stages.chunking.dividing import Boundaries, Divider, cuts_of, overlapping
+from lightrag_dagster.stages.chunking.splitter import Boundaries, Divider, cuts_of, overlapping
 
 
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
@@ -18,5 +18,5 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
 
 
 def levels(text: str, settings: ChunkerSettings) -> list[Boundaries]:
-    """Return the boundaries of `separators`; the empty one is what the divider does where none is left."""
+    """Return the boundaries of `separators`; an empty one stands for the divider's own cuts at the end."""
     return [boundaries.after(text, separator) for separator in settings.separators if separator]

@@ -3,7 +3,7 @@
 from lightrag_dagster.settings import ChunkerSettings
 from lightrag_dagster.stages.chunking import boundaries
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
-from lightrag_dagster.stages.chunking.dividing import Divider, cuts_of, overlapping
+from lightrag_dagster.stages.chunking.splitter import Divider, cuts_of, overlapping
 
 
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:

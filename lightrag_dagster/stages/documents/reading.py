@@ -1,4 +1,4 @@
-"""Reading the documents of a source, but those that did not change since they were read before."""
+"""The reading of new and changed documents of a source."""
 
 import errno
 import hashlib
@@ -13,23 +13,23 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.readers import why_skipped
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.describing import NOT_YET, Describing
-from lightrag_dagster.stages.documents.formats import why_skipped
+from lightrag_dagster.stages.documents.captions import NOT_YET, Describing
+from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin
+from lightrag_dagster.stages.documents.duplicates import mark_repeats, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
-from lightrag_dagster.stages.documents.near import add_sketches
-from lightrag_dagster.stages.documents.origins.origin import ListedFile, Origin
-from lightrag_dagster.stages.documents.repeats import mark_repeats, without_marks
+from lightrag_dagster.stages.documents.minhash import add_sketches
+from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.stages.documents.table import Slow, read_documents
 
 READ = ("processed", "duplicate", "empty", "disabled")
 """Statuses of documents that are not read again while they do not change; what failed may succeed another time."""
 
 
 class Read(NamedTuple):
-    """RAW_DOCUMENTS and STAMPS of what is listed now, how many documents were not opened, and the slowest others."""
+    """RAW_DOCUMENTS and STAMPS of the listed documents, the number not opened, and the slowest others."""
 
     documents: pa.Table
     stamps: pa.Table
@@ -37,66 +37,63 @@ class Read(NamedTuple):
     slowest: list[Slow]
 
 
-class Before(NamedTuple):
-    """RAW_DOCUMENTS of an earlier reading, and the STAMPS of those that today's code would read the same."""
-
-    documents: pa.Table
-    stamps: pa.Table
-
-
 def read_listed(
     source: Source,
     listed: pa.Table,
-    before: Before,
+    before: tuple[pa.Table, pa.Table],
     settings: DocumentSettings,
     describing: Describing | None = None,
 ) -> Read:
-    """Read the documents that are listed.
+    """Read the listed documents.
 
     A document is not opened if it has the stamp of an earlier reading, and not parsed if its bytes are the same. Among
     documents with the same text the one with the smallest path is the original.
 
     Args:
-        source: Where the documents are.
+        source: The source of the documents.
         listed: Rows of LISTED.
-        before: What was read before, of these documents and of others; may be empty.
-        settings: How much may be read.
-        describing: Says what images show.
+        before: RAW_DOCUMENTS of an earlier reading, of these documents and of others, and the STAMPS of those that
+            today's code would read the same; either may be empty.
+        settings: The limits of reading.
+        describing: Describes images.
 
     Raises:
-        SourceError: a path is there twice, as the ids of a table's rows may be.
+        SourceError: a path occurs twice, as the ids of a table's rows may.
     """
     if repeated := _repeated(listed):
         raise SourceError(
             f"source {source.name!r}: several rows of {source.origin.name} have the id {repeated!r}; nothing was "
             "changed. Make ids unique and run again"
         )
-    known = _known(listed, before)
+    earlier_documents, earlier_stamps = before
+    known = _known(listed, earlier_documents, earlier_stamps)
     same = known.filter(known["same"])["doc_id"]
     files = files_of(listed.filter(pc.invert(pc.is_in(listed["doc_id"], same.combine_chunks()))))
-    files = [replace(one, refused=one.refused or why_skipped(one.file_name, settings)) for one in files]
+    files = [
+        replace(one, refused=one.refused or why_skipped(one.file_name, images=settings.reads_images)) for one in files
+    ]
     earlier = dict(zip(known["doc_id"].to_pylist(), known["digest"].to_pylist(), strict=True))
     digests = {doc_id: earlier[doc_id] for doc_id in same.to_pylist()}
     changed = _changed(source, files, settings.max_bytes + 1, earlier, digests)
-    made, slowest = read_documents(source.name, changed, before.documents, settings, describing)
+    made, slowest = read_documents(source.name, changed, earlier_documents, settings, describing)
     kept = [doc_id for doc_id, digest in digests.items() if earlier.get(doc_id) == digest]
     if kept:
-        rows = before.documents.filter(pc.is_in(before.documents["doc_id"], pa.array(kept)))
+        rows = earlier_documents.filter(pc.is_in(earlier_documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
     documents = mark_repeats(made)
     stamps = _stamps(listed, documents, digests)
     if settings.similar is not None:
-        stamps = add_sketches(stamps, documents, before.stamps)
+        stamps = add_sketches(stamps, documents, earlier_stamps)
     return Read(documents, stamps, len(same), slowest)
 
 
 def waits_for_descriptions(documents: pa.Table) -> pa.ChunkedArray:
-    """Tell of each row of RAW_DOCUMENTS whether some of its images are still to be described."""
+    """Return for each row of RAW_DOCUMENTS True if some of its images are still to be described."""
     return pc.fill_null(pc.match_substring(documents["error"], NOT_YET), False)
 
 
 def _repeated(listed: pa.Table) -> str | None:
-    """Return the first path that several rows of a table have."""
+    """Return the first path that occurs several times in a table."""
     paths = listed.filter(pc.not_equal(listed["kind"], ""))["path"]
     if pc.count_distinct(paths).as_py() == len(paths):
         return None
@@ -105,21 +102,19 @@ def _repeated(listed: pa.Table) -> str | None:
     return str(pc.min(twice).as_py())
 
 
-def _known(listed: pa.Table, before: Before) -> pa.Table:
-    """Return doc_id and digest of the listed documents that were read before, and whether the stamp is the `same`."""
-    place = pc.index_in(listed["doc_id"], before.stamps["doc_id"].combine_chunks()).combine_chunks()
-    stamps = before.stamps.select(["stamp", "digest"]).take(place)
+def _known(listed: pa.Table, documents: pa.Table, earlier: pa.Table) -> pa.Table:
+    """Return doc_id and digest of the listed documents that were read before, and `same` for an equal stamp."""
+    place = pc.index_in(listed["doc_id"], earlier["doc_id"].combine_chunks()).combine_chunks()
+    stamps = earlier.select(["stamp", "digest"]).take(place)
     same = pc.and_(pc.equal(stamps["stamp"], listed["stamp"]), pc.is_null(listed["refused"]))
     known = pa.table({"doc_id": listed["doc_id"], "digest": stamps["digest"], "same": same})
-    return known.filter(
-        pc.and_(pc.is_valid(place), pc.is_in(known["doc_id"], before.documents["doc_id"].combine_chunks()))
-    )
+    return known.filter(pc.and_(pc.is_valid(place), pc.is_in(known["doc_id"], documents["doc_id"].combine_chunks())))
 
 
 def _changed(
     source: Source, files: Sequence[ListedFile], most: int, earlier: Mapping[str, str], digests: dict[str, str]
 ) -> Iterator[tuple[ListedFile, bytes | OSError]]:
-    """Read files and yield those whose bytes are not as `earlier`; add a hash of what was read to `digests`."""
+    """Read files and yield those whose bytes differ from `earlier`; add a hash of the bytes to `digests`."""
     done = len(digests)
     for position, (listed, data) in enumerate(_contents(source.origin, files, most), start=1):
         progress.report("documents", done + position, done + len(files))
@@ -132,7 +127,7 @@ def _changed(
 
 
 def _contents(origin: Origin, files: Sequence[ListedFile], most: int) -> Iterator[tuple[ListedFile, bytes | OSError]]:
-    """Read files, some at a time, in their order."""
+    """Read files, several at a time, in their order."""
     if origin.at_once == 1:
         yield from ((listed, _read(origin, listed, most)) for listed in files)
         return
@@ -159,6 +154,6 @@ def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -
     done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(waits_for_descriptions(documents)))
     read = documents.filter(done)["doc_id"]
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
-    stamp = pc.if_else(rows["settled"], rows["stamp"], "")
+    stamp = pc.if_else(rows["stamp_is_stable"], rows["stamp"], "")
     digest = pa.array([digests[doc_id] for doc_id in rows["doc_id"].to_pylist()], pa.string())
     return pa.table([rows["doc_id"], stamp, digest, pa.nulls(len(rows), STAMPS.field("sketch").type)], STAMPS)

@@ -1,22 +1,22 @@
-"""The files that a merge reads, and those that the merge before it made."""
+"""The input files of a merge, and the files of the merge before it."""
 
 from pathlib import Path
 from typing import NamedTuple
 
-Files = tuple[Path, ...]
+Paths = tuple[Path, ...]
 
 
 class MergeInput(NamedTuple):
     """The accepted Parquet files of one source. A file never changes: another version has others."""
 
     source: str
-    chunks: Files
-    extractions: Files
-    entity_mentions: Files
-    relation_mentions: Files
+    chunks: Paths
+    extractions: Paths
+    entity_mentions: Paths
+    relation_mentions: Paths
 
     @property
-    def paths(self) -> Files:
+    def paths(self) -> Paths:
         """All files."""
         return self.chunks + self.extractions + self.entity_mentions + self.relation_mentions
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.indexes.cypher.reader import CypherReader
-from lightrag_dagster.storage.generations import GRAPH, Generation
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import require_current
+from lightrag_dagster.storage.snapshots.generations import GRAPH, Generation
+from lightrag_dagster.storage.snapshots.snapshots import require_current
 
 
 @pytest.fixture(scope="session")

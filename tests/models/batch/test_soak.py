@@ -10,8 +10,8 @@ import pytest
 
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.provider import QUEUE_FULL
+from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.responses import ResponseStore
 from tests.loopback import Answer, Loopback, Received, Reply
 from tests.loopback_batches import BatchServer, Fate, SubmittedBatch
 from tests.models.batch.steps import llm, step

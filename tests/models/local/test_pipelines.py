@@ -10,7 +10,7 @@ import pytest
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.local.pipelines import load_pipeline, pipeline_identity
-from lightrag_dagster.models.offline.names import NameFinder
+from lightrag_dagster.models.rules import NameFinder
 from tests.models.local.pipelines import make_package, make_pipeline
 
 PATTERNS = {"blue lamp": "PRODUCT", "north ward": "FAC", "cresol": "REAGENT", "may": "DATE", "Tollgate": "MISC"}

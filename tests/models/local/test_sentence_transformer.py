@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import Usage
-from lightrag_dagster.engines.choice import open_engine
+from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.models.providers import open_plain_embedder
 from tests.models.local.models import TEXTS, TINY, change, copy_of, expected, settings_for
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lightrag_dagster.core.tokens import load_tokenizer
+from lightrag_dagster.core.text.markdown import heading_paths
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, EmbedTexts, Tools
 from lightrag_dagster.stages.chunking.methods import METHODS
-from lightrag_dagster.stages.documents.markdown import heading_paths
 
 TOKENIZER = load_tokenizer("o200k_base")
 

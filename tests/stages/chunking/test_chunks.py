@@ -14,7 +14,7 @@ from lightrag_dagster.schemas import CHUNKS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document
 from lightrag_dagster.stages.chunking.chunks import _cut_batches, chunk_documents, with_page_ends
-from lightrag_dagster.stages.documents.table import text_hash
+from lightrag_dagster.stages.documents.raw_documents import text_hash
 
 SMALL = ChunkingSettings(size=8, overlap=2)
 

@@ -8,7 +8,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
-from lightrag_dagster.storage.memory import in_memory
+from lightrag_dagster.storage.duckdb import in_memory
 
 TEN = {f"{number}.md": f"text {number}" for number in range(10)}
 

@@ -16,14 +16,14 @@ from lightrag_dagster.errors import (
     ProviderAccessError,
     TransientProviderError,
 )
-from lightrag_dagster.models.stored import StoredChatModel
+from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract, extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 from lightrag_dagster.stages.prompts.requests import extraction_request
-from lightrag_dagster.storage.responses import ResponseStore
+from lightrag_dagster.storage.database.responses import ResponseStore
 from tests.models.models import ScriptedChatModel
 
 PROMPTS = load_prompts(None)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lightrag_dagster.stages.extraction import rejections
 from lightrag_dagster.stages.extraction.parsing import parse_response
 from lightrag_dagster.stages.extraction.rejections import Rejected, wrong_fields
-from lightrag_dagster.stages.extraction.rows import Kind
+from lightrag_dagster.stages.extraction.tuple_rows import Kind
 from tests.stages.extraction.test_parsing import ANSWER, pieces
 
 ENTITY = '{"name": "Alice", "type": "Person", "description": "An engineer."}'

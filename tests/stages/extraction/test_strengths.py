@@ -1,6 +1,6 @@
 """Strengths after the fields of a row: numbers, and words of degree."""
 
-from lightrag_dagster.stages.extraction.rows import strength
+from lightrag_dagster.stages.extraction.tuple_rows import strength
 from tests.stages.extraction.reading import differences, read
 
 # Each gives the weight of its relation; a word gives 1, as a row without a strength does.

@@ -19,8 +19,8 @@ from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
-from lightrag_dagster.storage import files
-from lightrag_dagster.storage.scratch import Scratch, SharedFolder
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.scratch import Scratch, SharedFolder
 
 RECIPE = "recipe"
 NAMES = ["Halden Weir", "halden  weir", '"Halden Weir"', "Marta", "MARTA", "Bergen", "Öre"]
@@ -137,7 +137,7 @@ def write(
         ):
             own = [row for row in rows if row["source"] == source]
             path = folder / source / name / f"{identity.digest(own)}.parquet"
-            files.write_parquet(path, pa.Table.from_pylist(own[::-1] if backwards else own, schema))
+            atomic.write_parquet(path, pa.Table.from_pylist(own[::-1] if backwards else own, schema))
             paths.append((path,))
         inputs.append(MergeInput(source, *paths))
     return inputs
@@ -186,4 +186,4 @@ def merged_in(
         groups = merge.to_summarise(count_words)
         summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
         merged = merge.finish(summaries, recipe)
-    return Tables(*(pa.concat_tables(map(files.read_parquet, paths)) for paths in merged))
+    return Tables(*(pa.concat_tables(map(atomic.read_parquet, paths)) for paths in merged))

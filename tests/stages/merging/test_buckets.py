@@ -20,9 +20,9 @@ from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
-from lightrag_dagster.storage import bucket
+from lightrag_dagster.storage.files.scratch import open_scratch
+from lightrag_dagster.storage.files.session import writing
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.scratch import open_scratch
 from tests.buckets import S3Server
 from tests.stages.merging.tables import (
     NAMES,
@@ -181,7 +181,7 @@ def test_processes_that_share_a_bucket_alone_merge_the_same(
 ) -> None:
     settings = load_settings(home=buckets.new_bucket(), cache={"folder": tmp_path / "here"})
     home = Home.of(settings.changed(database=SecretStr("postgresql://nobody:secret-word@nowhere/none")))
-    with bucket.writing(home):
+    with writing(home):
         inputs = several(home.root / "tables")
     monkeypatch.setenv("LIGHTRAG_CACHE__FOLDER", str(tmp_path / "there"))
     with open_scratch(home, shares_disk=False) as scratch, ProcessEngine(2) as engine:

@@ -8,26 +8,16 @@ import pytest
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
-from lightrag_dagster.storage import files
-from tests.stages.merging.tables import (
-    NAMES,
-    RECIPE,
-    Exact,
-    Tables,
-    chunk,
-    entity,
-    merged_from,
-    relation,
-    write,
-)
+from lightrag_dagster.storage.files import atomic
+from tests.stages.merging.tables import NAMES, RECIPE, Exact, Tables, chunk, entity, merged_from, relation, write
 
 BEFORE = [("c1", "Marta"), ("c1", "Bergen"), ("c2", "Marta"), ("c2", "Bergen"), ("c3", "Öre")]
 
 
 def stored(folder: Path, merged: Tables) -> Previous:
     previous = Previous(folder / "entities.parquet", folder / "relations.parquet")
-    files.write_parquet(previous.entities, merged.entities)
-    files.write_parquet(previous.relations, merged.relations)
+    atomic.write_parquet(previous.entities, merged.entities)
+    atomic.write_parquet(previous.relations, merged.relations)
     return previous
 
 

@@ -4,9 +4,9 @@
 -- One whose text stands in any document now is not lost, and one that failed now is judged as such.
 WITH kept AS (
     SELECT doc_id, path, content_hash, content_length
-    FROM before WHERE status IN ('processed', 'duplicate', 'stale')
+    FROM before WHERE has_text(status)
 ), said AS (
-    SELECT content_hash FROM now WHERE status IN ('processed', 'duplicate', 'stale')
+    SELECT content_hash FROM now WHERE has_text(status)
 ), changed AS (
     SELECT
         kept.*, now.doc_id IS NULL AS deleted, now.status IS NOT DISTINCT FROM 'disabled' AS off,

@@ -7,8 +7,7 @@ JOIN chosen c ON m.chunk_id = c.chunk_id AND m.source = c.extraction_source AND 
 JOIN entity_name n ON m.name = n.name;
 
 CREATE TEMP TABLE relation_evidence AS
-SELECT 'rel-' || left(sha256(least(a.entity_id, b.entity_id) || '|' || greatest(a.entity_id, b.entity_id)), 32)
-           AS relation_id,
+SELECT relation_id(a.entity_id, b.entity_id) AS relation_id,
        m.chunk_id, m.mention_index, c.source, c.doc_id, c.path, m.extraction_key,
        m.src, m.tgt, m.keywords, m.description, m.weight, c.chunk_index, a.entity_id AS first_id, b.entity_id AS second_id
 FROM relation_mention m

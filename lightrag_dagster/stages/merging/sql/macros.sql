@@ -5,11 +5,9 @@
 CREATE MACRO strip(text) AS trim(text, getvariable('whitespace'));
 
 CREATE MACRO text_fingerprint(descriptions, failed) AS
-    left(sha256(to_json([coalesce(descriptions, []), [failed]])::VARCHAR), 32);
+    text_digest(to_json([coalesce(descriptions, []), [failed]])::VARCHAR);
 
-CREATE MACRO embedding_fingerprint(text) AS left(sha256(getvariable('embedder') || chr(10) || text), 32);
-
-CREATE MACRO row_fingerprint(complete) AS left(sha256(to_json(complete)::VARCHAR), 32);
+CREATE MACRO row_fingerprint(complete) AS text_digest(to_json(complete)::VARCHAR);
 
 -- A token has at least one byte, so that most groups need no counting.
 CREATE MACRO may_be_long(number, bytes) AS
@@ -28,6 +26,3 @@ FROM query_table(chunks) c JOIN citation d ON c.member = d.chunk_id;
 CREATE MACRO distinct_descriptions(statements) AS TABLE
 SELECT id, list(description ORDER BY length(description) DESC, description) AS descriptions
 FROM (SELECT DISTINCT id, description FROM query_table(statements) WHERE description <> '') GROUP BY id;
-
--- The bucket of an id, by the first bits of its hash.
-CREATE MACRO bucket_of(id, bits) AS (('0x' || split_part(id, '-', 2)[:4])::INTEGER >> (16 - bits));

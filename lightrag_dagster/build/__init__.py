@@ -1,1 +1,0 @@
-"""How things are made: ingestion, generations, what is pending and what it would cost."""

@@ -1,0 +1,160 @@
+"""The end of a command: every error and signal is one line on standard error and an exit code."""
+
+import atexit
+import gc
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from lightrag_dagster.cli.terminal import console
+from lightrag_dagster.errors import LightRAGError
+
+PERSON, UNEXPECTED = 2, 1
+"""Exit codes of an error that a person can correct, and of any other. A signal is 128 and its number."""
+GRACE_SECONDS = 5.0
+"""After a signal a command has this long to end by itself."""
+_SEEN_SECONDS = 1.0
+_asyncio = logging.getLogger("asyncio")
+"""Disabled after a signal: a loop that is cut short may have something to say of each connection."""
+
+
+class Commands(TyperGroup):
+    """The commands; the option `debug` shows the traceback of an unexpected error."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command.
+
+        Raises:
+            typer.Exit: it failed; one line says why.
+        """
+        with _signals() as signals:
+            try:
+                return super().invoke(ctx)
+            except BaseException as error:
+                if isinstance(error, (SystemExit, BrokenPipeError)) or type(error).__module__.startswith("typer"):
+                    raise
+                # Libraries report an interruption in different ways; DuckDB raises a RuntimeError.
+                if stopped := signals.received(wait=not isinstance(error, Exception)):
+                    line, code = _stopped(stopped), 128 + stopped
+                else:
+                    line, code = _explained(error, debug=ctx.params.get("debug", False))
+        _print(line)
+        raise typer.Exit(code)
+
+
+def leave(run: Callable[[], object]) -> None:
+    """Run the command line and end the process.
+
+    After a success, functions registered with `atexit` still run. Python's own clean-up does not: it takes 0.2
+    seconds, and after an error the stores' bindings would print a list of the objects that are still referred to,
+    below the line that matters.
+    """
+    # Imports make many objects and no garbage.
+    gc.set_threshold(100_000)
+    try:
+        run()
+        code: object = 0
+    except SystemExit as ended:
+        code = ended.code or 0
+    if code == 0:
+        atexit._run_exitfuncs()
+    else:
+        from lightrag_dagster.core.tracing import flush
+
+        flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else UNEXPECTED)
+
+
+class _Signals:
+    """A watch for SIGINT and SIGTERM in a thread, since neither handler nor exception says which of them it was.
+
+    Dagster replaces the handlers while it runs a job, by one for both. If an interruption is lost, in a callback of a
+    library or a long call into one, the thread ends the process. The stores survive that: every write is atomic.
+    """
+
+    def __init__(self, reader: int) -> None:
+        self._reader = reader
+        self._signal: signal.Signals | None = None
+        self._arrived, self.ended = threading.Event(), threading.Event()
+
+    def received(self, *, wait: bool) -> signal.Signals | None:
+        """Return the signal, if there was one; `wait` for the thread if the main thread has seen it already."""
+        if wait:
+            self._arrived.wait(_SEEN_SECONDS)
+        return self._signal
+
+    def watch(self) -> None:
+        """Wait for a signal, and then for the end of the command."""
+        while not self.ended.is_set():
+            number = os.read(self._reader, 1)[0]
+            if number in (signal.SIGINT, signal.SIGTERM):
+                _asyncio.disabled = True
+                self._signal = signal.Signals(number)
+                self._arrived.set()
+                break
+        if self._signal and not self.ended.wait(GRACE_SECONDS):
+            _print(_stopped(self._signal))
+            os._exit(128 + self._signal)
+
+
+@contextmanager
+def _signals() -> Iterator[_Signals]:
+    """Let SIGTERM interrupt the block as Ctrl-C does, and watch for both."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signals = _Signals(reader)
+    thread = threading.Thread(target=signals.watch, name="signals", daemon=True)
+    record = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    handler = signal.signal(signal.SIGTERM, _interrupt)
+    thread.start()
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        signal.set_wakeup_fd(record)
+        signals.ended.set()
+        os.write(writer, bytes(1))
+        thread.join()
+        _asyncio.disabled = False
+        os.close(reader)
+        os.close(writer)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    _asyncio.disabled = True
+    raise KeyboardInterrupt
+
+
+def _stopped(number: signal.Signals) -> str:
+    return f"stopped by {number.name}; answers and vectors that arrived are stored; run it again to continue"
+
+
+def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
+    """Return the line and the exit code of an error; print or store the traceback of an unexpected one."""
+    if isinstance(error, LightRAGError):
+        return f"error: {error}", PERSON
+    said = f"unexpected error: {type(error).__name__}: {' '.join(str(error).split())}"
+    if debug:
+        traceback.print_exception(error)
+        return said, UNEXPECTED
+    with tempfile.NamedTemporaryFile("w", prefix="lightrag-dagster-", suffix=".log", delete=False) as file:
+        traceback.print_exception(error, file=file)
+    return f"{said}; the traceback is in {file.name}, or printed with `lightrag-dagster --debug …`", UNEXPECTED
+
+
+def _print(line: str) -> None:
+    console(stderr=True, soft_wrap=True).print(line, style="red")

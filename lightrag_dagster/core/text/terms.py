@@ -1,0 +1,47 @@
+"""Terms of a text: word stems, and characters and pairs of them in scripts without spaces."""
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import snowballstemmer
+
+_LONGEST_WORD = 64
+_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_RUN = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
+
+
+class Term(NamedTuple):
+    """A term of a text; `capital` if it was written with a capital letter."""
+
+    text: str
+    capital: bool
+
+
+def terms(text: str) -> Iterator[Term]:
+    """Yield the terms of a text in order, without stop words and single letters."""
+    for run in _RUN.finditer(text):
+        word = run[0]
+        if run["cjk"]:
+            yield from (Term(character, False) for character in word)
+            yield from (Term(word[at : at + 2], False) for at in range(len(word) - 1))
+        elif stem := _stem(word[:_LONGEST_WORD].casefold()):
+            yield Term(stem, word[0].isupper())
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Return the English and German words that carry no topic, in lower case."""
+    return frozenset((files(__package__) / "stop_words.txt").read_text("utf-8").split())
+
+
+@lru_cache(maxsize=1 << 17)
+def _stem(word: str) -> str:
+    """Return the stem of a case-folded word, or None for a stop word or a single letter."""
+    if word in stop_words() or (len(word) == 1 and not word.isdigit()):
+        return ""
+    # The English rules serve every language here: they shorten a word the same way everywhere. A stemmer keeps
+    # state while it works, so each call has its own, which threads cannot share.
+    return str(snowballstemmer.stemmer("english").stemWord(word))

@@ -1,0 +1,31 @@
+"""The vectors that a local model returns, and the model in memory that returns them."""
+
+import os
+from typing import NamedTuple, Protocol
+
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.models.local.configuration import Kind
+
+BATCH_TOKENS = 8_192
+"""Tokens in one batch of a model, so that long texts do not take all memory."""
+
+
+class Encoded(NamedTuple):
+    """Vectors, not yet of unit length, the number of tokens read, and the number of texts that were cut."""
+
+    vectors: Vectors
+    tokens: int
+    cut_texts: int
+
+
+class LoadedModel(Protocol):
+    """A model in memory. It uses all processors, or a GPU, by itself: one call at a time."""
+
+    def encode(self, kind: Kind, texts: list[str]) -> Encoded:
+        """Return a vector for each text."""
+        ...
+
+
+def processors() -> int:
+    """Return the number of threads to use: OMP_NUM_THREADS, which torch reads as well, or all processors."""
+    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)

@@ -1,0 +1,221 @@
+"""Chat models made of rules: they read the same messages as a language model and answer in the same formats."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import Any
+
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
+from lightrag_dagster.core.text.terms import terms
+from lightrag_dagster.errors import PermanentProviderError
+from lightrag_dagster.offline.extractor import Extracted, extract, find_names
+from lightrag_dagster.offline.mentions import find_in_question
+from lightrag_dagster.offline.prose import plain
+from lightrag_dagster.offline.recognised import Recogniser
+from lightrag_dagster.offline.summarise import Passage, answer, summarise
+from lightrag_dagster.offline.words import words
+from lightrag_dagster.stages.extraction.delimiters import END, FIELD, mark
+from lightrag_dagster.stages.extraction.normalise import normalise_name
+from lightrag_dagster.stages.prompts import NO_CONTEXT
+from lightrag_dagster.stages.prompts.fencing import last_fenced
+
+_RULES_VERSION = 5
+"""Raise it when records of an answer change: it is part of the key of stored answers."""
+
+_NAMES_VERSION = 2
+"""Raise it when other names are found: it is part of the recipe of extractions."""
+
+_DELIMITER = "<|#|>"
+_COMPLETE = "<|COMPLETE|>"
+_MARKS = re.compile(r"<\|[^<>|\s]{0,20}\|>|<\|+|(?<!\|)\|+[>#]|#\|+")
+_MAY_BE_MARK = re.compile(r"[<|#＜｜＃]|&(?:lt|#)")
+_SHORT_NUMBER = re.compile(r"[0-9.]{1,5}")
+_LIMIT = re.compile(r"(\d{1,6}) tokens")
+_SUMMARY_TOKENS = 600
+_REFERENCE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
+
+
+class OfflineChatModel:
+    """A chat model without network, key or cost; the same request always gets the same answer."""
+
+    def __init__(self, *, dates: bool = False) -> None:
+        """Make entities of dates and amounts as well with `dates`."""
+        self._dates = dates
+
+    @property
+    def identity(self) -> str:
+        """The provider and the version of its rules."""
+        return f"offline/rules-{_RULES_VERSION}{'?dates' if self._dates else ''}"
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer one request.
+
+        Raises:
+            PermanentProviderError: the last message does not end in the fence that its role asks for.
+        """
+        last = request.messages[-1].content
+        if request.role == "answer":
+            context = "\n".join(message.content for message in request.messages if message.role == "system")
+            return ChatResponse(_answer(last, context))
+        if request.role == "extract" and any(message.role == "assistant" for message in request.messages):
+            return ChatResponse(_COMPLETE)  # rules find everything in the first round
+        body = last_fenced(last)
+        if body is None:
+            raise PermanentProviderError(
+                f"the offline model was asked to {request.role}, but the message ends in no fence; check custom prompts"
+            )
+        if request.role == "extract":
+            return ChatResponse(_as_rows(extract(_without_marks(body), dates=self._dates, language=request.language)))
+        if request.role == "keywords":
+            return ChatResponse(_keywords(body))
+        limit = _LIMIT.search(request.messages[0].content)
+        tokens = int(limit[1]) if limit else request.max_output_tokens or _SUMMARY_TOKENS
+        return ChatResponse(summarise((record["Description"] for record in _objects(body, "Description")), tokens))
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
+        """Yield an answer line by line; raises as `complete`."""
+        for line in (await self.complete(request)).text.splitlines(keepends=True):
+            yield line
+
+
+class NameFinder:
+    """A chat model for requests that extract. It counts no calls and no tokens, since no model is asked.
+
+    It can be pickled until it is asked; the first request loads its pipeline.
+    """
+
+    awaited: frozenset[str] = frozenset()
+
+    def __init__(self, *, co_mentions: bool = False, pipeline: str | None = None) -> None:
+        """Relate names in one sentence with `co_mentions`; find further names with the spaCy pipeline `pipeline`.
+
+        Raises:
+            SettingsError: the pipeline is not on this machine.
+        """
+        self._co_mentions = co_mentions
+        self._pipeline = pipeline
+        self._pipeline_identity = ""
+        if pipeline:
+            from lightrag_dagster.models.local.pipelines import pipeline_identity
+
+            self._pipeline_identity = pipeline_identity(pipeline)
+        self.usage = Usage()
+
+    @property
+    def identity(self) -> str:
+        """The version of the rules, the pipeline, and whether names are related."""
+        found_by = f"rules-{_NAMES_VERSION}" + (f"+{self._pipeline_identity}" if self._pipeline else "")
+        return f"mentions/{found_by}{'?co_mentions' if self._co_mentions else ''}"
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Return the names of the passage in the last message.
+
+        Raises:
+            PermanentProviderError: the message ends in no fence.
+            SettingsError: the pipeline cannot be loaded.
+        """
+        body = last_fenced(request.messages[-1].content)
+        if body is None:
+            raise PermanentProviderError("a request to extract ends in no fence; check custom prompts")
+        text, related = _without_marks(body), self._co_mentions
+        found = find_names(text, co_mentions=related, recognise=self._recognise, language=request.language)
+        return ChatResponse(_as_rows(found))
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["NameFinder"]:
+        """Yield the finder itself, so that it can be opened like a model."""
+        yield self
+
+    @cached_property
+    def _recognise(self) -> Recogniser | None:
+        if self._pipeline is None:
+            return None
+        from lightrag_dagster.models.local.pipelines import load_pipeline
+
+        return load_pipeline(self._pipeline, self._pipeline_identity)
+
+
+def _without_marks(content: str) -> str:
+    """Return the text of a chunk without anything that looks like a delimiter of the answer format."""
+    return _MARKS.sub(" ", content)
+
+
+def _as_rows(found: Extracted) -> str:
+    """Return a chunk's entities and relations as an answer, one record a line.
+
+    Those with a number of few digits for a name or description are left out: a reader would refuse their rows.
+    """
+    rows: list[tuple[str, ...]] = [
+        ("entity", one.name, one.type, one.description)
+        for one in found.entities
+        if _is_readable(one.name, one.description)
+    ]
+    rows += [
+        ("relation", one.src, one.tgt, one.keywords, one.description)
+        for one in found.relations
+        if _is_readable(one.src, one.tgt, one.description)
+    ]
+    return "\n".join([*(_DELIMITER.join(map(_plain_field, row)) for row in rows), _COMPLETE])
+
+
+def _is_readable(*fields: str) -> bool:
+    return not any(_SHORT_NUMBER.fullmatch(field) and not normalise_name(field) for field in fields)
+
+
+def _plain_field(field: str) -> str:
+    """Return a field on one line, without anything that looks like a delimiter or a marker of answers."""
+    plain = " ".join(_MARKS.sub(" ", field).split())
+    if _MAY_BE_MARK.search(plain):
+        marked = mark(plain)
+        if FIELD in marked or END in marked:
+            return " ".join(marked.replace(FIELD, " ").replace(END, " ").split())
+    return plain
+
+
+def _answer(question: str, context: str) -> str:
+    """Return an answer in sentences of the context's chunks, each cited, and the list of their documents."""
+    chunks = _objects(context, "reference_id", "content")
+    sentences = answer(question, (Passage(chunk["reference_id"], chunk["content"]) for chunk in chunks))
+    if not sentences:
+        return NO_CONTEXT
+    paths = dict(_REFERENCE.findall(context))
+    said = "\n\n".join(f"{one.text} [{one.reference}]" for one in sentences)
+    cited = dict.fromkeys(one.reference for one in sentences)
+    references = "\n".join(f"- [{number}] {paths[number]}" for number in cited if number in paths)
+    return f"{said}\n\n### References\n\n{references}"
+
+
+def _objects(text: str, *keys: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects on a line of their own whose `keys` are texts."""
+    for line in text.splitlines():
+        if line.startswith("{"):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if all(isinstance(record.get(key), str) for key in keys):
+                yield record
+
+
+def _keywords(query: str) -> str:
+    """Return the names in a question as low-level keywords, and its other content words as high-level ones.
+
+    A question with words of one kind only has the same keywords on both levels.
+    """
+    text = plain(query)
+    tokens, mentions = find_in_question(text)
+    named = {index for mention in mentions for index in range(mention.first, mention.after)}
+    phrases: list[list[str]] = [[]]
+    for index, token in enumerate(tokens):
+        asks = index == 0 and token.text.casefold() in words("imperatives")
+        if index in named or asks or not any(terms(token.text)):
+            phrases.append([])
+        else:
+            phrases[-1].append(token.text)
+    high = list(dict.fromkeys(" ".join(phrase) for phrase in phrases if phrase))
+    low = list(dict.fromkeys(mention.name for mention in mentions))
+    if not tokens and any(terms(text)):
+        high = [text]  # a script without spaces, and no text that looks like a name
+    return json.dumps({"high_level_keywords": high or low, "low_level_keywords": low or high}, ensure_ascii=False)

@@ -1,0 +1,91 @@
+"""The definitions that Dagster loads: every asset, job, resource and automation of this code location.
+
+Reading settings and prompt files is all that happens at load.
+"""
+
+from datetime import timedelta
+
+import dagster as dg
+
+from lightrag_dagster.assets import ASSETS
+from lightrag_dagster.assets.checks import build_checks
+from lightrag_dagster.assets.jobs import build_jobs
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.schedules import FRESHNESS, build_schedules
+from lightrag_dagster.assets.sensors import build_sensors, conditions
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.resources import build_resources
+from lightrag_dagster.settings import ExecutorName, Settings, load_settings
+
+_VECTORS = ("chunk_vectors", "entity_vectors", "relation_vectors")
+_FRESH = ("raw_documents", "knowledge_base")
+
+
+def build_definitions(settings: Settings) -> dg.Definitions:
+    """Return the code location under given settings."""
+    versions, following = Recipes.of(settings).by_asset(), conditions(settings)
+    providers = {"extractions": settings.llm.provider} | dict.fromkeys(_VECTORS, settings.embedding.provider)
+
+    namespace = Namespace(settings.namespace)
+    keys = {key: namespace.key(key.path[-1]) for asset in ASSETS for key in asset.keys}
+
+    def complete(spec: dg.AssetSpec) -> dg.AssetSpec:
+        name = spec.key.to_user_string()
+        if name == "raw_documents":
+            spec = spec.replace_attributes(deps=_upstream(settings))
+        return spec.replace_attributes(
+            group_name=namespace.named(spec.group_name or "default"),
+            partitions_def=namespace.sources if spec.partitions_def else None,
+            code_version=versions[name],
+            automation_condition=following.get(name),
+            freshness_policy=FRESHNESS.get(name) or _freshness(name, settings),
+            owners=settings.dagster.owners,
+            kinds=(spec.kinds - {"openai"}) | ({providers[name]} & {"openai"} if name in providers else set()),
+        )
+
+    jobs = build_jobs(namespace)
+    return dg.Definitions(
+        assets=[asset.map_asset_specs(complete).with_attributes(asset_key_replacements=keys) for asset in ASSETS],
+        asset_checks=build_checks(namespace),
+        jobs=list(jobs.values()),
+        schedules=build_schedules(settings, jobs),
+        sensors=build_sensors(namespace, jobs),
+        resources=build_resources(settings),
+        executor=_executor(settings.dagster.executor),
+    )
+
+
+def _upstream(settings: Settings) -> list[dg.AssetDep]:
+    """Return the assets that named sources read. Each is read whole, even if it is partitioned."""
+    keys = {named.asset for named in settings.named_sources.values() if named.asset}
+    mapping = dg.AllPartitionMapping()
+    return [dg.AssetDep(dg.AssetKey.from_user_string(key), partition_mapping=mapping) for key in sorted(keys)]
+
+
+def _executor(name: ExecutorName) -> dg.ExecutorDefinition:
+    if name == "in_process":
+        return dg.in_process_executor
+    if name == "multiprocess":
+        return dg.multiprocess_executor
+    try:
+        from dagster_k8s import k8s_job_executor  # It brings the client of Kubernetes, which takes a second to import.
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            "setting dagster.executor: kubernetes needs the extra `deploy`; pip install 'lightrag-dagster[deploy]'"
+        ) from error
+    return k8s_job_executor
+
+
+def _freshness(name: str, settings: Settings) -> dg.FreshnessPolicy | None:
+    """Return the freshness policy of an asset; by default none, since an asset without changes is not made again."""
+    hours = settings.dagster.fresh_hours
+    if hours is None or name not in _FRESH:
+        return None
+    return dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=hours))
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Return the code location under the settings of this environment."""
+    return build_definitions(load_settings())

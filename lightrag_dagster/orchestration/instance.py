@@ -1,0 +1,78 @@
+"""The Dagster instance of a home, so that runs of the command line show in the UI."""
+
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dagster as dg
+from dagster._core.instance.ref import InstanceRef
+from sqlalchemy.exc import SQLAlchemyError
+
+from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.orchestration.connections import kept_open
+from lightrag_dagster.storage.home import Home
+
+_CONFIG = """\
+telemetry:
+  enabled: false
+nux:
+  enabled: false
+run_monitoring:
+  enabled: true
+  free_slots_after_run_end_seconds: 60
+python_logs:
+  managed_python_loggers: [lightrag_dagster]
+  python_log_level: INFO
+concurrency:
+  runs:
+    max_concurrent_runs: 4
+  pools:
+    granularity: op
+    default_limit: 1
+"""
+# Steps wait for a pool, not runs, so that one source is read while the model is asked about another. A command claims
+# no place in a pool: it holds the builder's lock, for which a step of the daemon may wait while it has such a place.
+# Nor does it keep the output of steps, which is empty: to capture it would start four processes a job.
+_OF_A_COMMAND: Any = {
+    "concurrency": {"pools": {"granularity": "run", "default_limit": 1}},
+    "compute_logs": {
+        "module": "dagster._core.storage.noop_compute_log_manager",
+        "class": "NoOpComputeLogManager",
+        "config": {},
+    },
+}
+
+
+@contextmanager
+def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
+    """Open the home's Dagster instance for a command; create it, without telemetry or sign-up dialog, if there is none.
+
+    Raises:
+        StoreError: its folder cannot be written, then or in the block.
+    """
+    folder = home.dagster
+    config = folder / "dagster.yaml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not config.exists():
+            config.write_text(_CONFIG, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write the Dagster instance in {folder}: {error.strerror}") from error
+    quiet_logs()
+    try:
+        reference = InstanceRef.from_dir(str(folder), overrides=_OF_A_COMMAND)
+        with kept_open(folder), dg.DagsterInstance.from_ref(reference) as instance:
+            yield instance
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        cause = one_line(getattr(error, "orig", None) or error)
+        raise StoreError(
+            f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder writable, and "
+            "run again"
+        ) from error
+
+
+def quiet_logs() -> None:
+    """Keep Dagster's own log lines off the terminal; the UI has them."""
+    logging.getLogger("dagster").setLevel(logging.ERROR)

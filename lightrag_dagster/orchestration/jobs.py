@@ -1,0 +1,108 @@
+"""Dagster jobs run in this process and recorded in the home's instance."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import dagster as dg
+
+from lightrag_dagster.assets.metadata import COMMAND_TAG
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.runs import end_orphans, forget_runs, under_way, wipe_assets
+from lightrag_dagster.core.progress import Display
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage.home import Home
+
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+class Jobs:
+    """The jobs of one knowledge base; `command` tags all runs that one command starts."""
+
+    def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display, command: str) -> None:
+        self._instance = instance
+        self._display = display
+        self._command = command
+        self._namespace = Namespace(settings.namespace)
+        self._definitions = build_definitions(settings)
+        self._checks = {check.node_def.name for check in self._definitions.asset_checks or ()}
+
+    def sync_partitions(self, names: Sequence[str]) -> None:
+        """Make Dagster's partitions the configured sources."""
+        name = self._namespace.partitions
+        known = set(self._instance.get_dynamic_partitions(name))
+        for gone in known - set(names):
+            self._instance.delete_dynamic_partition(name, gone)
+        self._instance.add_dynamic_partitions(name, [added for added in names if added not in known])
+
+    def execute(
+        self,
+        job: str,
+        partition: str | None = None,
+        config: dict[str, Any] | None = None,
+        assets: Sequence[str] = (),
+    ) -> None:
+        """Run one job, of one source if it has partitions, and show its steps; raises the error of a step.
+
+        With `assets`, only these of the job are made.
+        """
+        self._display.run(partition or "all sources")
+        run_id = str(uuid4())
+        self._instance.add_event_listener(run_id, self._show)
+        definition = self._definitions.resolve_job_def(self._namespace.named(job))
+        definition.execute_in_process(
+            instance=self._instance,
+            partition_key=partition,
+            asset_selection=[self._namespace.key(asset) for asset in assets] or None,
+            run_config={**_QUIET, "ops": config if config is not None else _configured(definition, partition)},
+            run_id=run_id,
+            tags={COMMAND_TAG: self._command},
+        )
+
+    def refuse_others(self) -> None:
+        """Check that Dagster has no unfinished run of this knowledge base; raises StoreError."""
+        if under_way(self._instance, self._namespace):
+            raise StoreError("Dagster has an unfinished run; wait for it or end it, and run again")
+
+    def forget_history(self) -> int:
+        """Delete the events and logs of all runs, except of a report that is made now; return the number of runs."""
+        wipe_assets(self._instance, self._namespace)
+        self.execute("report")
+        return forget_runs(self._instance, self._namespace, self._command)
+
+    def _show(self, entry: dg.EventLogEntry) -> None:
+        event = entry.dagster_event
+        if event is None or not event.step_key or event.step_key in self._checks:
+            return
+        if event.event_type is dg.DagsterEventType.STEP_START:
+            self._display.start(event.step_key)
+        elif event.is_step_success:
+            self._display.finish()
+
+
+def _configured(job: dg.JobDefinition, source: str | None) -> dict[str, Any]:
+    """Return the configuration of steps that is part of a job, which run configuration would else replace."""
+    if source is None or job.partitioned_config is None:
+        return {}
+    return dict(job.partitioned_config.get_run_config_for_partition_key(source).get("ops", {}))
+
+
+@contextmanager
+def open_jobs(settings: Settings, display: Display, command: str) -> Iterator[Jobs]:
+    """Open the instance of a home, with a partition for each source, and without runs of killed commands.
+
+    Raises:
+        SourceError: the folder of sources cannot be listed.
+        StoreError: the folder of the instance cannot be written.
+    """
+    home = Home.of(settings)
+    with open_instance(home) as instance:
+        end_orphans(instance, home, Namespace(settings.namespace))
+        jobs = Jobs(settings, instance, display, command)
+        jobs.sync_partitions(list(find_sources(settings)))
+        yield jobs

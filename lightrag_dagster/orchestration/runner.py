@@ -1,0 +1,254 @@
+"""Updates of a knowledge base through the real Dagster jobs, only where something changed.
+
+Pending work is looked up first; Dagster is imported only if there is some.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
+
+from lightrag_dagster.core.progress import Display
+from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatError, ProviderAccessError
+from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
+from lightrag_dagster.indexes.views_refresh import refresh_views
+from lightrag_dagster.models.batch.ledger import sources_that_wait
+from lightrag_dagster.pipeline.losses import Loss
+from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building, ingesting
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
+
+if TYPE_CHECKING:
+    from lightrag_dagster.orchestration.jobs import Jobs
+
+Value = TypeVar("Value")
+
+LOCK_SECONDS = 5.0
+"""Time that the command line waits for another builder, or another ingestion of a source, before it says so."""
+
+
+@dataclass
+class Outcome:
+    """Result of a run.
+
+    `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with
+    the reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
+    source; `outdated_parts` names the outdated parts of the knowledge base: summaries, vectors. `notes` are further
+    lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
+    `graph_built` is set if the graph of a snapshot was built after its publication. `losses` and `warnings` are those
+    of all sources, as `Pending` has them.
+    """
+
+    ingested: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    rejected: dict[str, str] = field(default_factory=dict)
+    outdated: dict[str, int] = field(default_factory=dict)
+    outdated_parts: list[str] = field(default_factory=list)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    damaged: list[str] = field(default_factory=list)
+    graph_built: bool = False
+    published: Manifest | None = None
+    manifest: Manifest | None = None
+    cost_usd: float = 0.0
+    losses: list[Loss] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
+        """Return the outcome of this run and a `later` one of some of its `sources`, for the same command."""
+
+        def others(earlier: Mapping[str, Value]) -> dict[str, Value]:
+            return {source: value for source, value in earlier.items() if source not in sources}
+
+        return replace(
+            later,
+            ingested=sorted({*self.ingested, *later.ingested}),
+            waiting=[source for source in self.waiting if source not in sources] + later.waiting,
+            failed=others(self.failed) | later.failed,
+            rejected=others(self.rejected) | later.rejected,
+            outdated=others(self.outdated) | later.outdated,
+            notes=others(self.notes) | later.notes,
+            damaged=self.damaged + later.damaged,
+            graph_built=self.graph_built or later.graph_built,
+            published=later.published or self.published,
+        )
+
+
+def bring_up_to_date(
+    settings: Settings,
+    names: Sequence[str] | None,
+    display: Display,
+    *,
+    backfill: bool = False,
+    knowledge_base: bool = False,
+    command: str | None = None,
+    verify: bool = False,
+) -> Outcome:
+    """Ingest the sources that changed, then merge and publish when the result would differ.
+
+    Args:
+        settings: Settings of this run.
+        names: Sources to look at; all when empty, none when None.
+        display: The view of the progress.
+        backfill: Rebuild the rows of these sources that another recipe made.
+        knowledge_base: Rebuild summaries and vectors of the knowledge base too, unless a source waits for batches.
+        command: The tag of the runs that it starts; given to continue another call's work.
+        verify: Read all files of the current snapshot; else only their existence and size are checked.
+
+    Raises:
+        SourceError: no source is configured, or a name is not one.
+        BuilderLockedError: another process builds in this home.
+        ProviderAccessError: the endpoint needs a person's attention.
+        LightRAGError: the merge or the publication failed; the last snapshot stays published.
+    """
+    sources = chosen_sources(settings, names) if names is not None else []
+    command, outcome = command or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
+    refresh_views(Home.of(settings), verify=verify)
+    states = pending(settings)
+    busy = states.publish is not None or states.graph or any(states.sources[source.name].busy for source in sources)
+    if busy or backfill or knowledge_base or questions_pending(settings):
+        from lightrag_dagster.orchestration.jobs import open_jobs
+
+        with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, command) as jobs:
+            _Pass(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
+        states = pending(settings)
+    outcome.cost_usd = Ledger(Home.of(settings).ledger).spent(command)
+    looked_at = list(states.sources) if names is not None and not names else [source.name for source in sources]
+    return _complete(outcome, states, looked_at, backfill=backfill)
+
+
+def _repair(home: Home, *, verify: bool) -> list[str]:
+    """Discard damaged parts of the current snapshot, so that this run rebuilds them; return their descriptions."""
+    with suppress(OlderFormatError):  # the lock migrates it
+        if not find_current_damage(home, verify=verify):
+            return []
+    with building(home, LOCK_SECONDS) as lock:
+        return [str(one) for one in repair_current(home, verify=verify, lock=lock)]
+
+
+def questions_pending(settings: Settings) -> list[str]:
+    """Return the jobs whose questions have not been asked of the published snapshot yet."""
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    manifest, jobs = current_snapshot(home), []
+    questions = read_question_file(settings.questions)
+    for job, table, asked, recipe in (
+        ("ask", "answers", questions, recipes.answers),
+        ("evaluate", "retrieval_evaluation", with_gold(questions), recipes.retrieval_evaluation),
+    ):
+        if manifest is None or not asked:
+            continue
+        current = SourceTables(home).current(table, ALL_SOURCES)
+        inputs = answer_inputs(manifest.snapshot_id, asked)
+        if current is None or current.inputs != inputs or current.fingerprint != recipe:
+            jobs.append(job)
+    return jobs
+
+
+def evaluate_modes(settings: Settings, display: Display) -> str:
+    """Evaluate the published snapshot, even if it was evaluated before; return its id.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        LightRAGError: a question cannot be asked, or a model gave no usable answer.
+    """
+    from lightrag_dagster.orchestration.jobs import open_jobs
+
+    home = Home.of(settings)
+    Files(home).refresh()
+    if (manifest := current_snapshot(home)) is None:
+        raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
+    with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
+        jobs.execute("evaluate")
+    return manifest.snapshot_id
+
+
+def make_report(settings: Settings, display: Display) -> None:
+    """Materialise the report asset, as the schedule `morning` does."""
+    from lightrag_dagster.orchestration.jobs import open_jobs
+
+    with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
+        jobs.execute("report")
+
+
+class _Pass:
+    """One pass over the pending work."""
+
+    def __init__(self, settings: Settings, jobs: "Jobs", outcome: Outcome) -> None:
+        self._settings = settings
+        self._home = Home.of(settings)
+        self._recipes = Recipes.of(settings)
+        self._jobs = jobs
+        self._outcome = outcome
+
+    def everything(self, sources: Sequence[Source], states: Pending, *, backfill: bool, knowledge_base: bool) -> None:
+        for source in sources:
+            backfills = {backfill} | set(states.sources[source.name].waiting)
+            try:
+                done = [self._ingest(source, backfill=each) for each in sorted(backfills)]
+                if any(done):
+                    self._outcome.ingested.append(source.name)
+            except ProviderAccessError:
+                raise
+            except LightRAGError as error:
+                self._outcome.failed[source.name] = str(error)
+        accept_pending(self._settings)
+        waiting = bool(sources_that_wait(self._settings.llm, self._home))
+        # Sources that wait for responses will change the merge: to summarise and embed before that would cost twice.
+        self._publish(backfill=knowledge_base and not waiting)
+        if without_graph(self._home):
+            self._jobs.execute("publish", assets=["published_graph"])
+            self._outcome.graph_built = True
+        for job in questions_pending(self._settings):
+            self._jobs.execute(job)
+
+    def _ingest(self, source: Source, *, backfill: bool) -> bool:
+        """Ingest one source if there is something to do; return True if there was."""
+        tables = SourceTables(self._home, candidate=backfill)
+        with ingesting(self._home, source.name, LOCK_SECONDS):
+            if why_ingest(source, tables, self._recipes) is not None:
+                self._jobs.execute("backfill" if backfill else "ingest", source.name)
+            elif tables.has_candidate(source.name) and backfill:
+                accept(self._home, source.name, *Bounds.of(self._settings), candidate=True)
+            else:
+                return False
+        return True
+
+    def _publish(self, *, backfill: bool) -> None:
+        if next_publication(self._recipes, backfill=backfill) is not None:
+            self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
+            self._outcome.published = latest_snapshot(self._home)
+
+
+def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfill: bool) -> Outcome:
+    for name in names:
+        state = states.sources[name]
+        if state.problem:
+            outcome.failed.setdefault(name, state.problem)
+        if state.outdated:
+            outcome.outdated[name] = sum(state.outdated.values())
+        if state.rejected and name not in outcome.failed:
+            outcome.rejected[name] = state.rejected
+        if state.waiting:
+            outcome.waiting.append(name)
+        elif state.backfill and backfill:
+            outcome.rejected.setdefault(name, f"of the backfill, {state.backfill}; the accepted tables stay")
+        elif state.backfill:
+            outcome.notes[name] = [
+                f"A backfill of {name} is not finished: {state.backfill}. "
+                f"`lightrag-dagster backfill --source {name}` resumes it."
+            ]
+    outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
+    outcome.losses, outcome.warnings = states.losses, states.warnings
+    return outcome

@@ -1,0 +1,1 @@
+"""The making of every table: ingestion, merge, vectors, graph, publication; pending work, its plan, and purge."""

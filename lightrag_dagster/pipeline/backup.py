@@ -1,0 +1,185 @@
+"""Backup and restore: a home is copied to a place without a database, and from there to a home of any kind.
+
+Both copy in the same order: data, the tables of the database, records with CURRENT as the last one. From the first
+moment the target's FORMAT says where the copy comes from, and only when all is there is it that of a home. So a copy
+that was killed is never taken for a whole one, and the same command makes it again.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from sqlalchemy import Table
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.indexes.views_refresh import refresh_views
+from lightrag_dagster.models.batch.ledger import BATCHES, BatchLedger
+from lightrag_dagster.spending.ledger import open_ledger
+from lightrag_dagster.spending.tables import KEPT
+from lightrag_dagster.storage.database.engine import Database
+from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
+from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
+from lightrag_dagster.storage.database.vectors import VECTORS, VectorStore
+from lightrag_dagster.storage.files.backup_files import Contents, local
+from lightrag_dagster.storage.home import Address, Home
+from lightrag_dagster.storage.home_format import FIRST, Format, require_not_newer
+from lightrag_dagster.storage.locks.base import require_held
+from lightrag_dagster.storage.locks.locks import builder_lock, building, using_batches
+from lightrag_dagster.storage.snapshots.records import Pointer
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots.verify import FILES, find_damage, portable_files, record_files
+
+
+class Copied(NamedTuple):
+    """Number and bytes of the data files that were copied, rows by table, and the published snapshot."""
+
+    files: int
+    size: int
+    rows: dict[str, int]
+    snapshot_id: str | None
+
+
+def back_up(home: Home, where: str, timeout: float) -> Copied:
+    """Copy a home to a folder or bucket that is empty, or has an unfinished backup of the same home.
+
+    Meanwhile nothing is built or published. An ingestion may run on: the backup has its source as if the ingestion had
+    been killed.
+
+    Raises:
+        BuilderLockedError: another process still built after `timeout` seconds, or used the batches.
+        SettingsError: the place cannot be used.
+        StoreError: there is no home, or the place is not empty; or one of them refuses.
+    """
+    source, target = Contents.of_home(home), Contents.of_backup(where)
+    if not source.names():
+        raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
+    with building(home, timeout), using_batches(home, timeout):
+        found = source.format() or Format(format=FIRST)
+        _begin(target, home.name, found.format, empty=True)
+        # What they lead to is there by now, and cannot be removed while the lock is held.
+        records = source.records()
+        sizes = target.store_data(source)
+        rows = [_save(store, target) for store in _stores(home)]
+        records |= {name: portable_files(one) for name, one in records.items() if Path(name).name == FILES}
+        target.store_records(records)
+        target.set_format(found)
+    return _copied(sizes, rows, records)
+
+
+def restore(where: str, home: Home, timeout: float) -> Copied:
+    """Copy a backup to a home that is empty, or that an unfinished restore of the same backup has left.
+
+    Raises:
+        BuilderLockedError: another process still built in the home after `timeout` seconds.
+        SettingsError: the place cannot be used.
+        StoreError: the place has no whole backup that this package can read, or the home or its database is not empty;
+            or one of them refuses.
+    """
+    source, target, stores = Contents.of_backup(where), Contents.of_home(home), _stores(home)
+    name = source.place.name
+    found = source.format()
+    if found is None:
+        raise StoreError(f"there is no backup in {name}; `lightrag-dagster backup` makes one")
+    require_not_newer(found, name)
+    if found.copying is not None:
+        raise StoreError(f"the backup in {name} was not finished; run `lightrag-dagster backup {name}` again")
+    with builder_lock(home, timeout) as lock:
+        _begin(target, name, found.format, empty=all(map(_is_empty, stores)))
+        records = source.records()
+        sizes = target.store_data(source)
+        rows = [_load(store, source) for store in stores]
+        require_held(lock)
+        target.store_records(records)
+        if home.bucket is None:
+            _complete_snapshots(home)
+        target.set_format(found)
+    return _copied(sizes, rows, records)
+
+
+def _begin(target: Contents, source: str, number: int, *, empty: bool) -> None:
+    """Mark a target as unfinished; raises StoreError when it, or its database, is not `empty`."""
+    found = target.format()
+    if found is None or found.copying != source:
+        name, unfinished = target.place.name, found.copying if found else None
+        what = f"has an unfinished copy of {unfinished}" if unfinished else "is not empty"
+        if target.names():
+            raise StoreError(f"{name} {what}; nothing was changed, choose an empty place")
+        if not empty:
+            raise StoreError(f"the database of {name} is not empty; nothing was changed, choose an empty one")
+    target.set_format(Format(format=number, copying=source))
+
+
+class _Store(NamedTuple):
+    address: Address
+    open: Callable[[Address], Database]
+    tables: Sequence[Table]
+
+    @property
+    def exists(self) -> bool:
+        """Whether the database is there; opening a missing SQLite file would make it."""
+        return not isinstance(self.address, Path) or self.address.exists()
+
+
+def _stores(home: Home) -> list[_Store]:
+    """Return the tables of the database; batches before the responses that were collected from them."""
+    return [
+        _Store(home.batches, BatchLedger, [BATCHES]),
+        _Store(home.ledger, open_ledger, KEPT),
+        _Store(home.vectors, VectorStore, [VECTORS]),
+        _Store(home.responses, ResponseStore, [RESPONSES]),
+    ]
+
+
+def _is_empty(store: _Store) -> bool:
+    if not store.exists:
+        return True
+    with store.open(store.address) as database:
+        return all(is_empty(database, table) for table in store.tables)
+
+
+def _save(store: _Store, target: Contents) -> dict[str, int]:
+    rows = {}
+    with (
+        store.open(store.address) if store.exists else nullcontext() as database,
+        TemporaryDirectory(prefix="lightrag-copy-") as folder,
+    ):
+        for table in store.tables:
+            path = Path(folder) / "rows.parquet"
+            rows[table.name] = save_rows(database, table, path)
+            target.place.upload(_key(table), path, create=False)
+    return rows
+
+
+def _load(store: _Store, source: Contents) -> dict[str, int]:
+    with ExitStack() as opened:
+        paths = {table: opened.enter_context(local(source.place, _key(table))) for table in store.tables}
+        rows = {table.name: count_rows(path) for table, path in paths.items()}
+        if any(rows.values()):
+            database = opened.enter_context(store.open(store.address))
+            for table, path in paths.items():
+                load_rows(database, table, path)
+    return rows
+
+
+def _key(table: Table) -> str:
+    return f"database/{table.name}.parquet"
+
+
+def _complete_snapshots(home: Home) -> None:
+    """Make the parts that only a home on disk has: the views of each snapshot, and its records in its `files.json`."""
+    refresh_views(home)
+    for manifest in list_snapshots(home):
+        if not find_damage(home, manifest.snapshot_id):
+            record_files(home, manifest, manifest.snapshot_id)
+
+
+def _copied(sizes: Mapping[str, int], rows: Sequence[Mapping[str, int]], records: Mapping[str, bytes]) -> Copied:
+    current = records.get("CURRENT")
+    return Copied(
+        files=len(sizes),
+        size=sum(sizes.values()),
+        rows={table: number for one in rows for table, number in one.items()},
+        snapshot_id=Pointer.model_validate_json(current).id if current else None,
+    )

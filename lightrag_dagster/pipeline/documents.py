@@ -1,0 +1,255 @@
+"""The table `raw_documents` of a source: its documents, read again where they changed."""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.engines.factory import open_engine
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.pipeline.captions import OpenDescriber, describing
+from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.shards import (
+    Reusable,
+    ShardResult,
+    StageReport,
+    Step,
+    each_shard,
+    earlier_versions,
+    failures,
+    first_reasons,
+    ingestion,
+    report,
+)
+from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
+from lightrag_dagster.settings import DocumentSettings
+from lightrag_dagster.stages.documents.captions import Describing
+from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
+from lightrag_dagster.stages.documents.duplicates import mark_duplicates
+from lightrag_dagster.stages.documents.listing import LISTED, Listing
+from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
+from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
+from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.shards import Shard, shards
+from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard
+
+if TYPE_CHECKING:
+    import duckdb
+
+_STAGE = "lightrag_dagster.stages.documents"
+
+
+class Reading(NamedTuple):
+    """Documents by media type, the largest ones (path, bytes), and the first that failed (path, status, error).
+
+    `slowest` took longest to read this time; `losses` are no longer there. `similar` are the first whose text is nearly
+    that of another (path, like, similarity), if these were looked for, and `similar_count` is their number.
+    """
+
+    media_types: dict[str, int]
+    largest: pa.Table
+    failures: pa.Table
+    similar: pa.Table | None = None
+    similar_count: int = 0
+    slowest: Sequence[Slow] = ()
+    losses: Losses = Losses(0, 0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadReport(StageReport):
+    """Result of reading the documents of a source, with a description of them."""
+
+    reading: Reading
+
+
+def read_source(
+    source: Source, tables: SourceTables, recipes: Recipes, open_describer: OpenDescriber | None = None
+) -> ReadReport:
+    """Read the documents of a source that changed into `raw_documents`, in a backfill all of them.
+
+    `open_describer` opens the model that describes their images, without it they are left out.
+
+    Raises:
+        SourceError: the source cannot be listed, or lost too many documents at once; its tables stay as they are.
+        StoreError: a table is damaged or the disk refuses.
+    """
+    step, name = Step.of(source.name, tables, recipes), source.name
+    with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
+        listing = Listing(source, scratch / "files.parquet")
+        parts = shards(listing.count, listing.size)
+        code = recipes.code["raw_documents"]
+        known, judge = _read_before(tables, name, code), _judged_by(tables, name)
+        with open_sql(scratch, len(parts)) as connection:
+            listed_in = partition_listing(connection, listing, scratch / "files").of
+            tasks = ((shard, listed_in(shard)) for shard in parts)
+            at_once = max(1, recipes.settings.llm.of("describe").max_concurrency // max(1, engine.workers))
+            read = partial(_read_shard, step, source, known, (open_describer, at_once))
+            made = each_shard(engine, read, tasks, ("documents", parts, listing.count))
+            stored, stamps = [one.files[0] for one in made], [one.files[1] for one in made]
+            before = step.open("raw_documents", judge.version) if judge.version else []
+            now = tables.open_stored("raw_documents", name, stored)
+            read_now = tables.open_stored("stamps", name, stamps)
+            try:
+                about = _judge_reading(name, connection, (before, now, read_now), recipes.settings.documents)
+            except SourceError as error:
+                tables.refuse(name, listing.signature, str(error))
+                raise
+            about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
+            if len(parts) > 1:
+                stored = _mark_duplicates(step, stored, _equal_documents(connection, now), engine)
+        # With a document that could not be read just now, the next run reads again.
+        unread = any(one.unfinished for one in made)
+        version = tables.record(
+            "raw_documents",
+            name,
+            stored,
+            inputs={"files": "unread" if unread else listing.signature},
+            fingerprint=code,
+            reasons=first_reasons(made),
+            losses_accepted=judge.accepted or recipes.settings.documents.accept_deletes,
+        )
+        inputs = {"raw_documents": version.version}
+        SourceTables(tables.home).record("stamps", name, stamps, inputs=inputs, fingerprint=code)
+    usage = sum((one.usage for one in made), Usage())
+    done = report(tables, version, sum(one.kept[0] for one in made), usage)
+    return ReadReport(done.version, done.first, done.kept, usage, reading=about)
+
+
+def _read_before(tables: SourceTables, source: str, code: str) -> Reusable:
+    """Return the documents that were read before, and the stamps with which the code of the hash `code` read them.
+
+    In a backfill there are no stamps. Raises StoreError when a record is damaged.
+    """
+    documents = tuple(earlier_versions(tables, "raw_documents", source)[:1])
+    stamps = None if tables.candidate else tables.current("stamps", source)
+    made_from = {"raw_documents": documents[0] if documents else None}
+    usable = stamps and (stamps.inputs, stamps.fingerprint) == (made_from, code)
+    if not stamps or not usable or not tables.has("stamps", source, stamps.version):
+        return Reusable({"raw_documents": documents})
+    return Reusable({"raw_documents": documents, "stamps": (stamps.version,)})
+
+
+class _Judged(NamedTuple):
+    """The version whose documents must not get lost, if there is one.
+
+    With `accepted`, a person accepted what it had lost, and it is not merged yet.
+    """
+
+    version: str | None
+    accepted: bool
+
+
+def _judged_by(tables: SourceTables, source: str) -> _Judged:
+    """Return the version that a new one is compared with: the accepted one.
+
+    So a refusal stays one, however often the source is read, and losses do not add up over versions that were never
+    accepted. Before any is, and after a person accepted the losses of a version that is still to be accepted, as while
+    it waits for batches, it is that version. Raises StoreError when a record is damaged.
+    """
+    record, found = accepted(tables.home, source), earlier_versions(tables, "raw_documents", source)
+    merged = record.tables["raw_documents"] if record else ""
+    for one in (tables.current("raw_documents", source), SourceTables(tables.home).current("raw_documents", source)):
+        if one and one.losses_accepted and one.version != merged and one.version in found:
+            return _Judged(one.version, accepted=True)
+    return _Judged(merged if merged in found else next(iter(found), None), accepted=False)
+
+
+def _read_shard(
+    step: Step,
+    source: Source,
+    known: Reusable,
+    describer: tuple[OpenDescriber | None, int],
+    task: tuple[Shard, pa.Table],
+) -> ShardResult:
+    """Read the listed documents of a shard that changed since those of `known` were read.
+
+    `describer` is a function that opens the model that describes images, if one does, and a limit of calls at once.
+    """
+    shard, listed = task
+    documents, stamps = (known.first(step, table, shard) for table in ("raw_documents", "stamps"))
+    usage = Usage()
+    with describing(describer[0], step.recipes, describer[1]) as describe:
+        shown = Describing(describe, step.recipes.descriptions, keep=not step.tables.candidate) if describe else None
+        read = read_listed(source, listed, (documents, stamps), step.settings.documents, shown)
+        usage = describe.usage if describe else usage
+    rows = read.documents
+    stored = step.store("raw_documents", rows), step.store("stamps", read.stamps)
+    unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), waits_for_descriptions(rows))).as_py()
+    return ShardResult(stored, (read.unopened, 0), failures(rows, "path"), usage, bool(unfinished), read.slowest)
+
+
+def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> PartitionedRows:
+    """Partition the files of a source by the shards of their documents."""
+    from lightrag_dagster.storage.duckdb import view_files
+
+    view_files(connection, "listed", [listing.path], LISTED)
+    return partition(connection, sql("listed"), folder, LISTED)
+
+
+def _judge_reading(
+    source: str,
+    connection: "duckdb.DuckDBPyConnection",
+    files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
+    settings: DocumentSettings,
+) -> Reading:
+    """Describe documents that were read, unless too much is lost; `partition_listing` has made the view `listed`.
+
+    `files` are those of the version to compare with, of the new one and of the new stamps, with sketches where similar
+    documents are looked for. Raises SourceError as `check_deletions`.
+    """
+    from lightrag_dagster.storage.duckdb import view_files
+
+    for view, paths in zip(("before", "now"), files, strict=False):
+        view_files(connection, view, paths, RAW_DOCUMENTS)
+    losses = check_deletions(source, connection, settings)
+    types = connection.sql("SELECT media_type, count(*) FROM now GROUP BY ALL ORDER BY ALL").fetchall()
+    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {MAX_REPORTED}"
+    failed = (
+        f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {MAX_REPORTED}"
+    )
+    most, failures = (connection.sql(statement).to_arrow_table() for statement in (largest, failed))
+    reading = Reading(dict(types), most, failures, losses=losses)
+    if settings.similar is None:
+        return reading
+    view_files(connection, "stamps", files[2], STAMPS)
+    candidates, similar = (sql(name, _STAGE) for name in ("candidates", "similar"))
+    # As a table, since DuckDB takes pairs that are still to be found for millions, and would compare all with all.
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE candidate AS {candidates}")
+    connection.execute("SET VARIABLE least_similarity = ?", [settings.similar])
+    found = connection.sql(similar).to_arrow_table()
+    return reading._replace(similar=found.slice(0, MAX_REPORTED), similar_count=found.num_rows)
+
+
+def _equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path]) -> pa.Table:
+    """Return `doc_id` and `original` of documents whose text is in another document of another shard."""
+    from lightrag_dagster.storage.duckdb import view_files
+
+    view_files(connection, "now", files, RAW_DOCUMENTS)
+    return connection.sql(sql("duplicates", _STAGE)).to_arrow_table()
+
+
+def _mark_duplicates(
+    step: Step, stored: Sequence[StoredShard], originals: pa.Table, engine: Engine
+) -> list[StoredShard]:
+    """Store the shards again that have documents whose original is in another one."""
+    parts = [Shard(number, len(stored)) for number in range(len(stored))]
+    wrong = {number: rows for number, shard in enumerate(parts) if (rows := shard.of(originals, "doc_id")).num_rows}
+    marked = engine.map(partial(_mark_shard, step), [(stored[number], rows) for number, rows in wrong.items()])
+    again = dict(zip(wrong, marked, strict=True))
+    return [again.get(number, one) for number, one in enumerate(stored)]
+
+
+def _mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:
+    """Name the originals of documents in a stored file that have one in another shard."""
+    stored, originals = task
+    documents = step.tables.read_file("raw_documents", step.source, stored.name)
+    return step.store("raw_documents", mark_duplicates(documents, originals))

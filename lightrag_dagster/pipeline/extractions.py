@@ -1,0 +1,320 @@
+"""The table `extractions` of a source: the responses of a model about its chunks, asked for where there are none."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core import progress
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import ChatModel, ExtractionModel, OpenModel, Usage
+from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.engines.factory import open_engine
+from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.shards import (
+    Reusable,
+    ShardResult,
+    StageReport,
+    Step,
+    each_shard,
+    failures,
+    first_reasons,
+    ingestion,
+    report,
+)
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.stages.extraction.extractions import Extractor, extract
+from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.shards import Shard, shards
+from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+
+if TYPE_CHECKING:
+    import duckdb
+
+IN_ITS_LANGUAGE = """(language IS NULL OR extraction_key IN (
+    extraction_key(chunk_id, recipe), extraction_key(chunk_id, recipe, language := language)
+))"""
+"""Condition on rows of EXTRACTIONS and the language of their chunk."""
+
+PLACES = pa.schema(
+    [
+        *map(CHUNKS.field, ("chunk_id", "path", "chunk_index", "content", "heading", "context")),
+        RAW_DOCUMENTS.field("language"),
+    ]
+)
+"""Columns of CHUNKS that extraction reads, and the language that an answer follows: empty if unknown, null if none."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A report that nothing was made yet: the responses are in these batches at the provider."""
+
+    batches: frozenset[str]
+
+
+def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_model: OpenModel) -> StageReport | Waiting:
+    """Ask the model about every chunk of a source that has no row yet, into `extractions`.
+
+    By the method `mentions` no model is opened, and names are found instead. Rows of unchanged chunks are kept, except
+    those that failed for a passing reason. A model that puts its questions into batches leaves only the report that
+    the source waits for them. With an engine that has workers, `open_model`
+    can be pickled, and each worker opens it.
+
+    Raises:
+        ProviderAccessError: no request can succeed without a change of settings or account; the answers so far are
+            stored.
+        StoreError: a table is missing or damaged, or the disk refuses.
+    """
+    recipes = recipes.of_source(source)
+    step = Step.of(source, tables, recipes)
+    if recipes.name_finder:
+        open_model = recipes.name_finder.open
+    with ingestion(tables, source) as scratch:
+        chunks = tables.require("chunks", source)
+        parts = shards(chunks.rows)
+        earlier = Reusable.of("extractions", source, tables, recipes.extractions)
+        documents = tables.require("raw_documents", source) if recipes.follows_languages else None
+        places = _places_of(step, (chunks, documents), earlier, parts, scratch)
+        answered = _ask(step, earlier, open_model, parts, places)
+        if isinstance(answered, Waiting):
+            _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
+            return answered
+        made, usage = answered
+        version = tables.record(
+            "extractions",
+            source,
+            [one.files[0] for one in made],
+            inputs={one.table: one.version for one in (chunks, documents) if one},
+            fingerprint=recipes.code["extractions"],
+            reasons=first_reasons(made),
+        )
+    return report(tables, version, sum(one.kept[0] for one in made), usage, _cost(tables, version))
+
+
+def _ask(
+    step: Step, earlier: Reusable, open_model: OpenModel, parts: Sequence[Shard], places: Callable[[Shard], pa.Table]
+) -> tuple[list[ShardResult], Usage] | Waiting:
+    """Ask about the chunks of every shard: in this process, or in the workers of the engine."""
+    settings = step.settings
+    llm = settings.llm.of("extract")
+    tasks = ((shard, places(shard)) for shard in parts)
+    if len(parts) > 1 and (step.recipes.name_finder or not settings.llm.by_batch):
+        with open_engine(settings.engine) as engine:
+            if engine.workers > 1:
+                share = max(1, llm.max_concurrency // engine.workers)
+                ask = partial(_extract_in_worker, step, earlier, open_model, share)
+                answered = each_shard(engine, ask, tasks, ("extractions", parts, len(parts)))
+                return [made for made, _ in answered], sum((usage for _, usage in answered), Usage())
+
+    async def ask_here() -> tuple[list[ShardResult], Usage] | Waiting:
+        made = []
+        async with open_model() as model:
+            for number, task in enumerate(tasks):
+                with progress.part(number, len(parts), len(parts)):
+                    one = await _extract_shard(step, earlier, model, llm.conversations, task)
+                made += [one] if one else []
+        return Waiting(frozenset(model.awaited)) if model.awaited else (made, model.usage)
+
+    return run_sync(ask_here())
+
+
+async def _extract_shard(
+    step: Step, earlier: Reusable, model: ExtractionModel, conversations: int, task: tuple[Shard, pa.Table]
+) -> ShardResult | None:
+    """Ask a model about the chunks of a shard, given their places; None while batches are awaited."""
+    shard, places = task
+    retry = step.settings.llm.of("extract").retry_failed
+    kept, left = keep_extractions(places, earlier.rows(step, "extractions", shard), retry_failed=retry)
+    extractor = todays_extractor(model, step.recipes, conversations)
+    made = await extract(step.source, left, extractor, known=kept.num_rows)
+    if model.awaited:
+        return None
+    rows = pa.concat_tables([kept, made])
+    stored = step.store("extractions", rows)
+    return ShardResult((stored,), (kept.num_rows,), failures(rows, "chunk_id", places))
+
+
+def _extract_in_worker(
+    step: Step, earlier: Reusable, open_model: OpenModel, conversations: int, task: tuple[Shard, pa.Table]
+) -> tuple[ShardResult, Usage]:
+    """Open the model, and ask it about the chunks of a shard; return also what it did."""
+
+    async def ask() -> tuple[ShardResult, Usage]:
+        async with open_model() as model:
+            made = await _extract_shard(step, earlier, model, conversations, task)
+        assert made is not None  # only batches are awaited, which no worker asks for
+        return made, model.usage
+
+    return run_sync(ask())
+
+
+def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int) -> Extractor:
+    """Return an extractor by today's settings and prompts, with a limit of conversations at once."""
+    extraction = recipes.settings.extraction
+    if recipes.name_finder:
+        extraction = extraction.model_copy(update={"answer_format": "rows", "gleaning": 0})
+    return Extractor(
+        model,
+        recipes.prompts,
+        extraction,
+        recipes.extractions,
+        load_tokenizer(recipes.settings.chunking.encoding).count,
+        conversations,
+        recipes.settings.llm.of("extract").longer_outputs,
+        by_rules=recipes.name_finder is not None or recipes.settings.llm.provider == "offline",
+    )
+
+
+def _cost(tables: SourceTables, version: TableVersion) -> float:
+    """Return the cost of all stored responses when they were bought. US dollars."""
+    costs = tables.read("extractions", version.source, version.version, ["cost_usd"])["cost_usd"]
+    return pc.sum(costs).as_py() or 0.0
+
+
+def retryable_kinds(*, retry_failed: bool) -> list[str]:
+    """Return the kinds of errors after which a chunk is asked about again."""
+    return ["transient", "permanent"] if retry_failed else ["transient"]
+
+
+def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_failed: bool) -> tuple[pa.Table, pa.Table]:
+    """Keep the extractions of chunks that were asked about before.
+
+    Args:
+        chunks: rows of CHUNKS now, of which only `chunk_id` is read, and `language` if there is such a column: where it
+            is not null, an answer that was written for another language does not count.
+        earlier: rows of EXTRACTIONS of the same source; the first table that has a chunk counts.
+        retry_failed: also ask again about chunks that failed permanently, and those of which no row could be read.
+
+    Returns:
+        Rows of EXTRACTIONS, and the rows of CHUNKS that are still to be asked about.
+    """
+    again = pa.array(retryable_kinds(retry_failed=retry_failed))
+    kept, left = [EXTRACTIONS.empty_table()], chunks
+    for rows in earlier:
+        known = rows.filter(
+            pc.and_(
+                pc.is_in(rows["chunk_id"], value_set=left["chunk_id"].combine_chunks()),
+                pc.invert(pc.is_in(rows["error_kind"], value_set=again)),
+            )
+        )
+        if retry_failed:
+            known = known.filter(pc.invert(pc.is_in(known["chunk_id"], value_set=unreadable_chunks(known))))
+        known = _in_languages(known, left)
+        kept.append(known)
+        left = left.filter(pc.invert(pc.is_in(left["chunk_id"], value_set=known["chunk_id"].combine_chunks())))
+    return pa.concat_tables(kept), left
+
+
+def _in_languages(rows: pa.Table, chunks: pa.Table) -> pa.Table:
+    """Return the rows of EXTRACTIONS that were written for no language, or for that of their chunk."""
+    if "language" not in chunks.column_names or chunks["language"].null_count == chunks.num_rows:
+        return rows
+    from lightrag_dagster.storage.duckdb import in_memory
+
+    with in_memory() as connection:
+        connection.register("answer", rows.select(["chunk_id", "recipe", "extraction_key"]))
+        connection.register("spoken", chunks.select(["chunk_id", "language"]))
+        known = f"SELECT chunk_id FROM answer JOIN spoken USING (chunk_id) WHERE {IN_ITS_LANGUAGE}"
+        ids = connection.sql(known).to_arrow_table()["chunk_id"].combine_chunks()
+    return rows.filter(pc.is_in(rows["chunk_id"], value_set=ids))
+
+
+def _places_of(
+    step: Step,
+    versions: tuple[TableVersion, TableVersion | None],
+    earlier: Reusable,
+    parts: Sequence[Shard],
+    scratch: Path,
+) -> Callable[[Shard], pa.Table]:
+    """Return a function that reads the places of a shard's chunks, with the text of those that are to be asked about.
+
+    `versions` are those of the chunks, and of the documents whose languages the answers follow, if they do.
+    """
+    tables, source, (chunks, documents) = step.tables, step.source, versions
+    if len(parts) == 1 and documents is None:
+        columns = [name for name in PLACES.names if name in CHUNKS.names]
+        return lambda _: tables.read("chunks", source, chunks.version, columns)
+    now = step.open("chunks", chunks.version)
+    spoken = step.open("raw_documents", documents.version) if documents else []
+    # Which chunks are asked again about follows from their answers; then all texts are read.
+    retry = step.settings.llm.of("extract").retry_failed
+    before = [] if retry else earlier.open(step, "extractions")
+    counts = answering(retryable_kinds(retry_failed=retry), earlier.recipe)
+    with open_sql(scratch, len(parts)) as connection:
+        return partition_places(connection, (now, spoken, before), counts, scratch / "places").of
+
+
+def answering(again: Sequence[str], recipe: str | None) -> str:
+    """Return the SQL condition on rows of EXTRACTIONS whose chunks need no question.
+
+    All rows answer except some kinds of failures, rows of another recipe if one is given, and rows that were written
+    for another language than that of their chunk.
+    """
+    kinds = ", ".join(f"'{kind}'" for kind in again)
+    whose = f" AND recipe = '{recipe}'" if recipe else ""
+    return f"(error_kind IS NULL OR error_kind NOT IN ({kinds})){whose} AND {IN_ITS_LANGUAGE}"
+
+
+def partition_places(
+    connection: "duckdb.DuckDBPyConnection",
+    files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
+    answers: str,
+    folder: Path,
+) -> PartitionedRows:
+    """Partition the places of chunks (PLACES) by the shards of their extractions; those of known chunks without text.
+
+    `files` are those of the chunks, of the documents whose languages the answers follow (none if they do not), and of
+    earlier extractions, of which rows under the condition `answers` make a chunk known. A chunk that several documents
+    share has the language of the first, in order of path.
+    """
+    from lightrag_dagster.storage.duckdb import view_files, view_source_files
+
+    view_source_files(connection, "chunk", files[0], CHUNKS)
+    view_source_files(connection, "document", files[1], RAW_DOCUMENTS)
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE spoken AS {sql('spoken')}")
+    view_files(connection, "earlier", files[2], EXTRACTIONS)
+    connection.execute(
+        "CREATE OR REPLACE TEMP VIEW known AS "
+        f"SELECT chunk_id FROM earlier LEFT JOIN spoken USING (chunk_id) WHERE {answers}"
+    )
+    return partition(connection, sql("asked"), folder, PLACES)
+
+
+def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:
+    """Count the chunks of a source for which the merge takes an outdated row of another source, by that source.
+
+    A chunk follows the first source by name that has a row for it that did not fail.
+
+    Raises:
+        SourceError: the folder of sources cannot be listed.
+        StoreError: the home is damaged.
+    """
+    import duckdb
+
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    tables = SourceTables(home)
+    before = [name for name in find_sources(settings) if name <= source]
+    records = {name: record.tables["extractions"] for name in before if (record := accepted(home, name))}
+    if source not in records:
+        return {}
+    paths = [path for name, version in records.items() for path in tables.open("extractions", name, version)]
+    with duckdb.connect() as connection:
+        connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")
+        followed = Counter[str]()
+        for other, recipe, chunks in connection.execute(sql("outdated_elsewhere"), {"source": source}).fetchall():
+            if recipe != recipes.of_source(other).extractions:
+                followed[other] += chunks
+    return dict(followed)

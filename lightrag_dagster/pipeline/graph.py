@@ -1,0 +1,104 @@
+"""Building the graph of a generation: arrays before it is published, a large graph database after that.
+
+Each function is a step under the builder's lock, and does nothing if the step is finished.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from lightrag_dagster.engines.factory import open_engine
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import BuiltGraph, Graph, Manifest
+from lightrag_dagster.storage.snapshots.snapshots import require_current, without_graph
+
+LOCK_SECONDS = 3600.0
+"""How long a step waits for another builder: longer than any merge, shorter than a night."""
+
+_COUNTED = ("chunks", "entities", "relations")
+
+# Arrays and graph of fewer rows are built before a worker process has started.
+_ROWS_FOR_WORKERS = 200_000
+
+
+def build_graph(settings: Settings) -> tuple[Generation, Graph | None]:
+    """Build the adjacency arrays of the newest generation, and its graph database unless that is large.
+
+    With an engine that has several workers, they are built at once. Return the generation, and the counts of the graph
+    database if it is built.
+
+    Raises:
+        IntegrityError: the tables, or the graph database, are not sound.
+        StoreError: a table cannot be read, or the disk refuses.
+    """
+    from lightrag_dagster.indexes.adjacency import has_adjacency
+
+    home = Home.of(settings)
+    with building(home, LOCK_SECONDS):
+        generation = generations.newest(home)
+        rows = Files(home).count_rows(path for table in _COUNTED for path in generation.table_files(table))
+        parts: list[_Part] = []
+        if not has_adjacency(generation.path(generations.ADJACENCY)):
+            parts.append(_build_arrays)
+        if rows <= settings.graph.before_publication_rows and not generation.has(generations.GRAPH_RECORD):
+            parts.append(_build_database)
+        with open_engine(settings.engine if rows >= _ROWS_FOR_WORKERS else "local") as engine:
+            records = engine.map(partial(_build, generation), parts)
+        Files(home).open_folder(home.generation(generation.id))
+        for record in filter(None, records):
+            if not generation.has(generations.GRAPH_RECORD):  # a worker elsewhere has records of its own
+                generation.write_record(generations.GRAPH_RECORD, record)
+        is_built = generation.has(generations.GRAPH_RECORD)
+        counts = generation.read_record(generations.GRAPH_RECORD, BuiltGraph).counts if is_built else None
+    return generation, counts
+
+
+def build_published_graph(home: Home) -> Manifest:
+    """Build the graph database of the current snapshot, and return the snapshot.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        IntegrityError, StoreError: see `build_graph`.
+    """
+    from lightrag_dagster.indexes import integrity
+
+    with building(home, LOCK_SECONDS):
+        generations.remove_leftovers(home)
+        if generation := without_graph(home):
+            integrity.build_graph(generation)
+        return require_current(home)
+
+
+_Part = Callable[[Generation], list[Path]]
+
+
+def _build(generation: Generation, part: _Part) -> BuiltGraph | None:
+    """Build a part of a generation, in any process; return the record of the graph database if that is built."""
+    generations.fetch_in_worker(generation)
+    Files(generation.home).keep(part(generation))
+    is_built = generation.has(generations.GRAPH_RECORD)
+    return generation.read_record(generations.GRAPH_RECORD, BuiltGraph) if is_built else None
+
+
+def _build_arrays(generation: Generation) -> list[Path]:
+    from lightrag_dagster.indexes.adjacency import ENTITY_COLUMNS, RELATION_COLUMNS, EvidenceFiles, build_adjacency
+
+    folder = generation.path(generations.ADJACENCY)
+    entities = generation.read_table("entities", ENTITY_COLUMNS)
+    relations = generation.read_table("relations", RELATION_COLUMNS)
+    evidence = EvidenceFiles(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
+    keeps_first = generation.inputs().merging.chunk_limit_method == "KEEP"
+    build_adjacency(folder, entities, relations, evidence, keeps_first=keeps_first)
+    return sorted(folder.iterdir())
+
+
+def _build_database(generation: Generation) -> list[Path]:
+    from lightrag_dagster.indexes import integrity
+
+    integrity.build_graph(generation)
+    return [generation.path(generations.GRAPH)]

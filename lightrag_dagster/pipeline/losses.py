@@ -1,0 +1,127 @@
+"""Losses: the rows of each source that failed, were skipped or cut, counted without reading a table."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.tables.acceptance import AnswerRows
+from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Rows of one kind that are not in the knowledge base, or not whole.
+
+    `counts` has their number by fate, 0 included, and `total` the number of all rows of the kind. `sources` are those
+    that lost some. `query` is SQL that lists the rows.
+    """
+
+    of: str
+    counts: Mapping[str, int]
+    total: int
+    sources: tuple[str, ...]
+    query: str
+
+    def __str__(self) -> str:
+        """Return a line such as `documents: 1 failed, 2 skipped of 35 (incidents)`."""
+        counts = ", ".join(f"{rows:,} {what}" for what, rows in self.counts.items() if rows)
+        return f"{self.of}: {counts} of {self.total:,} ({', '.join(self.sources)})"
+
+
+def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss]:
+    """Return the losses of one source from the current versions of its tables, one a kind of rows."""
+    found = []
+    if documents := tables.get("raw_documents"):
+        counts = {status: documents.count("status", status) for status in ("failed", "stale", "skipped", "empty")}
+        counts["read in part"] = documents.count("error", "processed")
+        query = "select source, path, status, error from raw_documents where status = 'empty' or error is not null"
+        found.append(_loss(source, "documents", counts, documents.rows, query))
+    if extractions := tables.get("extractions"):
+        counts = {status: extractions.count("status", status) for status in ("failed", "truncated")}
+        counts["without the last round"] = extractions.count("error", "ok") + extractions.count("error", "truncated")
+        query = "select source, chunk_id, status, error from extractions where status <> 'ok' or error is not null"
+        found.append(_loss(source, "chunks", counts, extractions.rows, query))
+    if parsed := tables.get("parsed"):
+        rows = AnswerRows.of(parsed.sums)
+        query = "select source, chunk_id, rejected_rows, reason from parsed where rejected_rows > 0"
+        found.append(_loss(source, "rows of answers", {"rejected": rows.rejected}, rows.rows, query))
+    return found
+
+
+def added_up(losses: Iterable[Loss]) -> list[Loss]:
+    """Return the sums over several sources, one a kind of rows, where some were lost."""
+    sums: dict[str, Loss] = {}
+    for one in losses:
+        before = sums.get(one.of, Loss(one.of, {}, 0, (), one.query))
+        counts = {what: before.counts.get(what, 0) + rows for what, rows in one.counts.items()}
+        sums[one.of] = Loss(one.of, counts, before.total + one.total, before.sources + one.sources, one.query)
+    return [loss for loss in sums.values() if loss.sources]
+
+
+def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Recipes) -> str | None:
+    """Return a line that explains an empty graph of a source, with the next step; None if it is not empty."""
+    mentions, extractions = tables.get("entity_mentions"), tables.get("extractions")
+    if mentions is None or extractions is None or mentions.rows:
+        return None
+    asked, by_rules = extractions.rows - extractions.count("status", "failed"), _by_rules(recipes.of_source(source))
+    if not asked:
+        return None
+    return f"nothing of {source} is in the graph: {_named_nothing(asked, by_rules)}; {_NAME_IT[by_rules]}"
+
+
+def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
+    """Return a line for each part that a snapshot lacks although nothing was refused; raises StoreError."""
+    if manifest is None:
+        return []
+    warnings, rows = [], manifest.rows
+    if failed := Generation(Home.of(recipes.settings), manifest.snapshot_id).record().failed_summaries:
+        warnings.append(
+            f"{failed:,} summaries failed, so that the descriptions of these entities and relations are joined; "
+            "`lightrag-dagster backfill --knowledge-base` asks for them again"
+        )
+    if rows["chunks"] and not rows["entities"]:
+        by_rules = _by_rules(recipes)
+        warnings.append(
+            f"the graph of {manifest.snapshot_id} is empty: {_named_nothing(rows['chunks'], by_rules)}. Questions "
+            "in the modes local, global and hybrid find nothing; ask in the mode fusion, bm25 or naive, or "
+            f"{_NAME_IT[by_rules]}"
+        )
+    home = Home.of(recipes.settings)
+    for before in [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]:
+        left = removed_sources(home, before, manifest.inputs)
+        warnings += [f"{source} is no longer a source: {count:,} documents left" for source, count in left.items()]
+    return warnings
+
+
+def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs | None) -> dict[str, int]:
+    """Return the sources of a snapshot that a later merge lacks, with the number of documents last listed of each."""
+    if before is None or after is None:
+        return {}
+    tables, gone = SourceTables(home), before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys()
+    versions = {source: tables.current("raw_documents", source) for source in sorted(gone)}
+    return {source: version.rows if version else 0 for source, version in versions.items()}
+
+
+_NAME_IT = {
+    True: "extract with a model (docs/extraction.md)",
+    False: 'read what it answered (`lightrag-dagster sql "select responses from extractions limit 3"`) and mend the '
+    "prompts, or take another model",
+}
+
+
+def _named_nothing(chunks: int, by_rules: bool) -> str:
+    finder = "the offline rules, which know names of people, places and organizations," if by_rules else "the model"
+    return f"{finder} found no name in {chunks:,} chunks"
+
+
+def _by_rules(recipes: Recipes) -> bool:
+    settings = recipes.settings
+    return settings.extraction.method == "mentions" or settings.llm.of("extract").provider == "offline"
+
+
+def _loss(source: str, of: str, counts: Mapping[str, int], total: int, query: str) -> Loss:
+    return Loss(of, counts, total, (source,) if any(counts.values()) else (), query)

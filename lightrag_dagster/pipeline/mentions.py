@@ -1,0 +1,120 @@
+"""The tables `entity_mentions`, `relation_mentions` and `parsed` of a source, and its acceptance."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.engines.factory import open_engine
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.shards import LOCK_SECONDS, Reusable, ShardResult, StageReport, Step, each_shard, report
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept, accepted
+from lightrag_dagster.storage.tables.shards import Shard
+from lightrag_dagster.storage.tables.source_tables import SourceTables, sum_columns
+
+PARSED_TABLES = ("entity_mentions", "relation_mentions", "parsed")
+"""Tables that are made from `extractions`."""
+
+PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
+"""What of an extraction decides its mentions."""
+
+ANSWERED_COLUMNS = ["chunk_id", "extraction_key", "status", "rounds"]
+"""Columns that tell the answers about a chunk from others; without the responses, which are long."""
+
+
+def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tuple[list[StageReport], Acceptance]:
+    """Parse the responses into the PARSED_TABLES of a source, and accept it if it may be merged.
+
+    Raises:
+        StoreError: a table is missing or damaged, or the disk refuses.
+    """
+    code = recipes.code["parsed"]
+    with ingesting(tables.home, source, LOCK_SECONDS):
+        extractions = tables.require("extractions", source)
+        parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
+        before = _parsed_before(tables, source, code), _answered_before(tables, source)
+        parse = partial(_parse_shard, Step.of(source, tables, recipes), extractions.version, *before)
+        with open_engine(recipes.settings.engine) as engine:
+            made = each_shard(engine, parse, parts, ("mentions", parts, extractions.rows))
+        reports = []
+        new_sums = sum((Counter(one.new_sums) for one in made), Counter())
+        for position, name in enumerate(PARSED_TABLES):
+            stored, sums = [one.files[position] for one in made], new_sums if name == "parsed" else {}
+            inputs = {"extractions": extractions.version}
+            version = tables.record(name, source, stored, inputs=inputs, fingerprint=code, new_sums=sums)
+            reports.append(report(tables, version, sum(one.kept[position] for one in made)))
+        acceptance = accept(tables.home, source, *Bounds.of(recipes.settings), candidate=tables.candidate)
+    return reports, acceptance
+
+
+def _parse_shard(step: Step, extractions: str, parsed: Reusable, answered: str | None, shard: Shard) -> ShardResult:
+    """Parse the responses of a shard, except those that were `parsed` before; `answered` is the accepted version."""
+    rows = step.read_shard("extractions", extractions, shard)
+    kept, left = [SOURCE_TABLES[name].empty_table() for name in PARSED_TABLES], rows
+    if parsed.versions:
+        earlier = parsed.first(step, "extractions", shard, PARSED_COLUMNS)
+        *kept, left = keep_mentions(rows, earlier, [parsed.first(step, name, shard) for name in PARSED_TABLES])
+    made = [pa.concat_tables(both) for both in zip(kept, parse_extractions(left), strict=True)]
+    stored = tuple(step.store(name, one) for name, one in zip(PARSED_TABLES, made, strict=True))
+    counted = made[-1]
+    if answered:
+        earlier = step.read_shard("extractions", answered, shard, ANSWERED_COLUMNS)
+        counted = of_new_answers(counted, rows, earlier)
+    return ShardResult(stored, tuple(same.num_rows for same in kept), new_sums=sum_columns(counted))
+
+
+def _parsed_before(tables: SourceTables, source: str, code: str) -> Reusable:
+    """Return the tables that the rules of the hash `code` parsed, and the extractions they were parsed from.
+
+    None are reused unless all current tables were parsed by these rules, from one version of the extractions that is
+    still there. Raises StoreError when a record is damaged.
+    """
+    parsed = [one for name in PARSED_TABLES if (one := tables.current(name, source))]
+    made_from = {(one.inputs["extractions"], one.fingerprint) for one in parsed}
+    earlier = parsed[0].inputs["extractions"] if parsed else ""
+    versions = [("extractions", earlier), *((one.table, one.version) for one in parsed)]
+    kept_whole = len(parsed) == len(PARSED_TABLES) and made_from == {(earlier, code)}
+    if not kept_whole or not all(tables.has(table, source, version) for table, version in versions):
+        return Reusable({})
+    return Reusable({table: (version,) for table, version in versions})
+
+
+def _answered_before(tables: SourceTables, source: str) -> str | None:
+    """Return the accepted version of a source's extractions, if it is still there; raises StoreError for a record."""
+    record = accepted(tables.home, source)
+    version = record.tables["extractions"] if record else None
+    return version if version and tables.has("extractions", source, version) else None
+
+
+def of_new_answers(parsed: pa.Table, extractions: pa.Table, earlier: pa.Table) -> pa.Table:
+    """Return the rows of PARSED whose extractions are not among the earlier ones; of these, ANSWERED_COLUMNS."""
+    columns = ANSWERED_COLUMNS
+    new = extractions.select(columns).join(earlier.select(columns), columns, join_type="left anti")
+    return parsed.filter(pc.is_in(parsed["chunk_id"], value_set=new["chunk_id"].combine_chunks()))
+
+
+def keep_mentions(extractions: pa.Table, earlier: pa.Table, mentions: Sequence[pa.Table]) -> list[pa.Table]:
+    """Divide extractions into those that were parsed as they are and those that are still to be parsed.
+
+    Args:
+        extractions: Rows of EXTRACTIONS now.
+        earlier: What was parsed; the columns of the answers.
+        mentions: The PARSED_TABLES that were made of it.
+
+    Returns:
+        These tables of the former, and EXTRACTIONS of the latter.
+    """
+    from lightrag_dagster.storage.duckdb import in_memory
+
+    with in_memory() as connection:
+        connection.register("now", extractions.select(PARSED_COLUMNS))
+        connection.register("earlier", earlier.select(PARSED_COLUMNS))
+        same = connection.sql(f"SELECT chunk_id FROM now SEMI JOIN earlier USING ({', '.join(PARSED_COLUMNS)})")
+        chunks = same.to_arrow_table()["chunk_id"].combine_chunks()
+    unchanged = [rows.filter(pc.is_in(rows["chunk_id"], value_set=chunks)) for rows in mentions]
+    return [*unchanged, extractions.filter(pc.invert(pc.is_in(extractions["chunk_id"], value_set=chunks)))]

@@ -1,0 +1,334 @@
+"""The merge of accepted sources into a generation, with the summaries of the last one.
+
+The merge follows today's code and settings at once and keeps two things until a backfill: the embedder of the newest
+snapshot, and summaries whose descriptions have not changed. Where nothing changed, the newest generation stays.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import OpenModel, Usage
+from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.engines.factory import open_engine, shares_disk
+from lightrag_dagster.errors import EmbeddingError, SettingsError, StoreError
+from lightrag_dagster.models.providers import embedder_identity, settings_of
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.settings import EngineName
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
+from lightrag_dagster.storage.files.atomic import read_parquet
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.files.scratch import Scratch, open_scratch
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import Embedder, GenerationInputs
+from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
+from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+if TYPE_CHECKING:
+    from lightrag_dagster.stages.merging.buckets import Size
+    from lightrag_dagster.stages.merging.merge import Merged
+
+BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
+"""The command that makes outdated summaries and vectors again."""
+
+LOCK_SECONDS = 3600.0
+"""How long a step waits for another builder: longer than any merge, shorter than a night."""
+
+# The columns that tell to which descriptions, under which name, a summary belongs.
+_SAID_OF_SUMMARIES = {"description", "summary_recipe", "text_fingerprint"}
+_OF_SUMMARIES = {
+    "entities": {"entity_id", "name"} | _SAID_OF_SUMMARIES,
+    "relations": {"relation_id", "src", "tgt"} | _SAID_OF_SUMMARIES,
+}
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class MergeReport:
+    """The merged generation, whether it was merged or was there already, and the calls for its summaries."""
+
+    generation: Generation
+    merged: bool
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class Outdated:
+    """Outdated parts of the knowledge base: rows whose summary another recipe made, and whether the vectors are."""
+
+    summaries: int = 0
+    vectors: bool = False
+
+    @property
+    def parts(self) -> list[str]:
+        """Those of `summaries` and `vectors` that are outdated."""
+        return [name for name in ("summaries", "vectors") if getattr(self, name)]
+
+
+class Summarised(NamedTuple):
+    """Merged tables, the calls for summaries, and how many of these failed."""
+
+    merged: "Merged"
+    usage: Usage
+    failed: int
+
+
+class _Work(NamedTuple):
+    """The files of a merge, its size, and the engine that works on it."""
+
+    files: list[MergeInput]
+    size: "Size"
+    engine: EngineName
+
+
+def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = False) -> MergeReport:
+    """Merge the accepted version of every configured source into a generation and make it the newest one.
+
+    Args:
+        recipes: Today's settings, prompts and recipes.
+        open_model: Opens the model that summarises.
+        backfill: Make outdated summaries again, and use today's embedder.
+
+    Raises:
+        ProviderAccessError: no summary can succeed without a change of settings or account; the answers so far are
+            stored.
+        EmbeddingError, SourceError, StoreError: see `next_inputs`.
+    """
+    home = Home.of(recipes.settings)
+    with building(home, LOCK_SECONDS):
+        generations.remove_leftovers(home)
+        inputs = next_inputs(recipes, backfill=backfill)
+        last = _last_merged(home)
+        if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
+            return MergeReport(last, merged=False)
+        with merge_after(last, inputs, recipes, open_model, backfill=backfill) as made:
+            tables = made.merged._asdict()
+            generation = generations.store(home, inputs, tables, count_recipes(made.merged), made.failed)
+        generations.set_newest(home, generation)
+    return MergeReport(generation, merged=True, usage=made.usage)
+
+
+def next_inputs(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs:
+    """Return the inputs of a merge now.
+
+    Args:
+        recipes: Today's settings, prompts and recipes.
+        backfill: Embed with today's embedder, not with that of the newest snapshot.
+
+    Raises:
+        EmbeddingError: the embedder of the newest snapshot cannot be opened any more, and there is something to merge.
+        SourceError: the sources cannot be listed.
+        StoreError: the home is damaged.
+    """
+    home = Home.of(recipes.settings)
+    records = {source: accepted(home, source) for source in sorted(find_sources(recipes.settings))}
+    inputs = recipes.generation_inputs(
+        {source: record.tables for source, record in records.items() if record},
+        {source: "no version of it was accepted yet" for source, record in records.items() if not record},
+    )
+    newest = latest_snapshot(home)
+    if newest is None:
+        return inputs
+    kept = newest.inputs.embedder
+    if not backfill or kept.identity == inputs.embedder.identity:
+        inputs = inputs.model_copy(update={"embedder": kept})
+    if inputs != newest.inputs:
+        _check_embedder(inputs.embedder, recipes)
+    return inputs
+
+
+def next_publication(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs | None:
+    """Return the inputs of a merge, or None if the newest snapshot was made from them; raises as `next_inputs`.
+
+    A backfill also merges when the snapshot has outdated or failed summaries.
+    """
+    newest = latest_snapshot(Home.of(recipes.settings))
+    inputs = next_inputs(recipes, backfill=backfill)
+    if newest is None:
+        return inputs if inputs.sources else None
+    generation = Generation(Home.of(recipes.settings), newest.snapshot_id)
+    done = newest.inputs == inputs and not (backfill and _summaries_to_make(generation, recipes))
+    return None if done else inputs
+
+
+def outdated(recipes: Recipes) -> Outdated:
+    """Return the parts of the newest snapshot that another recipe than today's made; raises StoreError."""
+    home = Home.of(recipes.settings)
+    newest = latest_snapshot(home)
+    if newest is None:
+        return Outdated()
+    made_by = Generation(home, newest.snapshot_id).record().summaries
+    summaries = sum(rows for recipe, rows in made_by.items() if recipe != recipes.summaries)
+    return Outdated(summaries, newest.inputs.embedder.identity != recipes.embedder)
+
+
+def _last_merged(home: Home) -> Generation | None:
+    """Return the newest generation, the newest snapshot if there is none, or None."""
+    try:
+        generation = generations.newest(home)
+        generation.record()
+    except StoreError:
+        snapshot = latest_snapshot(home)
+        return generations.fetched(home, snapshot.snapshot_id) if snapshot else None
+    return generation
+
+
+def _is_merged(generation: Generation, inputs: GenerationInputs) -> bool:
+    return generation.inputs() == inputs and all(generation.has(table) for table in MERGED_TABLES)
+
+
+def _summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
+    return has_outdated_summaries(generation, recipes) or generation.record().failed_summaries > 0
+
+
+def _check_embedder(embedder: Embedder, recipes: Recipes) -> None:
+    try:
+        now = embedder_identity(settings_of(embedder, recipes.settings.embedding))
+    except SettingsError as error:
+        raise EmbeddingError(
+            f"{error}; {embedder.identity} embedded the newest snapshot, {BACKFILL} embeds with {recipes.embedder}"
+        ) from error
+    if now != embedder.identity:
+        raise EmbeddingError(
+            f"the newest snapshot was embedded by {embedder.identity}, which this version of the package lacks; "
+            f"{BACKFILL} embeds with {recipes.embedder}"
+        )
+
+
+@contextmanager
+def merge_after(
+    last: Generation | None, inputs: GenerationInputs, recipes: Recipes, open_model: OpenModel, *, backfill: bool
+) -> Iterator[Summarised]:
+    """Merge, with the summaries of the last generation; the tables are there until the block ends.
+
+    Raises:
+        ProviderAccessError: no summary can succeed without a change of settings or account; the answers so far are
+            stored.
+        StoreError: a file is damaged, or the disk is full.
+    """
+    home = Home.of(recipes.settings)
+    files = merge_inputs(home, inputs)
+    work = _plan_work(home, files, recipes.settings.engine)
+    if shares_disk(work.engine):
+        Files(home).open(path for one in files for path in one.paths)
+    with ExitStack() as opened:
+
+        def merge(previous: Previous | None) -> Coroutine[Any, Any, Summarised]:
+            scratch = opened.enter_context(open_scratch(home, shares_disk=shares_disk(work.engine)))
+            return _merge(work, scratch, inputs, recipes, open_model, previous)
+
+        try:
+            previous = find_previous(last, recipes.summaries if backfill else None) if last else None
+            made = run_sync(merge(previous))
+        except StoreError as error:
+            if last is None:
+                raise
+            if not backfill and has_outdated_summaries(last, recipes):
+                raise StoreError(
+                    f"{error}; the outdated summaries in it would be lost, {BACKFILL} makes them again"
+                ) from error
+            _log.warning("the last merge cannot be used, all summaries are asked for again: %s", error)
+            made = run_sync(merge(None))
+        yield made
+
+
+def _plan_work(home: Home, files: list[MergeInput], engine: EngineName) -> _Work:
+    """Choose the number of buckets and the engine; one bucket starts no workers."""
+    from lightrag_dagster.stages.merging.buckets import Size
+
+    mentions = [path for one in files for path in one.entity_mentions + one.relation_mentions]
+    size = Size.of(Files(home).count_rows(mentions))
+    return _Work(files, size, engine if size.bits else "local")
+
+
+async def _merge(
+    work: _Work,
+    scratch: Scratch,
+    inputs: GenerationInputs,
+    recipes: Recipes,
+    open_model: OpenModel,
+    previous: Previous | None,
+) -> Summarised:
+    """Group, summarise and finish."""
+    from lightrag_dagster.stages.merging.merge import open_merge
+    from lightrag_dagster.stages.merging.summaries import summarise
+
+    settings, counts = inputs.merging, load_tokenizer(inputs.encoding).counts
+    concurrency = recipes.settings.llm.of("summarise").max_concurrency
+    with (
+        open_engine(work.engine) as engine,
+        open_merge(scratch, work.files, settings, inputs.embedder.identity, previous, engine, work.size) as merge,
+    ):
+        async with open_model() as model:
+            groups = merge.to_summarise(counts)
+            summaries = await summarise(groups, model, recipes.prompts, settings, counts, concurrency)
+        merged = merge.finish(summaries, recipes.summaries)
+    return Summarised(merged, model.usage, sum(summary is None for summary in summaries.values()))
+
+
+def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
+    """Return the files of every source, in order of source."""
+    tables = SourceTables(home)
+    return [
+        MergeInput(
+            source,
+            *(
+                tuple(tables.paths(table, source, versions[table]))
+                for table in ("chunks", "extractions", "entity_mentions", "relation_mentions")
+            ),
+        )
+        for source, versions in sorted(inputs.sources.items())
+    ]
+
+
+def find_previous(generation: Generation, recipe: str | None) -> Previous | None:
+    """Return the merged rows whose summaries are kept; None if an older version lacks the columns.
+
+    Args:
+        generation: The last merge.
+        recipe: The only recipe whose summaries are kept; all are when it is None.
+
+    Raises:
+        StoreError: the generation is damaged.
+    """
+    generation.record()
+    paths = {table: generation.path(f"{table}.parquet") for table in ("entities", "relations")}
+    if not all(columns <= _columns(paths[table]) for table, columns in _OF_SUMMARIES.items()):
+        return None
+    return Previous(paths["entities"], paths["relations"], recipe)
+
+
+def has_outdated_summaries(generation: Generation, recipes: Recipes) -> bool:
+    """Return True if another recipe than today's made a summary of the generation; raises StoreError."""
+    return not generation.record().summaries.keys() <= {recipes.summaries}
+
+
+def count_recipes(merged: "Merged") -> dict[str, int]:
+    """Return recipe → rows with a summary made by it."""
+    counts = Counter[str]()
+    for path in (*merged.entities, *merged.relations):
+        for one in read_parquet(path, ["summary_recipe"])["summary_recipe"].drop_null().value_counts().to_pylist():
+            counts[one["values"]] += one["counts"]
+    return dict(sorted(counts.items()))
+
+
+def _columns(path: Path) -> set[str]:
+    try:
+        return set(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise StoreError(f"{path} is missing or cannot be read: {error}") from error

@@ -1,0 +1,294 @@
+"""Pending work: the one answer that `run`, sensors, schedules, `status` and the report share.
+
+Decided from the files of each source and from records in the home, never from Dagster's event log. No table is read
+(one is with `llm.retry_failed`), nothing is chunked or merged: the cost is that of listing the sources.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import pyarrow.compute as pc
+
+from lightrag_dagster.core.in_time import map_in_time
+from lightrag_dagster.errors import BuilderLockedError, OlderFormatError, SettingsError, SourceError
+from lightrag_dagster.models.batch.ledger import sources_that_wait
+from lightrag_dagster.pipeline.losses import (
+    Loss,
+    added_up,
+    lost_of_source,
+    removed_sources,
+    snapshot_warnings,
+    source_warning,
+)
+from lightrag_dagster.pipeline.mentions import PARSED_TABLES
+from lightrag_dagster.pipeline.merge import next_publication, outdated
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.listing import list_files, listing_signature
+from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accepted, judge
+from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+
+PUBLISHED = "published"
+
+_LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket or a database
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """Pending work of one source.
+
+    `ingest` is the reason for which the next run ingests it; `problem` why it cannot; `waiting` has the run that pays
+    for the batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its
+    files were not taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
+    `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
+    begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted. `losses` are the rows
+    that failed, were skipped or cut; `warning` is why nothing of the source is in the graph although it was accepted.
+    """
+
+    source: str
+    ingest: str | None = None
+    problem: str | None = None
+    waiting: Mapping[bool, str] = field(default_factory=dict)
+    rejected: str | None = None
+    accept: bool = False
+    published: bool = False
+    documents: Mapping[str, int] = field(default_factory=dict)
+    chunks: Mapping[str, int] = field(default_factory=dict)
+    outdated: Mapping[str, int] = field(default_factory=dict)
+    backfill: str | None = None
+    losses: Sequence[Loss] = ()
+    warning: str | None = None
+
+    @property
+    def busy(self) -> bool:
+        """True if the next run has something to do for the source."""
+        return bool(self.ingest or self.accept or self.waiting)
+
+    def __str__(self) -> str:
+        """Return the state in a few words."""
+        if self.problem:
+            return f"cannot be ingested: {self.problem}"
+        if self.rejected:
+            return f"not accepted: {self.rejected}"
+        if False in self.waiting:
+            return "waits for batches"
+        if self.ingest:
+            return f"pending: {self.ingest}"
+        if self.waiting:
+            return "waits for batches of a backfill"
+        return PUBLISHED if self.published else "pending: merge"
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and outdated parts.
+
+    `outdated` names the parts of the knowledge base (summaries, vectors) that another recipe made. `graph` says that
+    the graph database of the current snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
+    """
+
+    sources: Mapping[str, SourceState]
+    publish: GenerationInputs | None
+    outdated: list[str]
+    manifest: Manifest | None
+    graph: bool
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def losses(self) -> list[Loss]:
+        """The rows of all sources that failed, were skipped or cut."""
+        return added_up(loss for state in self.sources.values() for loss in state.losses)
+
+    @property
+    def graph_state(self) -> str:
+        """Whether the graph database is built, in a few words."""
+        return "not built yet" if self.graph else "built" if self.manifest else "nothing is published"
+
+    @property
+    def rejected(self) -> dict[str, str]:
+        """Sources that are withheld, and why."""
+        return {name: state.rejected for name, state in self.sources.items() if state.rejected}
+
+
+def pending(settings: Settings) -> Pending:
+    """Return the work of the next run on every configured source and on the knowledge base.
+
+    Raises:
+        EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
+        SettingsError: a prompt file cannot be used.
+        SourceError: the folder of sources cannot be listed; of a source that cannot, its state says so.
+        StoreError: the home is damaged.
+    """
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    Files(home).refresh()
+    states = look_at_sources(settings)
+    misnamed = misnamed_sources(settings)
+    sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
+    parts, manifest = outdated(recipes).parts, current_snapshot(home)
+    warnings = snapshot_warnings(recipes, manifest)
+    if manifest is None or manifest.rows["entities"]:  # else they all say the same
+        warnings += [state.warning for state in sources.values() if state.warning]
+    if loose := loose_files(settings):
+        warnings.append(
+            f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
+            "move them into a folder"
+        )
+    publish = next_publication(recipes)
+    leaving = removed_sources(home, latest_snapshot(home), publish)
+    warnings += [f"{name} is no longer a source: {rows:,} documents leave" for name, rows in leaving.items()]
+    return Pending(sources, publish, parts, manifest, without_graph(home) is not None, warnings)
+
+
+def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[str, SourceState]:
+    """Return the pending work of each source, several listed at a time; sources that take too long are left out.
+
+    Raises:
+        SettingsError: a prompt file cannot be used.
+        SourceError: the folder of sources cannot be listed.
+        StoreError: a record is damaged.
+    """
+    home, recipes, sources = Home.of(settings), Recipes.of(settings), find_sources(settings)
+    newest, waiting = latest_snapshot(home), _waiting(settings, home)
+
+    def look_at(name: str) -> SourceState:
+        return source_state(sources[name], recipes, newest, waiting.get(name, {}))
+
+    states = dict(map_in_time(look_at, list(sources), _LOOKED_AT_ONCE, seconds))
+    return {name: states[name] for name in sources if name in states}
+
+
+def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
+    """Return the pending work of one source, given the newest snapshot; raises StoreError for a damaged record."""
+    name, home, bounds = source.name, Home.of(recipes.settings), Bounds.of(recipes.settings)
+    recipes = recipes.of_source(name)
+    tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
+    current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, *bounds)
+    is_accepted = record is not None and record.tables == judged.tables
+    ingest, problem, refused, rows = None, None, None, dict[str, int]()
+    try:
+        listing = listing_signature(list_files(source))
+        ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
+        refused = refused if refused and refused.files == listing else None
+        rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_table(table))}
+    except (SettingsError, SourceError) as error:
+        problem = str(error)
+    backfill = None
+    if tables.has_candidate(name):
+        tried = judge(candidate, name, *bounds)
+        backfill = tried.reason if tried.whole and tried.reason else "it was interrupted"
+    return SourceState(
+        source=name,
+        ingest=ingest,
+        problem=problem,
+        waiting=waiting,
+        rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
+        accept=judged.accepted and not is_accepted,
+        published=record is not None and newest is not None and newest.inputs.sources.get(name) == record.tables,
+        documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
+        chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
+        outdated={table: count for table, count in rows.items() if count},
+        backfill=backfill,
+        losses=lost_of_source(name, current),
+        warning=source_warning(name, current, recipes),
+    )
+
+
+def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
+    """Return the first table of a source that has to be made again, and the reason; None when there is nothing to do.
+
+    For the candidate tables of a backfill, rows of another recipe are a reason too.
+
+    Raises:
+        SourceError: the source cannot be listed.
+        StoreError: a record is damaged.
+    """
+    return _why(source.name, listing_signature(list_files(source)), tables, recipes.of_source(source.name))
+
+
+def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> str | None:
+    inputs, documents = {"files": listing}, ""
+    for table in SOURCE_TABLES:
+        current = tables.current(table, source)
+        if current and table == "extractions" and "raw_documents" in current.inputs:
+            inputs["raw_documents"] = documents  # whose languages its answers follow
+        reason = _why_table(current, inputs, tables, recipes) if current else "never made"
+        if reason or current is None:
+            return f"{table}, {reason}"
+        if table == "raw_documents":
+            documents = current.version
+        if table not in PARSED_TABLES:
+            inputs = {table: current.version}
+    return None
+
+
+def to_accept(settings: Settings) -> dict[str, dict[str, str]]:
+    """Return the versions of the tables of each source that may be merged and are not accepted; raises as below."""
+    home, bounds = Home.of(settings), Bounds.of(settings)
+    found = {}
+    for name in find_sources(settings):
+        judged, record = judge(SourceTables(home), name, *bounds), accepted(home, name)
+        if judged.accepted and (record is None or record.tables != judged.tables):
+            found[name] = judged.tables
+    return found
+
+
+def accept_pending(settings: Settings) -> None:
+    """Accept every source whose current tables may be merged, as after a limit on its failures was raised.
+
+    One that another process is ingesting is left to that, which accepts it at its end.
+
+    Raises:
+        SourceError: the folder of sources cannot be listed.
+        StoreError: a record is damaged or the disk refuses.
+    """
+    home, bounds = Home.of(settings), Bounds.of(settings)
+    with suppress(OlderFormatError):  # which the merge brings forward
+        Files(home).refresh()
+    for name in to_accept(settings):
+        with suppress(BuilderLockedError), ingesting(home, name, 0):
+            accept(home, name, *bounds)
+
+
+def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
+    table, recipe = current.table, recipes.of_table(current.table)
+    if current.inputs != inputs:
+        return "input changed"
+    if current.fingerprint != recipes.code[table]:
+        return "code or settings changed"
+    if tables.has_lost(current):
+        return "a file of it is missing"
+    failed = current.count("error_kind", "transient")
+    if recipes.settings.llm.of("extract").retry_failed:
+        failed += current.count("error_kind", "permanent")
+        failed += _unreadable(tables, current.source) if table == "extractions" else 0
+    if failed:
+        return f"{failed:,} chunks failed that may succeed now"
+    if tables.candidate and recipe and (outdated := current.outdated(recipe)):
+        return f"{outdated:,} rows are outdated"
+    return None
+
+
+def _unreadable(tables: SourceTables, source: str) -> int:
+    """Return the number of chunks that did not fail, and without a row that could be read."""
+    if (parsed := tables.current("parsed", source)) is None or not parsed.sums.get("rejected_rows"):
+        return 0
+    rows = tables.read("parsed", source, parsed.version)
+    mask = (pc.field("entities") == 0) & (pc.field("relations") == 0) & (pc.field("rejected_rows") > 0)
+    return int(rows.filter(mask).num_rows)
+
+
+def _waiting(settings: Settings, home: Home) -> dict[str, dict[bool, str]]:
+    """Return source → whether its backfill waits for batches, or its ordinary ingestion, → the run that pays."""
+    waiting: dict[str, dict[bool, str]] = {}
+    for backfill in (False, True):
+        for source, one in sources_that_wait(settings.llm, home, backfill=backfill).items():
+            waiting.setdefault(source, {})[backfill] = one.run
+    return waiting

@@ -1,0 +1,1 @@
+"""The plan of a run or backfill: its work and cost, found without asking a model."""

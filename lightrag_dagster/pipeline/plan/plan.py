@@ -1,0 +1,215 @@
+"""The next run's or backfill's work and cost, found without asking a model and without changing the home.
+
+The run itself is tried on an overlay of the home, with models that have stored answers only: questions that are not
+stored are counted with the model's tokenizer. What follows from their answers (further rounds, summaries, vectors) is
+estimated.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core.roles import Role
+from lightrag_dagster.errors import SettingsError, SourceError
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.losses import removed_sources
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.pending import accept_pending, why_ingest
+from lightrag_dagster.pipeline.plan import steps
+from lightrag_dagster.pipeline.plan.dry_run import NOT_STORED, DryRunModel
+from lightrag_dagster.pipeline.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios
+from lightrag_dagster.pipeline.plan.overlay import overlay
+from lightrag_dagster.pipeline.plan.steps import Step
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources, misnamed_sources
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.duckdb import in_memory, view_source_files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
+from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+
+_UNDESCRIBED = "(a description that is not made yet)" + " word" * 100
+
+
+@dataclass(frozen=True)
+class DocumentChanges:
+    """How a source's documents differ from those that were ingested last."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+
+
+@dataclass
+class SourcePlan:
+    """What a run would do for one source.
+
+    `question_tokens` are of the first questions about new chunks, counted exactly. `problem` says why the source would
+    fail.
+    """
+
+    source: str
+    documents: DocumentChanges = field(default_factory=DocumentChanges)
+    chunks_new: int = 0
+    chunks_stored: int = 0
+    chunks_failed: int = 0
+    question_tokens: int = 0
+    problem: str | None = None
+
+
+@dataclass
+class Plan:
+    """What a run would do. `history` says whether the estimates are this home's own ratios."""
+
+    sources: list[SourcePlan]
+    history: bool
+    known_price: bool
+    steps: dict[str, Step]
+
+    @property
+    def total(self) -> Estimate:
+        """Cost of the run in real time."""
+        return Estimate.total(step.cost for step in self.steps.values())
+
+    @property
+    def total_by_batch(self) -> Estimate:
+        """Cost of the run with extraction by the provider's Batch API."""
+        return Estimate.total(step.cost_by_batch for step in self.steps.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return dictionaries and numbers that `json.dumps` takes."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, Estimate):
+                return value._asdict()
+            return {name: plain(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+        return {name: plain(one) for name, one in asdict(self).items()} | {
+            "total": plain(self.total),
+            "total_by_batch": plain(self.total_by_batch),
+        }
+
+
+def make_plan(
+    settings: Settings, names: Sequence[str] | None = (), *, backfill: bool = False, knowledge_base: bool = False
+) -> Plan:
+    """Return what a run, or a backfill, of some sources or of all would do and cost; no model is asked.
+
+    Args:
+        settings: Settings of the run.
+        names: Sources; all when empty, none when None.
+        backfill: Make outdated rows of these sources again.
+        knowledge_base: Make outdated summaries and vectors of the knowledge base again.
+
+    Raises:
+        EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
+        SourceError: there is no such source.
+        StoreError: the home is damaged.
+    """
+    today = Recipes.of(settings)
+    sources = chosen_sources(settings, names) if names is not None else []
+    misnamed = misnamed_sources(settings) if names is not None and not names else {}
+    with ResponseStore(Home.of(settings).responses) as store, overlay(today) as trial:
+        extracting = DryRunModel(trial, "extract", store)
+        describing = DryRunModel(trial, "describe", store, _UNDESCRIBED)
+        plans = [_plan_source(source, trial, (extracting, describing), backfill=backfill) for source in sources]
+        plans += [SourcePlan(name, problem=why) for name, why in misnamed.items()]
+        plans += _removed(trial)
+        accept_pending(trial.settings)
+        unknown = bool(extracting.first or extracting.later)
+        ratios = _ratios(today, sources, extracting)
+        extraction = steps.extraction(extracting, ratios, settings)
+        after = {} if unknown and not knowledge_base else steps.merge(today, trial, ratios, backfill=knowledge_base)
+    if unknown and not after:
+        after = steps.after_extraction(extraction, ratios, settings)
+    found = {"extraction": extraction, **after}
+    roles: list[Role] = ["extract", "summarise"]
+    if describing.first:
+        found = {"descriptions": steps.descriptions(describing, settings), **found}
+        roles.append("describe")
+    prices = [price_of(settings.embedding), *(price_of(settings.llm.of(role)) for role in roles)]
+    return Plan(plans, ratios.known, all(price.known for price in prices), found)
+
+
+def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
+    """Compare two versions of RAW_DOCUMENTS by path and content."""
+    before = (previous if previous is not None else current.slice(0, 0)).select(["path", "content_hash"])
+    after = current.select(["path", "content_hash"]).rename_columns(["path", "now"])
+    both = before.join(after, "path", join_type="full outer")
+    return DocumentChanges(
+        added=both["content_hash"].null_count,
+        changed=pc.sum(pc.not_equal(both["content_hash"], both["now"])).as_py() or 0,
+        removed=both["now"].null_count,
+        unchanged=pc.sum(pc.equal(both["content_hash"], both["now"])).as_py() or 0,
+    )
+
+
+def _plan_source(
+    source: Source, recipes: Recipes, models: tuple[DryRunModel, DryRunModel], *, backfill: bool
+) -> SourcePlan:
+    """Ingest one source of the overlay, and accept it if few enough chunks are unknown.
+
+    The first model extracts, the second describes images.
+    """
+    model, describing = models
+    name, plan = source.name, SourcePlan(source.name)
+    tables = SourceTables(Home.of(recipes.settings), candidate=backfill)
+    known, asked = tables.current("raw_documents", name), len(model.first)
+    try:
+        plan.documents = DocumentChanges(unchanged=known.rows if known else 0)
+        if why_ingest(source, tables, recipes) is not None:
+            before = _documents(tables, known) if known else None
+            read = read_source(source, tables, recipes, describing.open)
+            plan.documents = compare(before, _documents(tables, read.version))
+            chunk_source(name, tables, recipes)
+            extract_source(name, tables, recipes, model.open)
+            parse_and_accept(name, tables, recipes)
+    except (SettingsError, SourceError) as error:
+        plan.problem = str(error)
+    if (version := tables.current("extractions", name)) and not plan.problem:
+        rows = tables.read("extractions", name, version.version, ["status", "error"])
+        failed = rows.filter((pc.field("status") == "failed") & (pc.field("error") != NOT_STORED))
+        plan.chunks_new, plan.chunks_failed = len(model.first) - asked, failed.num_rows
+        # Another source may have been asked about the same chunk before.
+        plan.chunks_stored = rows.num_rows - plan.chunks_failed - plan.chunks_new
+        plan.question_tokens = sum(model.first[asked:])
+    return plan
+
+
+def _removed(recipes: Recipes) -> list[SourcePlan]:
+    """Return the plans of what is published and no longer a source."""
+    home = Home.of(recipes.settings)
+    gone = removed_sources(home, latest_snapshot(home), next_publication(recipes))
+    return [SourcePlan(source, DocumentChanges(removed=rows)) for source, rows in gone.items()]
+
+
+def _documents(tables: SourceTables, version: TableVersion) -> pa.Table:
+    return tables.read(version.table, version.source, version.version, ["path", "content_hash"])
+
+
+def _ratios(today: Recipes, sources: Sequence[Source], asked: DryRunModel) -> CallRatios:
+    """Return the ratios of what some sources were answered before, or of other texts; read only where one is asked."""
+    home = Home.of(today.settings)
+    tables, paths = SourceTables(home), {name: list[Path]() for name in ("chunks", "extractions")}
+    for source in sources if asked.first else ():
+        versions = tables.current_versions(source.name)
+        if paths.keys() <= versions.keys():
+            for name, found in paths.items():
+                found += tables.open(name, source.name, versions[name].version)
+    with in_memory() as connection:
+        for name, found in paths.items():
+            view_source_files(connection, name, found, SOURCE_TABLES[name])
+        own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, len(asked.first))
+    return own or default_ratios(today, len(asked.first), sum(asked.first))

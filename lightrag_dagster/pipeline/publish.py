@@ -1,0 +1,57 @@
+"""Publication of the newest generation, and checks of the published one."""
+
+import logging
+
+from lightrag_dagster.pipeline.merge import LOCK_SECONDS
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import publish, require_current
+
+_log = logging.getLogger(__name__)
+
+
+def publish_newest(recipes: Recipes) -> Manifest:
+    """Check the newest generation, publish it, and collect garbage if the settings say so.
+
+    Raises:
+        IntegrityError: the generation is not whole; the published snapshot stays.
+        StoreError: a part of it is missing or damaged, or the disk refuses.
+    """
+    from lightrag_dagster.indexes.integrity import findings
+    from lightrag_dagster.indexes.views import build_views
+    from lightrag_dagster.storage.snapshots.gc import collect_garbage
+
+    home, retention = Home.of(recipes.settings), recipes.settings.retention
+    with building(home, LOCK_SECONDS) as lock:
+        generation = generations.newest(home)
+        build_views(generation)
+        manifest = publish(home, generation, findings(generation), lock)
+        if retention.automatic:
+            skipped = collect_garbage(home, retention, dry_run=False).skipped
+            if skipped:
+                _log.info("gc skipped sources that are being ingested, until next time: %s", ", ".join(skipped))
+    return manifest
+
+
+def check_published(home: Home) -> list[str]:
+    """Return the problems of the published snapshot and, if it is built, of its graph; one line a kind.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        StoreError: a table or store is damaged.
+    """
+    from lightrag_dagster.indexes.integrity import findings, graph_findings
+    from lightrag_dagster.indexes.views import build_views
+
+    Files(home).refresh()
+    generation = generations.fetched(home, require_current(home).snapshot_id)
+    if home.bucket:
+        build_views(generation)
+    problems = findings(generation)
+    if not problems and generation.has(generations.GRAPH_RECORD):
+        problems = graph_findings(generation, generation.path(generations.GRAPH))
+    return problems

@@ -1,0 +1,275 @@
+"""The removal of documents for good: rows that the published snapshot and today's tables do not use are deleted.
+
+The texts of a document are in many places under hashes that do not tell. So nothing is looked for: once it is gone from
+the published snapshot and from the tables of its source, all that these do not need goes. Every step can be repeated.
+"""
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
+from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
+from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.purge.cache_usage import Gone, used_responses, used_vectors
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.database.vectors import VectorStore
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building, ingesting, using_batches
+from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.gc import remove_unused
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import (
+    held_snapshot,
+    list_snapshots,
+    pin,
+    require_current,
+    snapshot_names,
+)
+from lightrag_dagster.storage.snapshots.verify import record_files
+from lightrag_dagster.storage.tables.acceptance import Bounds, accepted, judge
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
+
+LOCK_SECONDS = 5.0
+
+_DOCUMENTS = pa.schema({name: pa.string() for name in ("version", "path", "content_hash")})
+
+
+@dataclass(frozen=True)
+class Purged:
+    """The numbers of rows and files that were removed."""
+
+    snapshots: int
+    table_versions: int
+    responses: int
+    vectors: int
+
+
+def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
+    """Return what `SOURCE` and `SOURCE/PATH` name; raises SourceError when one of them is still there."""
+    sources, gone = find_sources(settings), Gone()
+    listed = cache(lambda source: {file.path for file in list_files(sources[source])})
+    for name in names:
+        source, _, path = name.partition("/")
+        if source not in sources:
+            if path:
+                raise SourceError(f"there is no source {source!r}; if it was removed as a whole, purge {source}")
+            if meant := _meant(settings, source, sources):
+                raise SourceError(f"there never was a source {source!r}; did you mean {meant}?")
+            gone[source] = set()
+        elif not path:
+            raise SourceError(
+                f"{source} is still a source; remove {sources[source].origin.name}, or its entry in lightrag.yaml, and "
+                "run `lightrag-dagster run` first"
+            )
+        elif path in listed(source):
+            raise SourceError(
+                f"{name} is still in its source; delete {sources[source].origin.name}/{path} and run "
+                "`lightrag-dagster run` first"
+            )
+        else:
+            gone.setdefault(source, set()).add(path)
+    return gone
+
+
+def _meant(settings: Settings, name: str, sources: Iterable[str]) -> str | None:
+    """Return the document, or else the source, that a name without any trace in the home may stand for."""
+    home = Home.of(settings)
+    if home.source_table("raw_documents", name).exists():
+        return None
+    for source in sources:
+        paths = _stored_documents(home, source)["path"].unique().to_pylist()
+        if found := [path for path in sorted(paths) if path == name or path.endswith(f"/{name}")]:
+            return f"{source}/{found[0]}"
+    return next(iter(get_close_matches(name, sources, 1)), None)
+
+
+@contextmanager
+def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
+    """Hold the locks for a purge of documents that no run would read any more, and give the published snapshot.
+
+    Raises:
+        BuilderLockedError: another process builds, or ingests one of the sources.
+        StoreError: something still needs them: the snapshot, a table, a rollback, batches. The message says what to do.
+    """
+    home = Home.of(settings)
+    with ExitStack() as locks:
+        locks.enter_context(building(home, LOCK_SECONDS))
+        for source in sorted(gone):
+            locks.enter_context(ingesting(home, source, LOCK_SECONDS))
+        locks.enter_context(using_batches(home, LOCK_SECONDS))
+        if held := held_snapshot(home):
+            raise StoreError(f"a rollback holds {held}; run `lightrag-dagster release` first")
+        snapshot = require_current(home)
+        if next_publication(Recipes.of(settings)) is not None:
+            raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
+        for source, paths in gone.items():
+            _refuse_while_used(settings, snapshot, source, paths)
+        if home.may_have_batches:
+            with BatchLedger(home.batches) as ledger:
+                if ledger.batches(*OPEN):
+                    raise StoreError(
+                        "batches are under way, which may hold the text; let `run --wait` finish them, "
+                        "or cancel them with `lightrag-dagster batch cancel --all`"
+                    )
+        yield snapshot
+
+
+def holders(home: Home, gone: Gone) -> dict[str, list[str]]:
+    """Return for each document, or source, that is gone the snapshots that have it, in order of publication."""
+    snapshots, found = list_snapshots(home), {}
+    for source, paths in gone.items():
+        used = {one.snapshot_id: one.inputs.sources.get(source, {}).get("raw_documents") for one in snapshots}
+        if not paths:
+            found[source] = [snapshot_id for snapshot_id, version in used.items() if version]
+            continue
+        for path, versions in _versions_by_path(_stored_documents(home, source), paths).items():
+            found[f"{source}/{path}"] = [snapshot_id for snapshot_id, version in used.items() if version in versions]
+    return found
+
+
+def copies(home: Home, gone: Gone, snapshot: Manifest) -> dict[str, list[str]]:
+    """Return for documents that are gone the published ones with the same text, as after a document was renamed."""
+    removed = [pa.table({"name": pa.array([], pa.string()), "content_hash": pa.array([], pa.string())})]
+    for source, paths in gone.items():
+        rows = _stored_documents(home, source)
+        if paths:
+            rows = rows.filter(pc.is_in(rows["path"], pa.array(sorted(paths))))
+        removed.append(_named(pa.scalar(source), rows, "name"))
+    published = Generation(home, snapshot.snapshot_id).read_table("raw_documents", ["source", "path", "content_hash"])
+    with_text = pa.concat_tables(removed).filter(pc.field("content_hash") != "")
+    same = with_text.join(_named(published["source"], published, "copy"), "content_hash", join_type="inner")
+    pairs = same.group_by(["name", "copy"]).aggregate([])  # several versions may have the same
+    found: dict[str, list[str]] = {}
+    for row in pairs.sort_by([("name", "ascending"), ("copy", "ascending")]).to_pylist():
+        found.setdefault(row["name"], []).append(row["copy"])
+    return found
+
+
+def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
+    """Remove all that the published snapshot and today's tables do not use; call it in a block of `purging`.
+
+    Of the documents that are gone, the tables of backfills go as well; of sources, all tables.
+
+    Raises:
+        StoreError: a store is damaged or used by another process, or the disk refuses; run it again.
+    """
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    generations.fetched(home, snapshot.snapshot_id)
+    generations.remove_leftovers(home)
+    with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
+        stored = responses.keys(), vectors.keys()  # first, so that what others buy meanwhile stays
+        unused = (
+            stored[0] - used_responses(recipes, snapshot, gone, responses),
+            stored[1] - used_vectors(home, snapshot),
+        )
+        responses.erase(unused[0])
+        vectors.erase(unused[1])
+    _forget_records(home, gone, snapshot)
+    for entry in snapshot.vectors.tables.values():
+        rewrite_vectors(home, entry)
+    record_files(home, snapshot, None)
+    garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
+    for entry in snapshot.vectors.tables.values():
+        remove_other_versions(home, entry)
+    Files(home).empty_other_caches()
+    home.failures.unlink(missing_ok=True)
+    shutil.rmtree(home.batch_files, ignore_errors=True)
+    if home.may_have_batches:
+        with BatchLedger(home.batches) as ledger:
+            ledger.forget_reasons()
+    if garbage.skipped:
+        raise StoreError(
+            f"being ingested, so that older versions of their tables stay: {', '.join(garbage.skipped)}; "
+            "purge again when that has ended"
+        )
+    return Purged(len(garbage.generations), garbage.table_versions, *map(len, unused))
+
+
+def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, paths: set[str]) -> None:
+    home, tables = Home.of(settings), SourceTables(Home.of(settings))
+    used = snapshot.inputs.sources.get(source, {})
+    reason = f"{source} is still in the published snapshot" if used and not paths else None
+    if paths and (current := tables.current("raw_documents", source)):
+        record = accepted(home, source)
+        versions = {current.version, used.get("raw_documents"), record.tables["raw_documents"] if record else None}
+        stored = _versions_by_path(_stored_documents(home, source), paths)
+        held = [path for path, having in stored.items() if not versions.isdisjoint(having)]
+        reason = f"the tables of {source} still hold {held[0]}" if held else None
+        if not judge(tables, source, *Bounds.of(settings)).whole:
+            reason = f"the tables of {source} are not made from its documents as they are now"
+    if reason:
+        raise StoreError(f"{reason}; run `lightrag-dagster run` until it accepts {source}, then purge again")
+
+
+def _stored_documents(home: Home, source: str) -> pa.Table:
+    """Return `version`, `path` and `content_hash` of the documents in every stored version of a source."""
+    stored = Files(home).list_folder(home.source_table("raw_documents", source))
+    found, tables = [_DOCUMENTS.empty_table()], SourceTables(home)
+    for version in {one.stem for one in stored if one.suffix in (".parquet", ".shards")}:
+        rows = tables.read("raw_documents", source, version, ["path", "content_hash"])
+        found.append(rows.add_column(0, "version", pa.repeat(version, rows.num_rows)).cast(_DOCUMENTS))
+    return pa.concat_tables(found)
+
+
+def _named(source: pa.Scalar | pa.ChunkedArray, documents: pa.Table, column: str) -> pa.Table:
+    """Return `source/path` of documents, in a column of that name, and `content_hash`."""
+    names = pc.binary_join_element_wise(source, documents["path"], "/")
+    return pa.table({column: names, "content_hash": documents["content_hash"]})
+
+
+def _versions_by_path(documents: pa.Table, paths: set[str]) -> dict[str, set[str]]:
+    """Return for each path, in order, the versions that have a document there."""
+    found: dict[str, set[str]] = {path: set() for path in sorted(paths)}
+    rows = documents.filter(pc.is_in(documents["path"], pa.array(sorted(paths))))
+    for row in rows.select(["path", "version"]).to_pylist():
+        found[row["path"]].add(row["version"])
+    return found
+
+
+def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
+    """Let no record name another snapshot, a table of sources that are gone, or a backfill of the other sources."""
+    for name, named in snapshot_names(home).items():
+        if named != snapshot.snapshot_id:
+            pin(home, name, None)
+    generations.set_newest(home, Generation(home, snapshot.snapshot_id))
+    for source, paths in gone.items():
+        for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, "stamps")):
+            if not paths:
+                Files(home).remove_folder(folder)
+            for path in [folder / "candidate.json", *folder.glob(".*")]:
+                path.unlink(missing_ok=True)
+        # They may be of an earlier reading, if the last one was killed before it wrote its own.
+        (home.source_table("stamps", source) / "current.json").unlink(missing_ok=True)
+        shutil.rmtree(home.ingestion_folder(source), ignore_errors=True)
+        if not paths:
+            home.accepted(source).unlink(missing_ok=True)
+    _forget_answers(SourceTables(home), snapshot)
+
+
+def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:
+    """Forget the answers that earlier snapshots gave, and of evaluations keep the numbers."""
+    answers, evaluated = (tables.current(table, ALL_SOURCES) for table in ("answers", "evaluated_questions"))
+    if answers and answers.inputs.get("knowledge_base") != snapshot.snapshot_id:
+        (tables.home.source_table("answers", ALL_SOURCES) / "current.json").unlink()
+    if evaluated:
+        rows = tables.read("evaluated_questions", ALL_SOURCES, evaluated.version)
+        todays = pc.equal(rows["snapshot_id"], snapshot.snapshot_id)
+        kept = pc.if_else(todays, rows["answer"], pa.scalar(None, pa.string()))
+        rows = rows.set_column(rows.schema.get_field_index("answer"), rows.schema.field("answer"), kept)
+        inputs, fingerprint = evaluated.inputs, evaluated.fingerprint
+        tables.write("evaluated_questions", ALL_SOURCES, rows, inputs=inputs, fingerprint=fingerprint)

@@ -1,0 +1,254 @@
+"""Recipes: hashes of the prompts, models and settings that make rows which cost money.
+
+A row names the recipe that made it. A run keeps rows of other recipes while their text is unchanged; a backfill makes
+them again. What costs nothing (reading, parsing, layout) follows today's code at once: `code` is its hash. A revision
+is raised by hand whenever a stage's code would make other rows of the same inputs.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.models.providers import chat_identity, embedder_identity
+from lightrag_dagster.readers import LIBRARIES, RECOGNISER
+from lightrag_dagster.settings import ChunkingSettings, Settings
+from lightrag_dagster.stages.chunking.custom import function_version
+from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
+from lightrag_dagster.stages.prompts import Prompts, load_prompts
+from lightrag_dagster.storage.snapshots.records import Embedder, GenerationInputs
+
+if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
+    from lightrag_dagster.models.rules import NameFinder
+
+_LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method"}
+# The settings that recipes of chunks always named; others are named where they are not the default, so that a new
+# setting makes no row outdated.
+_FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
+_REVISIONS = {
+    "raw_documents": 9,
+    "chunks": 1,
+    "boundaries": 2,
+    "extractions": 2,
+    "layout": 4,
+    "mentions": 3,
+    "merge": 5,
+    "stores": 6,
+    "report": 3,
+}
+
+
+@dataclass(frozen=True)
+class Recipes:
+    """Today's recipe of every stage, under given settings and prompts."""
+
+    settings: Settings
+    prompts: Prompts
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Recipes":
+        """Read the prompt files and return the recipes.
+
+        Raises:
+            SettingsError: a prompt file cannot be used.
+        """
+        return cls(settings, load_prompts(settings.prompts, settings.language))
+
+    @cached_property
+    def chunks(self) -> str:
+        """Recipe of chunking: all its settings but those that are as they always were; also functions and embedder."""
+        chunking = self.settings.chunking
+        usual = ChunkingSettings().model_dump(mode="json")
+        named = {
+            name: value
+            for name, value in chunking.model_dump(mode="json").items()
+            if value != usual[name] or name in _FIRST_OF_CHUNKING
+        }
+        functions = {one.function for one in chunking.all_in_use if one.method == "custom" and one.function}
+        others: dict[str, object] = {function: function_version(function) for function in functions}
+        if self.compares_meaning:
+            others["embedder"] = self.embedder
+        if any(one.tolerance for one in chunking.all_in_use):
+            others["boundaries"] = _REVISIONS["boundaries"]
+        return digest(_REVISIONS["chunks"], named, *([others] if others else []))
+
+    @property
+    def compares_meaning(self) -> bool:
+        """Whether an embedder is asked where to cut some documents."""
+        return any(one.method == "semantic" for one in self.settings.chunking.all_in_use)
+
+    @property
+    def describes_figures(self) -> bool:
+        """Whether a model describes the images in documents."""
+        return self.settings.documents.describe_figures and self.settings.llm.provider != "offline"
+
+    def of_source(self, source: str) -> "Recipes":
+        """Return the recipes for one source, whose entities may be found by another method than the others'."""
+        extraction = self.settings.extraction
+        return self if extraction.method_of(source) == extraction.method else self._by_other_method
+
+    @cached_property
+    def _by_other_method(self) -> "Recipes":
+        method = "mentions" if self.settings.extraction.method == "llm" else "llm"
+        return Recipes(self.settings.changed(extraction={"method": method, "methods": {}}), self.prompts)
+
+    @cached_property
+    def descriptions(self) -> str:
+        """Recipe of what images show: prompt, language and model."""
+        prompts, identity = self.prompts, chat_identity(self.settings.llm.of("describe"))
+        return digest(prompts.fingerprint("description"), prompts.language, identity)
+
+    @cached_property
+    def extractions(self) -> str:
+        """Recipe of extraction: prompts, model and parameters, or the rules; part of every extraction key."""
+        if self.name_finder:
+            following = ["document_language"] if self.follows_languages else []
+            return digest(_REVISIONS["extractions"], self.name_finder.identity, *following)
+        identity = chat_identity(self.settings.llm.of("extract"))
+        return digest(
+            _REVISIONS["extractions"], extraction_fingerprint(self.prompts, self.settings.extraction, identity)
+        )
+
+    @property
+    def name_finder(self) -> "NameFinder | None":
+        """What finds the entities of a chunk where no language model is asked about it.
+
+        Raises:
+            SettingsError: the model of names is not on this machine.
+        """
+        extraction = self.settings.extraction
+        if extraction.method != "mentions":
+            return None
+        from lightrag_dagster.models.rules import NameFinder
+
+        return NameFinder(co_mentions=extraction.co_mentions, pipeline=extraction.names_model)
+
+    @property
+    def follows_languages(self) -> bool:
+        """Whether an answer about a chunk depends on the language of its document."""
+        return self.settings.extraction.document_language
+
+    @cached_property
+    def summaries(self) -> str:
+        """Recipe of summaries: prompt, model, length, language, and how descriptions are divided among calls."""
+        rules = self.settings.merging.model_dump(mode="json", exclude=_LIMITS_OF_MERGING)
+        shapes = rules | {"language": self.prompts.language}
+        identity = chat_identity(self.settings.llm.of("summarise"))
+        return digest(self.prompts.fingerprint("summary"), identity, shapes, self.settings.chunking.encoding)
+
+    @cached_property
+    def code(self) -> dict[str, str]:
+        """Of each source table, a hash of the code and settings that follow today's at once."""
+        layout, mentions = digest(_REVISIONS["layout"]), digest(_REVISIONS["mentions"])
+        return {
+            "raw_documents": digest(
+                _REVISIONS["raw_documents"],
+                self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
+                {library: version(library) for library in LIBRARIES},
+                *([_installed(RECOGNISER)] if self.settings.documents.recognise_text else []),
+                *(["figures"] if self.describes_figures else []),
+                *(["docling", _installed("docling")] if self.settings.documents.pdf_reader == "docling" else []),
+            ),
+            "chunks": layout,
+            "extractions": layout,
+            "entity_mentions": mentions,
+            "relation_mentions": mentions,
+            "parsed": mentions,
+        }
+
+    def of_table(self, table: str) -> str | None:
+        """Return today's recipe of the rows of a source table; None where rows name none."""
+        if table == "raw_documents":
+            return self.descriptions if self.describes_figures else None
+        return {"chunks": self.chunks, "extractions": self.extractions}.get(table)
+
+    @cached_property
+    def embedder(self) -> str:
+        """Identity of the embedder; part of every vector key."""
+        return embedder_identity(self.settings.embedding)
+
+    def generation_inputs(self, sources: dict[str, dict[str, str]], left_out: dict[str, str]) -> GenerationInputs:
+        """Return the inputs of a merge of these versions, by source and table, that keeps nothing of an earlier one."""
+        embedding = self.settings.embedding
+        return GenerationInputs(
+            sources=sources,
+            left_out=left_out,
+            code=digest(_REVISIONS["merge"], _REVISIONS["stores"]),
+            merging=self.settings.merging,
+            encoding=self.settings.chunking.encoding,
+            embedder=Embedder(
+                provider=embedding.provider,
+                model=embedding.model,
+                dimensions=embedding.dimensions,
+                max_input_tokens=embedding.max_input_tokens,
+                identity=self.embedder,
+            ),
+        )
+
+    @cached_property
+    def generation(self) -> str:
+        """Hash of code, settings and embedder of everything that is built from the accepted tables."""
+        return self.generation_inputs({}, {}).code_version
+
+    @cached_property
+    def answers(self) -> str:
+        """Of asking: query settings, prompts and model."""
+        return digest(
+            self.settings.query.model_dump(),
+            self.settings.rerank.model_dump(include={"provider", "model", "with_first"}),
+            [self.prompts.fingerprint(group) for group in ("keywords", "facts", "hops", "answer")],
+            [chat_identity(self.settings.llm.of(role)) for role in ("keywords", "facts", "hops", "answer")],
+        )
+
+    @cached_property
+    def retrieval_evaluation(self) -> str:
+        """Of measuring: what is measured, and how it is asked and judged."""
+        return digest(
+            self.answers,
+            self.settings.evaluation.model_dump(exclude={"questions"}),
+            self.prompts.fingerprint("judge"),
+            chat_identity(self.settings.llm.of("judge")),
+        )
+
+    def by_asset(self) -> dict[str, str]:
+        """Return the code version of every asset."""
+        return {
+            **self.code,
+            "chunks": self.chunks,
+            "extractions": self._extractions_of_all,
+            "entities": self.generation,
+            "relations": self.generation,
+            "entity_evidence": self.generation,
+            "relation_evidence": self.generation,
+            "chunk_vectors": self.embedder,
+            "entity_vectors": self.embedder,
+            "relation_vectors": self.embedder,
+            "knowledge_graph": self.generation,
+            "knowledge_base": self.generation,
+            "published_graph": self.generation,
+            "answers": self.answers,
+            "status_report": digest(_REVISIONS["report"]),
+            "retrieval_evaluation": self.retrieval_evaluation,
+        }
+
+    @property
+    def _extractions_of_all(self) -> str:
+        """What makes the extractions of all sources; those of some that lack their model of names say so themselves."""
+        methods, found = self.settings.extraction.methods, list[str]()
+        if not methods:
+            return self.extractions
+        for one in (self, self._by_other_method):
+            with suppress(SettingsError):
+                found.append(one.extractions)
+        return digest(*found, methods)
+
+
+def _installed(library: str) -> str | None:
+    """Return the version of a library that an extra installs; None if it is not installed."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None

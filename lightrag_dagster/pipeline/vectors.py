@@ -1,0 +1,68 @@
+"""The vector tables of the newest generation: only texts without a stored vector are embedded."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import CountingEmbedder, Usage
+from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.engines.factory import open_engine
+from lightrag_dagster.errors import BudgetExceededError, ProviderError
+from lightrag_dagster.models.providers import settings_of
+from lightrag_dagster.pipeline.merge import BACKFILL, LOCK_SECONDS
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import Embedder, VectorTable
+
+OpenEmbedder = Callable[[Embedder, Engine], AbstractAsyncContextManager[CountingEmbedder]]
+
+
+@dataclass(frozen=True)
+class VectorReport:
+    """One vector table of the newest generation, the embedder that made it, and the calls of this run."""
+
+    generation: Generation
+    table: VectorTable
+    embedder: Embedder
+    usage: Usage
+
+
+def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorReport:
+    """Build one of VECTOR_TABLES of the newest generation, embedding only texts without a stored vector.
+
+    Raises:
+        ProviderError: the embedder failed; finished vectors are stored.
+        EmbeddingError: its vectors cannot be used.
+        IntegrityError, StoreError: a table cannot be read or written.
+    """
+    from lightrag_dagster.indexes.embedding import record_vectors, save_corpus_state, write_vectors
+    from lightrag_dagster.indexes.embedding_batches import Embedding
+
+    home = Home.of(recipes.settings)
+
+    async def build() -> tuple[VectorTable, Usage]:
+        with open_engine(recipes.settings.engine) as engine:
+            async with open_embedder(embedder, engine) as model:
+                settings = settings_of(embedder, recipes.settings.embedding)
+                embedding = Embedding(model, settings, engine)
+                entry = await write_vectors(generation, table, embedding)
+                if table == "chunk_vectors":
+                    save_corpus_state(generation, embedding)
+            return await record_vectors(generation, table, entry, embedding), model.usage
+
+    with building(home, LOCK_SECONDS):
+        generation = generations.newest(home)
+        embedder = generation.inputs().embedder
+        try:
+            entry, usage = run_sync(build())
+        except ProviderError as error:
+            if embedder.identity == recipes.embedder or isinstance(error, BudgetExceededError):
+                raise
+            raise type(error)(
+                f"{error}; {embedder.identity} embedded the newest snapshot, {BACKFILL} embeds with {recipes.embedder}"
+            ) from error
+    return VectorReport(generation, entry, embedder, usage)

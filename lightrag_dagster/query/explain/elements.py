@@ -1,0 +1,35 @@
+"""Tables and figures of the documents that contain some chunks."""
+
+from collections.abc import Iterable
+
+import duckdb
+
+from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.indexes.views import add_elements, create_views
+from lightrag_dagster.query.types import Chunk, Element
+from lightrag_dagster.storage.snapshots.generations import Generation
+
+_FOUND = """
+    SELECT kind, caption, content, source, path, doc_id, page, char_start, char_end, chunk_ids
+    FROM document_elements
+    WHERE doc_id IN $documents AND list_has_any(chunk_ids, $chunks)
+    ORDER BY source, path, element_index"""
+
+
+def elements_of(generation: Generation, chunks: Iterable[Chunk]) -> list[Element]:
+    """Return the tables and figures that overlap some chunks, each once, by source, path and place.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+    """
+    found = list(chunks)
+    documents = {place.doc_id for chunk in found for place in chunk.citations}
+    parameters = {"documents": sorted(documents), "chunks": [chunk.chunk_id for chunk in found]}
+    try:
+        with duckdb.connect() as connection:
+            create_views(connection, generation, ["raw_documents", "chunks"], temporary=False)
+            add_elements(connection)
+            rows = connection.sql(_FOUND, params=parameters).to_arrow_table().to_pylist()
+    except duckdb.Error as error:
+        raise StoreError(f"the documents of {generation.id} cannot be read: {one_line(error)}; run again") from error
+    return [Element(**row | {"chunk_ids": tuple(row["chunk_ids"])}) for row in rows]

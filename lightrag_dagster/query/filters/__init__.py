@@ -1,0 +1,1 @@
+"""Filters: the documents a question may see, and the rows rebuilt from their evidence alone."""

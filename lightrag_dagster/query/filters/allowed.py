@@ -1,0 +1,119 @@
+"""The documents that a filter allows, and the values of the filter that no document meets.
+
+The notes never mention documents that the rest of the filter hides.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from importlib.resources import files as package_files
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query.arguments import nearest, shown, suggested
+from lightrag_dagster.query.filters.filters import Filters
+
+_PHRASES = {
+    "sources": "is in source",
+    "paths": "has a path like",
+    "media_types": "is of media type",
+    "documents": "has id",
+    "authors": "has author",
+    "tags": "has tag",
+    "languages": "is in language",
+}
+"""The lists of a filter, with the phrase of a note about a value."""
+
+_NAMED = 3
+"""Number of values that a note names."""
+
+
+class Allowed(NamedTuple):
+    """Ids of documents, and notes on values of the filter that none of them meets."""
+
+    documents: pa.Array
+    notes: tuple[str, ...]
+
+
+def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -> Allowed:
+    """Judge the documents of a generation by a filter, in a database with its views.
+
+    Raises:
+        QueryError: a source, media type or language of the filter does not exist.
+    """
+    given = filters.given
+    _require_sources(connection, given.get("sources", ()))
+    connection.execute(_sql("judged_documents"), {one.name: _parameter(given.get(one.name)) for one in fields(filters)})
+    conditions = {name: f"len({name}) > 0" if name in _PHRASES else name for name in given}
+    documents = _column(connection, f"SELECT doc_id FROM judged WHERE {_all(conditions.values())}")
+    notes = [] if documents else ["no document with text passes the filters"]
+    for name in (one for one in _PHRASES if one in given):
+        others = [condition for other, condition in conditions.items() if other != name]
+        met = _column(connection, f"SELECT DISTINCT unnest({name}) FROM judged WHERE {_all(others)}")
+        if missing := [value for value in given[name] if value not in met]:
+            _require_known(name, missing)
+            notes.append(_note(name, missing, among_others=bool(others)))
+    connection.execute("DROP TABLE judged")
+    return Allowed(pa.array(documents, pa.string()), tuple(notes))
+
+
+def _require_sources(connection: duckdb.DuckDBPyConnection, sources: Iterable[str]) -> None:
+    held = _column(connection, "SELECT DISTINCT source FROM raw_documents")
+    for source in sources:
+        if source not in held:
+            hint = suggested(source, held) or "; `lightrag-dagster status` lists them"
+            raise QueryError(f"there is no source {shown(source)} in the snapshot{hint}")
+
+
+def _require_known(name: str, values: Sequence[str]) -> None:
+    """Refuse media types and languages that no document could have; raises QueryError."""
+    for value in values:
+        if name == "media_types":
+            _require_media_type(value)
+        elif name == "languages":
+            _require_language(value)
+
+
+def _require_media_type(value: str) -> None:
+    from lightrag_dagster.readers import FORMATS, UNSUPPORTED, media_type
+
+    known = {UNSUPPORTED, *(one.media_type for one in FORMATS.values())}
+    if value not in known:
+        by_suffix = media_type(f".{value.rpartition('.')[2]}")
+        found = by_suffix if by_suffix != UNSUPPORTED else nearest(value, known)
+        hint = f"did you mean {found!r}?" if found else "give one such as 'text/markdown'"
+        raise QueryError(f"there is no media type {shown(value)}; {hint}")
+
+
+def _require_language(value: str) -> None:
+    from lightrag_dagster.readers.language import language_codes
+
+    codes = language_codes()
+    if value not in codes.values():
+        found = codes.get(value) or nearest(value.partition("-")[0], codes.values())
+        hint = f"did you mean {found!r}?" if found else "give a code of ISO 639, such as 'de'"
+        raise QueryError(f"there is no language {shown(value)}; {hint}")
+
+
+def _note(name: str, missing: Sequence[str], *, among_others: bool) -> str:
+    passing = " that passes the other filters" if among_others else ""
+    more = f" (nor {len(missing) - _NAMED} more)" if len(missing) > _NAMED else ""
+    return f"no document with text{passing} {_PHRASES[name]} {' or '.join(map(shown, missing[:_NAMED]))}{more}"
+
+
+def _column(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
+    return [value for (value,) in connection.execute(query).fetchall()]
+
+
+def _all(conditions: Iterable[str]) -> str:
+    return " AND ".join(conditions) or "true"
+
+
+def _parameter(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _sql(name: str) -> str:
+    return package_files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")

@@ -1,0 +1,87 @@
+"""The evidence in the documents that a filter allows, and the rows merged from it."""
+
+import tempfile
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
+from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
+from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
+from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stages.merging.evidence import merge_evidence
+
+
+class Evidence:
+    """The evidence in some documents of a generation; threads may share it."""
+
+    entity_chunks: Lists
+    relation_chunks: Lists
+    weights: npt.NDArray[np.float64]
+    """The weight of every relation; 0 without allowed evidence."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, documents: pa.Array, graph: Adjacency, settings: MergingSettings
+    ) -> None:
+        """Take an in-memory database with the views of the generation; it may spill into a temporary file."""
+        self._connection, self._graph, self.settings = connection, graph, settings
+        connection.execute("SET memory_limit = '512MB'")
+        # A folder of its own, since databases of one process would write the same files there.
+        spilled = Path(tempfile.gettempdir()) / f"lightrag-{uuid4().hex}"
+        connection.execute("SET temp_directory = $1", [str(spilled)])
+        connection.register("allowed_document", pa.table({"doc_id": documents}))
+        connection.execute(package_files(__package__).joinpath("scope.sql").read_text(encoding="utf-8"))
+        tables: dict[str, MappedTable] = {
+            "entity": graph.entities,
+            "relation": graph.relations,
+            "chunk": graph.chunks,
+        }
+        keeps_first = settings.chunk_limit_method == "KEEP"
+        ids = {kind: table.rows.column(0) for kind, table in tables.items()}
+        place_chunks(connection, ids, keeps_first=keeps_first)
+        self.entity_chunks = chunk_lists(connection, "entity", "entity_chunks('said_of_entity', 'said_of_relation')")
+        self.relation_chunks = chunk_lists(connection, "relation", "relation_chunks('said_of_relation')")
+        mentioned = connection.execute("SELECT DISTINCT row FROM said_of_entity JOIN entity_row ON entity_id = id")
+        self._mentioned = np.zeros(len(graph.entities.ids), dtype=bool)
+        self._mentioned[mentioned.fetchnumpy()["row"]] = True
+        weighed = connection.execute(
+            "SELECT row, weight FROM summed_weights('weighed') JOIN relation_row USING (id)"
+        ).fetchnumpy()
+        self.weights = np.zeros(len(graph.relations.ids))
+        self.weights[weighed["row"]] = weighed["weight"]
+        # A question merges few rows. With threads of its own, the database could not be closed in a forked process.
+        connection.execute("SET threads = 1; SET async_threads = 0")
+
+    def close(self) -> None:
+        """Close the database, after a running merge."""
+        self._connection.close()
+
+    def merged(self, entities: Rows, relations: Rows, entity_relations: Lists) -> tuple[pa.Table, pa.Table]:
+        """Merge the allowed evidence of some entities and relations; the result may hold a few more of them."""
+        ends = np.union1d(entities, self._graph.endpoints[relations].ravel())
+        # An entity without evidence of its own takes its name from all relations that end there.
+        relations = np.union1d(relations, entity_relations.of_any(ends[~self._mentioned[ends]]))
+        with self._connection.cursor() as cursor:
+            for name, table, rows in (
+                ("entity", self._graph.entities, ends),
+                ("relation", self._graph.relations, relations),
+            ):
+                cursor.register(f"wanted_{name}", pa.table({f"{name}_id": pa.array(table.ids_at(rows), pa.string())}))
+                cursor.execute(
+                    f"CREATE TEMP TABLE {name} AS FROM said_of_{name} SEMI JOIN wanted_{name} USING ({name}_id)"
+                )
+            cited = "SELECT chunk_id FROM entity UNION SELECT chunk_id FROM relation"
+            statements = ("FROM entity", "FROM relation", f"FROM place SEMI JOIN ({cited}) USING (chunk_id)")
+            said, joined, chunks = (cursor.sql(statement).to_arrow_table() for statement in statements)
+        return merge_evidence(said, joined, chunks, self.settings)
+
+
+def lists_of(owners: npt.NDArray[Any], values: Rows, number: int) -> Lists:
+    """Return lists from pairs of owner and value, which are sorted by owner."""
+    return Lists(offsets_of(np.bincount(owners, minlength=number)), values)

@@ -1,0 +1,132 @@
+"""Mode `fusion`: names, facts, words and meaning together decide the start of a walk over the graph.
+
+The walk is that of `ppr`. It starts at entities that the question names, at the ends of the relations that resemble it,
+and at the chunks that resemble it by words (BM25) and by vectors. Two numbers calibrate it: the part of the question
+that is names, and the part of its words that one chunk has: a question that a single chunk answers needs no walk, and
+chunks are then ranked by their similarity to the question. The embedder is the only model that is called, unless
+`query.filter_facts` has a language model choose the relations. docs/measurements/retrieval.md has the gains.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.query.hits import Found
+from lightrag_dagster.query.modes.bm25 import best_chunk_coverage, lexical_scores, visible_chunks
+from lightrag_dagster.query.modes.linking import Mask, Names, coverage, link_names
+from lightrag_dagster.query.modes.ppr import pagerank
+from lightrag_dagster.query.modes.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
+from lightrag_dagster.query.modes.walked_paths import Walked, paths_by
+from lightrag_dagster.query.search import Search
+from lightrag_dagster.query.steps.fact_filter import filter_facts
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """The weights of the parts; the values are measured in docs/measurements/retrieval.md.
+
+    With c the part of the question that is names, and h the part of its words that the chunk with the highest BM25
+    score has, the walk starts at names, facts and chunks in the ratio of `names` times c, `facts` times 1 − c times
+    1 − h, and `chunks` times 1 − c: if a chunk has the words, relations only repeat it. `damping` is the probability of
+    a further step; no walk is longer than `steps`. A chunk gets `direct` times h⁴ of its mass by its similarity to the
+    question, and the rest by the walk, which always keeps a part so that chunks linked to the best one are found as
+    well. The similarity is that of the dense ranking, with weight `dense`, and of the lexical one, with weight
+    `lexical` times h. It counts in full for the first `leading` chunks, and by the factor `behind` for the others,
+    which ranks those that the walk does not reach.
+    """
+
+    names: float = 1.0
+    facts: float = 0.2
+    chunks: float = 0.1
+    direct: float = 0.9
+    leading: int = 3
+    behind: float = 0.01
+    dense: float = 1.0
+    lexical: float = 4.0
+    damping: float = 0.8
+    steps: int = 6
+    compared_facts: int = 50
+    compared_chunks: int = 200
+
+
+FUSION = Fusion()
+
+
+def find_by_fusion(search: Search) -> Found:
+    """Find entities, relations and chunks for a question, best first, by the mass of the walk.
+
+    Relations are the facts that resemble the question, with their similarity.
+    """
+    snapshot, settings, how = search.snapshot, search.settings, FUSION
+    graph = snapshot.graph
+    near = search.nearest(
+        relations=search.query if how.facts else "",
+        chunks=search.query if how.dense else "",
+        most_relations=max(how.compared_facts, settings.top_k),
+        most_chunks=how.compared_chunks,
+        threshold=-1.0,
+    )
+    visible = visible_chunks(graph)
+    links = link_names(search.query, names_of(graph, visible)) if how.names else []
+    covered = coverage(search.query, links, graph.texts)
+    lexical = lexical_scores(graph, search.query, visible)
+    held = best_chunk_coverage(search.query, lexical, graph.texts) if how.lexical else 0.0
+    direct = direct_scores(near.chunks, lexical, (how.dense, how.lexical * held), how.compared_chunks)
+    spread = np.diff(graph.entity_chunks.offsets)
+    filtered = filter_facts(search, near.relations)
+    seeds = Seeds(seeds_of_names(links, spread), seeds_of_facts(graph, filtered.facts, spread), share(direct**3))
+    found = dict(list(near.relations.items())[: settings.top_k])
+    calibration = {"covered by names": round(covered, 2), "words in the best chunk": round(held, 2)}
+    notes: dict[str, object] = calibration | {"names": tuple(f"{one.name} ({one.probability:.2f})" for one in links)}
+    notes |= filtered.notes
+    start = start_mass(seeds, covered, held, how)
+    walk = pagerank(snapshot.transitions, start, how.damping, how.steps)
+    split, alone = len(graph.entities.ids), how.direct * held**4
+    # Most of the walk's mass is at entities; that at chunks counts by its share.
+    at_chunks = float(walk[split:].sum())
+    scale = (1 - alone) / at_chunks if at_chunks else 0.0
+    resembling = damp_direct_scores(alone * seeds.chunks, scale * walk[split:], how)
+    begun = scale * (1 - how.damping) * start
+    begun[split:] += resembling
+    walked = Walked(begun, scale * walk, how.damping)
+    chunks = largest(walked.mass[split:] + resembling, settings.chunk_top_k)
+    paths_to = paths_by(graph, snapshot.transitions, walked)
+    return Found(largest(walk[:split], settings.top_k), found, chunks, notes, paths_to)
+
+
+class Seeds(NamedTuple):
+    """Shares of entities that are named, of entities in facts, and of chunks; each sums to 1, or to 0."""
+
+    names: Mass
+    facts: Mass
+    chunks: Mass
+
+
+def names_of(graph: Adjacency, visible: Mask) -> Names:
+    """Return the entities that a question may name."""
+    named = graph.entities.rows.column("name")
+    return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
+
+
+def damp_direct_scores(resembling: Mass, walk: Mass, how: Fusion) -> Mass:
+    """Return the direct scores of chunks, damped beyond the first `leading`."""
+    first = list(largest(walk + resembling, how.leading))
+    counts = how.behind * resembling
+    counts[first] = resembling[first]
+    return counts
+
+
+def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:
+    """Return the start of the walk: one number per node, entities first, then chunks; they sum to 1, or to 0.
+
+    Args:
+        seeds: the shares of names, facts and chunks.
+        covered: the part of the question that is names, 0 to 1.
+        held: the part of its words that one chunk has, 0 to 1.
+        how: the weights.
+    """
+    facts = how.facts * (1 - covered) * (1 - held)
+    entities = how.names * covered * seeds.names + facts * seeds.facts
+    return share(np.concatenate([entities, how.chunks * (1 - covered) * seeds.chunks]).astype(np.float32))

@@ -1,0 +1,115 @@
+"""Mode `ppr`: chunks found by Personalized PageRank over entities, relations and chunks.
+
+After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), with its parameters. A random walk starts at the rows
+that resemble the question: the ends of the few relations (facts) nearest to it, or the nearest entities if there are
+none, and with a small share the nearest chunks. It follows relations, and the links between entities and the chunks
+that mention them, and restarts with probability 1 − damping. Chunks are ranked by the number of visits. The embedder
+is the only model that is called, unless `query.filter_facts` has a language model choose the facts.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.query.hits import Found
+from lightrag_dagster.query.modes.seeds import largest
+from lightrag_dagster.query.modes.walked_paths import Walked, paths_by
+from lightrag_dagster.query.search import Search
+from lightrag_dagster.query.steps.fact_filter import filter_facts
+
+Mass = npt.NDArray[np.float32]
+
+_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The parameters of the walk; the defaults are measured in docs/measurements/retrieval.md.
+
+    `damping` is the probability of a further step. The walk starts at the ends of `facts` relations, or else at the
+    same number of entities, and with probability `chunk_share` at one of `start_chunks` chunks. With `specificity` an
+    entity's share is divided by the number of its chunks.
+    """
+
+    damping: float = 0.5
+    facts: int = 5
+    start_chunks: int = 200
+    chunk_share: float = 0.05
+    specificity: bool = True
+
+
+WALK = Walk()
+
+
+def find_by_pagerank(search: Search) -> Found:
+    """Find entities, relations and chunks for a question, best first.
+
+    Entities and chunks are ranked by the mass of the walk. An entity's score is its similarity to the question, if that
+    was compared, a chunk's score its mass. Relations are the facts that the walk started from.
+    """
+    graph, settings = search.snapshot.graph, search.settings
+    near = search.nearest(
+        entities=search.query, relations=search.query, chunks=search.query, most_chunks=WALK.start_chunks
+    )
+    filtered = filter_facts(search, near.relations)
+    start = start_mass(graph, replace(near, relations=filtered.facts), WALK)
+    if not start.any():
+        return Found({}, near.relations, near.chunks, filtered.notes)
+    mass = pagerank(search.snapshot.transitions, start, WALK.damping)
+    split = len(graph.entities.ids)
+    entities = largest(mass[:split], settings.top_k)
+    chunks = largest(mass[split:], settings.chunk_top_k)
+    walked = Walked((1 - WALK.damping) * start, mass, WALK.damping)
+    paths_to = paths_by(graph, search.snapshot.transitions, walked)
+    return Found({row: near.entities.get(row) for row in entities}, near.relations, chunks, filtered.notes, paths_to)
+
+
+def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
+    """Return the start of the walk: one number per node, entities first, then chunks; they sum to 1, or to 0.
+
+    An entity that occurs in many chunks says little, so its share is divided by their number (node specificity).
+    """
+    start = np.zeros(len(graph.entities.ids) + len(graph.chunks.ids), dtype=np.float32)
+    named = np.zeros(len(graph.entities.ids), dtype=np.float32)
+    for row, score in list(near.relations.items())[: walk.facts]:
+        named[graph.endpoints[row]] += score or 0.0
+    if not named.any():
+        for row, score in list(near.entities.items())[: walk.facts]:
+            named[row] += score or 0.0
+    seeds = np.flatnonzero(named)
+    if walk.specificity:
+        spread = graph.entity_chunks.offsets[seeds + 1] - graph.entity_chunks.offsets[seeds]
+        named[seeds] /= np.maximum(spread, 1)
+    if named.any():
+        start[: len(named)] = (1 - walk.chunk_share) * named / named.sum()
+    if near.chunks:
+        rows = np.array(list(near.chunks))
+        scores = np.array([score or 0.0 for score in near.chunks.values()], dtype=np.float32)
+        # The least similar chunk starts with 0, so that differences count and not the level that all share.
+        scores = scores - scores.min() + 1e-6
+        start[len(named) + rows] = walk.chunk_share * scores / scores.sum()
+    total = start.sum()
+    return start / total if total else start
+
+
+def pagerank(transitions: csr_array, start: Mass, damping: float, steps: int = 50) -> Mass:
+    """Return the share of visits of every node in the long run, which sums to 1; by power iteration.
+
+    Args:
+        transitions: nodes × nodes; a column holds the probabilities of a step from its node and sums to 1, or to 0 for
+            a node without neighbours, where the walk restarts.
+        start: probabilities of the first node; sums to 1.
+        damping: probability of a further step.
+        steps: the length of the longest walk that counts; it ends sooner if another step changes little.
+    """
+    mass: Mass = start
+    for _ in range(steps):
+        stepped: Mass = damping * (transitions @ mass)
+        following: Mass = stepped + (1.0 - stepped.sum()) * start
+        if np.abs(following - mass).sum() < _TOLERANCE:
+            return following
+        mass = following
+    return mass

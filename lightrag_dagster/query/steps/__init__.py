@@ -1,0 +1,1 @@
+"""Steps of a retrieval, before and after the search of the mode."""

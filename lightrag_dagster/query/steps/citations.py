@@ -1,0 +1,57 @@
+"""The citations of an answer. A reference that is not in the list that the model was given is dropped and counted."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lightrag_dagster.query.references import HEADING
+from lightrag_dagster.query.types import Reference
+
+# [1] or [1, 3], except in a Markdown link, a link definition, and an index into code.
+_MARK = re.compile(r"( ?)(?<!\w)\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\](?![(:])")
+_ITEM = re.compile(r"^\s*(?:[-*+]\s+)?\[(\d{1,4})\](.*)$")
+_DECORATION = " \t*_`:.-–—"
+
+
+class Citations(NamedTuple):
+    """An answer without invalid citations, the references that it cites, and the number of citations removed."""
+
+    text: str
+    cited: tuple[Reference, ...]
+    invalid_citations: int
+
+
+def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
+    """Resolve every `[n]` of an answer, and every line of its last section headed References.
+
+    A line must name the document of its number, or a part of its path, or have only the number.
+    """
+    known = {reference.reference_id: reference for reference in references}
+    cited: set[str] = set()
+    invalid: set[str] = set()
+
+    def resolve_mark(mark: re.Match[str]) -> str:
+        numbers = re.findall(r"\d+", mark[2])
+        cited.update(known.keys() & numbers)
+        invalid.update(numbers - known.keys())
+        kept = [number for number in numbers if number in known]
+        return f"{mark[1]}[{', '.join(kept)}]" if kept else ""
+
+    def is_valid_line(line: str) -> bool:
+        item = _ITEM.match(line)
+        if not item:
+            return True
+        number, named = item[1], item[2].strip(_DECORATION)
+        file = known[number].file if number in known else ""
+        if file and (named in file or file in named):
+            cited.add(number)
+            return True
+        invalid.add(number if number not in known else line.strip())
+        return False
+
+    headings = list(HEADING.finditer(text))
+    end = headings[-1].end() if headings else len(text)
+    body = _MARK.sub(resolve_mark, text[:end])
+    listed = [line for line in text[end:].split("\n") if is_valid_line(line)]
+    found = tuple(reference for reference in references if reference.reference_id in cited)
+    return Citations((body + "\n".join(listed)).strip(), found, len(invalid))

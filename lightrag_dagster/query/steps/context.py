@@ -1,0 +1,91 @@
+"""The context that a model sees, its references, and the request to the model."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.question import Question
+from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval
+from lightrag_dagster.stages.prompts import NO_CONTEXT, Prompts
+from lightrag_dagster.stages.prompts.fencing import fence
+from lightrag_dagster.stages.prompts.requests import answer_request
+
+
+def entity_line(entity: Entity) -> str:
+    """Return the line of an entity: entity, type, description."""
+    return _json(entity=entity.name, type=entity.type, description=entity.description)
+
+
+def relation_line(relation: Relation) -> str:
+    """Return the line of a relation: entity1, entity2, description."""
+    return _json(entity1=relation.src, entity2=relation.tgt, description=relation.description)
+
+
+def chunk_line(chunk: Chunk) -> str:
+    """Return the line of a chunk: reference_id, context if it has one, content."""
+    context = {"context": chunk.context} if chunk.context else {}
+    return _json(reference_id=chunk.reference_id, **context, content=chunk.content)
+
+
+def with_references(chunks: Sequence[Chunk]) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
+    """Assign numbers to the documents of the chunks: by chunks, most first, then by first appearance."""
+    counted = Counter((chunk.source, chunk.path) for chunk in chunks)
+    numbered = {document: str(number) for number, (document, _) in enumerate(counted.most_common(), start=1)}
+    return (
+        tuple(replace(chunk, reference_id=numbered[chunk.source, chunk.path]) for chunk in chunks),
+        tuple(Reference(number, *document) for document, number in numbered.items()),
+    )
+
+
+def render(retrieval: Retrieval) -> str:
+    """Return the context of a retrieval; empty parts are left out."""
+    parts = {
+        "Entities": _lines(map(entity_line, retrieval.entities)),
+        "Relations": _lines(map(relation_line, retrieval.relations)),
+        "Excerpts (`reference_id` is the number of the document below)": _lines(map(chunk_line, retrieval.chunks)),
+        "Documents": "\n".join(f"[{reference.reference_id}] {reference.file}" for reference in retrieval.references),
+    }
+    return "\n\n".join(f"## {title}\n\n{part}" for title, part in parts.items() if part)
+
+
+def context_of(retrieval: Retrieval) -> str:
+    """Return the context that a model would see, or NO_CONTEXT."""
+    return NO_CONTEXT if retrieval.empty else render(retrieval)
+
+
+def request_of(prompts: Prompts, question: Question, retrieval: Retrieval) -> ChatRequest | None:
+    """Return the request for an answer; None without hits. In a mode without retrieval it has no context."""
+    if not MODES[retrieval.mode].retrieves:
+        return ChatRequest("answer", (*question.history, Message("user", question.text)))
+    return None if retrieval.empty else request_in_context(prompts, question, render(retrieval))
+
+
+def request_in_context(prompts: Prompts, question: Question, context: str) -> ChatRequest:
+    """Return the request with the question, its instructions, history and a context."""
+    settings = question.settings
+    return answer_request(
+        prompts,
+        question.text,
+        context,
+        settings.response_type,
+        question.history,
+        user_prompt=settings.user_prompt,
+        system_prompt=settings.system_prompt,
+    )
+
+
+def prompt_of(request: ChatRequest) -> str:
+    """Return the messages of a request as one text, each under its role."""
+    return "\n\n".join(f"--- {message.role} ---\n\n{message.content}" for message in request.messages)
+
+
+def _lines(lines: Iterable[str]) -> str:
+    text = "\n".join(lines)
+    return fence(text, "json") if text else ""
+
+
+def _json(**fields: str) -> str:
+    return json.dumps(fields, ensure_ascii=False)

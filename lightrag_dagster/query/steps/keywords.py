@@ -1,0 +1,57 @@
+"""Keywords of a question, read from a language model's answer."""
+
+import json
+import re
+from collections.abc import Iterable
+
+from lightrag_dagster.query.types import Keywords
+from lightrag_dagster.stages.extraction.reasoning import without_thinking
+
+_SHORT_QUESTION = 50
+
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_SEPARATORS = re.compile(r"[\n,;]+")
+
+
+def parse_keywords(text: str) -> Keywords:
+    """Read a JSON object with `high_level_keywords` and `low_level_keywords`.
+
+    Reasoning and fences around it, lists written as one string, and JSON that was cut off or badly closed are accepted;
+    a text with neither list has no keywords.
+    """
+    answer = without_thinking(text)
+    start = answer.find("{")
+    try:
+        found, _ = json.JSONDecoder().raw_decode(answer[start:] if start >= 0 else answer)
+    except (json.JSONDecodeError, RecursionError):
+        found = {name: _strings_after(name, answer) for name in ("high_level_keywords", "low_level_keywords")}
+    if not isinstance(found, dict):
+        return Keywords()
+    return Keywords(_words(found.get("high_level_keywords")), _words(found.get("low_level_keywords")))
+
+
+def without_blanks(keywords: Keywords) -> Keywords:
+    """Return the keywords stripped, without blank ones."""
+    return Keywords(_words(keywords.high_level), _words(keywords.low_level))
+
+
+def fall_back_to_question(keywords: Keywords, query: str) -> Keywords:
+    """Return the keywords; a short question is its own low-level keyword if there are none at all."""
+    if keywords == Keywords() and len(query) < _SHORT_QUESTION:
+        return Keywords(low_level=(query,))
+    return keywords
+
+
+def _strings_after(name: str, text: str) -> list[str]:
+    """Return the quoted strings between `"name": [` and the end of that list, or of the text."""
+    _, found, rest = text.partition(f'"{name}"')
+    _, opened, rest = rest.partition("[")
+    return _STRING.findall(rest.partition("]")[0]) if found and opened else []
+
+
+def _words(values: object) -> tuple[str, ...]:
+    if isinstance(values, str):
+        values = _SEPARATORS.split(values)
+    if not isinstance(values, Iterable):
+        return ()
+    return tuple(value.strip() for value in values if isinstance(value, str) and value.strip())

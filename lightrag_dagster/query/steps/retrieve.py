@@ -1,0 +1,190 @@
+"""The steps of a retrieval: find → budgets → related chunks → rerank → references."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lightrag_dagster.core.tracing import span
+from lightrag_dagster.errors import ProviderError
+from lightrag_dagster.indexes.text_index import passage
+from lightrag_dagster.query.explain.paths import paths_behind, place_of
+from lightrag_dagster.query.hits import Found, Hits, round_robin
+from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.search import Search
+from lightrag_dagster.query.steps.context import chunk_line, entity_line, relation_line, render, with_references
+from lightrag_dagster.query.steps.decompose import HOP_PASSAGES, HOP_TOKENS, follow_hops
+from lightrag_dagster.query.steps.related_chunks import related_chunks
+from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval, Step
+
+Item = TypeVar("Item")
+Count = Callable[[str], int]
+"""A function from a text to its length. Tokens."""
+
+Rerank = Callable[[str, Sequence[str], int], list[tuple[int, float]]]
+"""A function of question, texts and limit: positions of the best texts and their scores, best first."""
+
+_MOST_ITEMS = 100
+
+_log = logging.getLogger(__name__)
+
+
+class Trace:
+    """The steps of one question: rows found, kept and cut, and times."""
+
+    def __init__(self, *, explain: bool) -> None:
+        """List items with their scores in the steps if `explain`; else only numbers and times."""
+        self._explain = explain
+        self.steps: tuple[Step, ...] = ()
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[dict[str, Any]]:
+        """Time a block, which enters its notes into the dictionary, ready for JSON."""
+        notes: dict[str, Any] = {}
+        started = time.perf_counter()
+        with span(f"retrieval step {name}", {}) as note:
+            yield notes
+            note({f"lightrag.{key}": value for key, value in notes.items() if isinstance(value, int | float)})
+        self.steps += (Step(name, (time.perf_counter() - started) * 1000, notes),)
+
+    def kept(self, hits: Hits, kept: int, names: Callable[[Hits], Iterable[str]]) -> dict[str, Any]:
+        """Return notes on hits, the first `kept` of which stay; `names` looks up their names."""
+        notes: dict[str, Any] = {"kept": kept, "cut": len(hits) - kept}
+        if self._explain:
+            first = dict(list(hits.items())[:_MOST_ITEMS])
+            notes["items"] = [
+                {"name": name, "score": score, "kept": place < kept}
+                for place, (name, score) in enumerate(zip(names(first), first.values(), strict=True))
+            ]
+        return notes
+
+
+def fitting(items: Iterable[Item], line_of: Callable[[Item], str], count: Count, budget: int) -> Iterator[Item]:
+    """Yield the first items while their lines fit the budget, and read none after the first that does not.
+
+    A line counts with the newline that ends it in the context.
+    """
+    left = budget
+    for item in items:
+        left -= count(line_of(item) + "\n")
+        if left < 0:
+            return
+        yield item
+
+
+def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None, trace: Trace) -> Retrieval:
+    """Find the part of the snapshot that the model should see to answer the question.
+
+    Args:
+        search: the question and its snapshot.
+        count: counts the tokens of a text.
+        reserved: the part of the total budget that instructions and question take. Tokens.
+        rerank: puts chunks in a better order; without it they keep theirs.
+        trace: receives the steps.
+    """
+    settings, mode = search.settings, MODES[search.settings.mode]
+    with trace.step("find") as notes:
+        found = mode.find(search)
+        notes |= {"entities": len(found.entities), "relations": len(found.relations), "chunks": len(found.chunks)}
+        notes |= found.notes
+    if settings.decompose:
+        found = follow_hops(search, found, lambda hits: _best_passages(search, hits, count), trace.step)
+    entities = _entities(search, found.entities, count, trace)
+    relations = _relations(search, found.relations, count, trace)
+    if mode.related_chunks:
+        found = _with_related(search, found, len(entities), len(relations), trace)
+    hits = found.chunks
+    scores: dict[int, float] = {}
+    if rerank and settings.rerank and hits:
+        hits, scores = _reranked(search, hits, rerank, trace)
+    retrieval = Retrieval(
+        query=search.query,
+        mode=settings.mode,
+        snapshot_id=search.snapshot.manifest.snapshot_id,
+        keywords=search.keywords,
+        entities=entities,
+        relations=relations,
+    )
+    left = settings.max_total_tokens - reserved - count(render(retrieval))
+    chunks, references = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
+    return replace(retrieval, chunks=chunks, references=references)
+
+
+def _entities(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[Entity, ...]:
+    read, budget = search.snapshot.entities, search.settings.max_entity_tokens
+    with trace.step("entities") as notes:
+        kept = tuple(fitting(read(hits), entity_line, count, budget))
+        notes |= trace.kept(hits, len(kept), lambda some: [one.name for one in read(some)])
+    return kept
+
+
+def _relations(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[Relation, ...]:
+    read, budget = search.snapshot.relations, search.settings.max_relation_tokens
+    with trace.step("relations") as notes:
+        kept = tuple(fitting(read(hits), relation_line, count, budget))
+        notes |= trace.kept(hits, len(kept), lambda some: [f"{one.src} — {one.tgt}" for one in read(some)])
+    return kept
+
+
+def _with_related(search: Search, found: Found, entities: int, relations: int, trace: Trace) -> Found:
+    """Merge the chunks found with those of the first entities and relations, which fit the budget."""
+    with trace.step("related chunks") as notes:
+        behind = related_chunks(search, [*found.entities][:entities], [*found.relations][:relations])
+        notes |= {"behind entities": len(behind.entities), "behind relations": len(behind.relations)}
+        if behind.crowded:
+            notes["with more chunks than considered"] = behind.crowded
+        scores = {**behind.similarity, **found.chunks}
+        merged = round_robin(list(found.chunks), list(behind.entities), list(behind.relations))
+        paths_to = partial(paths_behind, search.snapshot.graph, found, behind)
+        return replace(found, chunks={row: scores.get(row) for row in merged}, paths_to=paths_to)
+
+
+def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple[Hits, dict[int, float]]:
+    """Return the chunks in the reranker's order, and its scores; if it fails they keep their order."""
+    settings, rows = search.settings, list(hits)
+    with trace.step("rerank") as notes:
+        texts = _passages(search, rows)
+        try:
+            best = rerank(search.query, texts, settings.chunk_top_k)
+        except ProviderError as error:
+            _log.warning("chunks are not reranked: %s", error)
+            notes |= {"error": str(error)}
+            return hits, {}
+        scores = {rows[place]: score for place, score in best if score >= settings.min_rerank_score}
+        notes |= {"kept": len(scores), "cut": len(rows) - len(scores), "below the minimum": len(best) - len(scores)}
+        return {row: hits[row] for row in scores}, scores
+
+
+def _best_passages(search: Search, hits: Hits, count: Count) -> list[str]:
+    """Return the first passages that fit."""
+    budget = min(HOP_TOKENS, search.settings.max_total_tokens)
+    return [*fitting(_passages(search, list(hits)[:HOP_PASSAGES]), str, count, budget)]
+
+
+def _passages(search: Search, rows: Sequence[int]) -> list[str]:
+    found = search.snapshot.graph.chunks.take(np.array(rows, dtype=np.int32))
+    return [passage(row["content"], row.get("context")) for row in found]
+
+
+def _chunks(
+    search: Search, found: Found, scores: dict[int, float], count: Count, budget: int, trace: Trace
+) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
+    read, hits = search.snapshot.chunks, found.chunks
+    with trace.step("chunks") as notes:
+        best = dict(list(hits.items())[: search.settings.chunk_top_k])
+        kept = tuple(fitting(read(best, scores), chunk_line, count, budget))
+        notes |= trace.kept({**hits, **scores}, len(kept), lambda some: [_place(one) for one in read(some, {})])
+        for item, row in zip(notes.get("items", []), list(best)[: len(kept)], strict=False):
+            item["paths"] = (found.paths_to and found.paths_to(row)) or [[place_of(search.snapshot.graph, row)]]
+        return with_references(kept)
+
+
+def _place(chunk: Chunk) -> str:
+    first = chunk.citations[0]
+    pages = f", {first.pages}" if first.pages else ""
+    return f"{first.source}/{first.path}[{first.char_start}:{first.char_end}]{pages}"

@@ -1,0 +1,141 @@
+"""The content of a file: its text, and the document's own properties."""
+
+import datetime
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lightrag_dagster.core.text.sanitise import sanitise
+
+_DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
+_LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
+_BULLET = re.compile(r"^[•·▪◦‣\uf0b7]\s+")
+_NUMBER = re.compile(r"^(\d{1,3}[.)])\s+")
+_SEPARATORS = re.compile(r"[,;]")
+
+# Values that programs write into a property that the author left empty.
+_PLACEHOLDERS = {
+    "anonymous",
+    "openpyxl",
+    "powerpoint presentation",
+    "python-docx",
+    "unknown",
+    "unspecified",
+    "untitled",
+}
+
+
+class UnreadableError(ValueError):
+    """A file cannot be read; the message is the reason and the next step, for people."""
+
+
+@dataclass(frozen=True)
+class Properties:
+    """A document's own properties; None or empty if it does not state them.
+
+    `date` is the day it was written, by its author's calendar. `language` is a code of ISO 639, such as `de`.
+    `switched_off` is the line of its front matter that forbids its publication.
+    """
+
+    title: str | None = None
+    author: str | None = None
+    date: datetime.date | None = None
+    tags: tuple[str, ...] = ()
+    language: str | None = None
+    switched_off: str | None = None
+
+
+NO_PROPERTIES = Properties()
+"""The properties of a document that states none."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """The text of a file, or the texts of its pages, slides or sheets, and its properties.
+
+    `why_empty` is the reason for an empty text, if it needs one; `note` names doubtful or missing parts. `drawn`
+    are the pages, from 0, whose text is in images, if any.
+    """
+
+    text: str | list[str]
+    properties: Properties = NO_PROPERTIES
+    why_empty: str | None = None
+    drawn: tuple[int, ...] = ()
+    note: str | None = None
+
+
+class Figure(NamedTuple):
+    """An image of a document: its name in the text, a hash of the original, a data URL, and its size in pixels."""
+
+    name: str
+    digest: str
+    url: str
+    width: int
+    height: int
+
+
+class ReadingOptions(NamedTuple):
+    """Options of reading a file: recognition of text in images, and whether images and attachments are included."""
+
+    recognise_text: bool = False
+    figures: bool = False
+    pdf_reader: str = "pdfium"
+    attachments: bool = True
+
+
+class Limits(NamedTuple):
+    """The limits of a process that reads a file: seconds for a file, or for each page whose text is recognised; MB."""
+
+    seconds: float
+    memory_mb: int
+
+
+def make_properties(
+    title: object = None, author: object = None, day: object = None, tags: object = None, language: object = None
+) -> Properties:
+    """Return properties from values as documents have them: texts, lists, dates, or None."""
+    return Properties(
+        title=_one_text(title),
+        author=", ".join(_texts(author)) or None,
+        date=parse_day(day),
+        tags=tuple(dict.fromkeys(tag for text in _texts(tags) for tag in _split(text))),
+        language=parse_language(language),
+    )
+
+
+def parse_day(value: object) -> datetime.date | None:
+    """Return the day of a date, of ISO 8601 text or of PDF's `D:20250304…`; None for anything else."""
+    found = _DAY.match(str(value or ""))
+    try:
+        return datetime.date(*map(int, found.groups())) if found else None
+    except ValueError:
+        return None
+
+
+def parse_language(value: object) -> str | None:
+    """Return the language of a tag such as `en-GB` or `en_US.UTF-8`: `en`; None for anything else."""
+    found = _LANGUAGE.match(str(value or ""))
+    return found[1].lower() if found and found[1].lower() not in ("und", "zxx", "mul") else None
+
+
+def as_markdown_item(line: str) -> str:
+    """Return a line that begins with a bullet or a number as an item of a Markdown list; any other as it is."""
+    return _NUMBER.sub(r"\1 ", _BULLET.sub("- ", line))
+
+
+def _split(text: str) -> Iterable[str]:
+    return filter(None, (" ".join(part.split()) for part in _SEPARATORS.split(text)))
+
+
+def _texts(value: object) -> list[str]:
+    values = value if isinstance(value, list | tuple) else [value]
+    named = [one.get("name") if isinstance(one, dict) else one for one in values]
+    return [text for one in named if (text := _one_text(one))]
+
+
+def _one_text(value: object) -> str | None:
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return None
+    text = " ".join(sanitise(str(value)).split())
+    return text if text and text.strip("()").casefold() not in _PLACEHOLDERS else None

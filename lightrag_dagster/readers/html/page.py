@@ -1,0 +1,236 @@
+"""The main text of an HTML page, as Markdown. Slow to import, so it is imported only to read a page."""
+
+import logging
+import re
+from base64 import b64decode
+from dataclasses import replace
+
+import trafilatura
+from lxml import etree
+from lxml import html as lxml_html
+from trafilatura.settings import use_config
+
+from lightrag_dagster.core.text.sanitise import FORBIDDEN
+from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
+from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.html.blocks import make_paragraphs
+from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
+from lightrag_dagster.readers.images.figures import Figures, mark_of
+from lightrag_dagster.readers.office.formulas import as_text
+from lightrag_dagster.readers.plain.front_matter import split_front_matter
+
+# A page that cannot be extracted becomes a row with a reason; the library would also print it.
+logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+
+_CHARSET = re.compile(
+    rb"""(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,100}?encoding)=["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE
+)
+_CHARSET_WITHIN = 4096
+
+# By default a main text under 250 characters is given up for all text of the page, menus included.
+_CONFIG = use_config()
+_CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
+
+# Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
+_CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_NO_LETTERS = re.compile(r"[\W_]+")
+_FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
+
+_PERMALINK = "¶"  # after the headings of Sphinx, MkDocs and others
+
+_DATA_URL = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)$")
+_NAMES = {
+    "author": ("author", "article:author", "dc.creator", "dcterms.creator"),
+    "day": ("date", "article:published_time", "dc.date", "dcterms.date", "dcterms.created"),
+    "tags": ("keywords", "article:tag", "dc.subject"),
+}
+"""Names of `<meta>` in HTML, Open Graph and Dublin Core, by property."""
+
+
+def read(data: bytes, figures: Figures | None = None) -> Content:
+    """Read the main text of a page, headings as Markdown headings, without menus and footers.
+
+    The title is `<title>`, else the first `<h1>`; author, date and tags are those of `<meta>`, unless front matter, as
+    Jekyll has it, says otherwise. Images in the page itself, in `data:` URLs, are put into `figures`; others are not
+    read.
+
+    Raises:
+        UnreadableError: the bytes cannot be decoded, or the page cannot be parsed.
+    """
+    declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
+    decoded, note = decode(data, declared[1].decode("ascii") if declared else None)
+    front, page = split_front_matter(decoded)
+    content = _extract(page, figures)
+    said = {name: value for name, value in vars(front).items() if value}
+    return replace(content, properties=replace(content.properties, **said), note=note)
+
+
+def _extract(page: str, figures: Figures | None) -> Content:
+    try:
+        try:
+            return _main_content(page, figures)
+        except ValueError:
+            return _main_content(_writable(page), figures)
+    except etree.ParserError:  # no element at all: an empty file, or only comments
+        return Content("")
+    except Exception as error:  # the parsers raise many kinds; one bad page fails alone
+        raise UnreadableError(f"the HTML cannot be parsed ({type(error).__name__})") from error
+
+
+def _main_content(page: str, figures: Figures | None) -> Content:
+    tree = parse_page(page)
+    for link in list(tree.iter("a")):
+        if link.text_content().strip() == _PERMALINK:
+            link.drop_tree()
+    properties = _properties(tree)
+    _write_formulas(tree)
+    _keep_sections(tree)
+    if figures:
+        _mark_images(tree, figures)
+    if is_cut_short(tree):
+        return Content(_all_text(page), properties)
+    tidy_tables(tree)
+    make_paragraphs(tree)
+    markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
+    return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
+
+
+def _keep_sections(tree: lxml_html.HtmlElement) -> None:
+    """Take from each section an id that is its heading, as Sphinx, docutils and pandoc write them.
+
+    trafilatura would take a chapter `menus` or `sharing` for a menu or buttons, and leave it out.
+    """
+    for section in tree.iter("section", "div"):
+        heading = next(section.iter(*_HEADINGS), None) if section.get("id") else None
+        if heading is not None and _letters(heading.text_content()) == _letters(section.get("id")):
+            del section.attrib["id"]
+
+
+def _letters(text: str) -> str:
+    return _NO_LETTERS.sub("", text).casefold()
+
+
+def _write_formulas(tree: lxml_html.HtmlElement) -> None:
+    """Replace MathML by LaTeX, and remove the pictures and spans that Wikipedia and KaTeX add to show it."""
+    for formula in list(tree.iter("math")):
+        text = as_text(formula)
+        spans = [one for one in formula.iterancestors("span") if _FORMULA_SPANS & set(one.classes)]
+        shown = spans[-1] if spans else formula
+        shown.clear(keep_tail=True)
+        shown.tag, shown.text = "span", text
+
+
+def _mark_images(tree: lxml_html.HtmlElement, figures: Figures) -> None:
+    """Replace the images inside a page by their marks."""
+    for image in list(tree.iter("img")):
+        found = _DATA_URL.match(image.get("src") or "")
+        if found is None:
+            continue
+        try:
+            name = figures.name_of(b64decode(found[1]))
+        except ValueError:
+            continue
+        if name:
+            image.tag, image.text = "p", mark_of(image.get("alt") or "", name)
+            for around in image.iterancestors("figure", "picture"):
+                around.tag = "div"  # trafilatura leaves the others out
+
+
+def _properties(tree: lxml_html.HtmlElement) -> Properties:
+    meta: dict[str, list[str]] = {}
+    for element in tree.iterfind(".//meta[@content]"):
+        name = element.get("name") or element.get("property") or ""
+        meta.setdefault(name.lower(), []).append(element.get("content"))
+    author, day, tags = ([value for name in names for value in meta.get(name, [])] for names in _NAMES.values())
+    return make_properties(
+        title=_first_text(tree, "//head/title") or _first_text(tree, "//h1"),
+        author=author[:1],
+        day=next(iter(day), None),
+        tags=tags,
+        language=tree.get("lang"),
+    )
+
+
+def _writable(page: str) -> str:
+    """Return a page without characters that lxml reads and refuses to write, such as a form feed, `&#12;`."""
+    tree = parse_page(page)
+    for node in tree.iter():
+        for part in ("text", "tail"):
+            text = getattr(node, part)
+            if text and FORBIDDEN.search(text):
+                setattr(node, part, FORBIDDEN.sub(" ", text))
+    return str(lxml_html.tostring(tree, encoding="unicode"))
+
+
+def parse_page(page: str) -> lxml_html.HtmlElement:
+    """Return the tree of a page, without comments."""
+    # trafilatura loses text after a comment in a list item or a cell, and takes the comment for text in a heading.
+    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    # Bytes, because lxml refuses a string that declares an encoding of its own.
+    return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
+
+
+def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
+    """Mark the body as the main part of a page that marks none.
+
+    trafilatura looks for `<main>` last, so this changes only pages in which it finds no other container; in those it
+    would keep the paragraphs and drop headings and lists.
+    """
+    body = tree.find("body")
+    if body is not None and tree.find(".//main") is None:
+        main = lxml_html.Element("main")
+        main.text, body.text = body.text, None
+        main.extend(list(body))
+        body.append(main)
+    return tree
+
+
+def _unescape(markdown: str) -> str:
+    """Undo escapes of characters inside a line, which would spoil names; markers at its start stay escaped."""
+    return _CODE_OR_ESCAPE.sub(lambda found: found[1] or found[2], markdown)
+
+
+def is_cut_short(tree: lxml_html.HtmlElement) -> bool:
+    """Return True if the parser gave up the page at its limit of depth, 2048 elements, and dropped the rest."""
+    return any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in tree.getroottree().parser.error_log)
+
+
+def _all_text(page: str) -> str:
+    """Return all visible text, for a page too small or odd to have a main part, or nested too deep for a tree."""
+    parser = etree.HTMLParser(encoding="utf-8", target=_TextLines(), huge_tree=True)
+    return str(etree.fromstring(page.encode("utf-8", "ignore"), parser))
+
+
+class _TextLines:
+    """A parser target that puts the text between two tags on a line of its own."""
+
+    _INVISIBLE = ("head", "script", "style", "template")
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._invisible = 0
+
+    def start(self, tag: str, attributes: object) -> None:
+        self._texts.append("\n")
+        self._invisible += tag in self._INVISIBLE
+
+    def end(self, tag: str) -> None:
+        self._texts.append("\n")
+        self._invisible -= tag in self._INVISIBLE
+
+    def data(self, text: str) -> None:
+        if not self._invisible:
+            self._texts.append(text)
+
+    def close(self) -> str:
+        lines = (" ".join(line.split()) for line in "".join(self._texts).splitlines())
+        return "\n".join(line for line in lines if line)
+
+
+def _first_text(tree: lxml_html.HtmlElement, xpath: str) -> str | None:
+    for element in tree.xpath(xpath):
+        if text := " ".join(element.text_content().split()):
+            return str(text)
+    return None

@@ -1,0 +1,1 @@
+"""Readers of images, and the figures of other documents."""

@@ -1,0 +1,1 @@
+"""Readers of mail: messages, their pages, quotes and attachments."""

@@ -1,0 +1,95 @@
+"""The attachments of a mail, read by the readers of their formats."""
+
+import re
+
+from lightrag_dagster.core.text.markdown import find_headings
+from lightrag_dagster.core.text.sanitise import sanitise
+from lightrag_dagster.readers import FileFormat, format_of
+from lightrag_dagster.readers.content import Content, UnreadableError
+from lightrag_dagster.readers.images.figures import Figures, mark_of
+
+_MOST = 100  # of a mail, those of forwarded mails included
+_MOST_CHARACTERS = 5_000_000  # of all their texts
+_MAX_REPORTED = 3  # reasons
+_FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
+
+
+class Attachments:
+    """The attachments of one mail, read within bounds; their images are put into `figures`."""
+
+    def __init__(self, figures: Figures | None, *, read: bool = True) -> None:
+        self._figures = figures
+        self._read = read
+        self._left = _MOST
+        self._characters = _MOST_CHARACTERS
+        self._count = 0
+        self._reasons: list[str] = []
+
+    @property
+    def note(self) -> str | None:
+        """The number of unreadable attachments, and the first reasons; None if there are none."""
+        if not self._reasons:
+            return None
+        told = "; ".join(self._reasons[:_MAX_REPORTED])
+        return f"{len(self._reasons)} of {self._count} attachments are not read: {told}"
+
+    def section(self, name: str, data: bytes, level: int) -> str:
+        """Return an attachment as Markdown under a heading with its name; "" if only its name is read.
+
+        Its headings are below that heading. Mails that are attached as files are read without their attachments.
+        """
+        found = format_of(name)
+        if found is None or not data or not self._read:
+            return ""
+        self._count += 1
+        if found.is_image:
+            figure = self._figures.name_of(data) if self._figures else None
+            return mark_of(name, figure) if figure else ""
+        if not self._left or self._characters <= 0:
+            return self._refused(name, f"a mail has no more than {_MOST} with {_MOST_CHARACTERS:,} characters")
+        self._left -= 1
+        try:
+            content = self._content(found, data)
+        except UnreadableError as error:
+            return self._refused(name, str(error))
+        pages = [content.text] if isinstance(content.text, str) else content.text
+        text = "\n\n".join(filter(None, map(sanitise, pages)))
+        if not text:
+            return self._refused(name, content.why_empty or "it has no text")
+        self._characters -= len(text)
+        if self._characters < 0:
+            return self._refused(name, f"the attachments have more than {_MOST_CHARACTERS:,} characters")
+        if found.has_headings:
+            text = _below(text, level)
+        elif found.media_type != "text/plain":
+            text = _fenced(text)
+        return f"{'#' * level} {name}\n\n{text}"
+
+    def _content(self, found: FileFormat, data: bytes) -> Content:
+        figures = [self._figures] if self._figures and found.has_figures else []
+        return found.read(data, *figures, **({"attachments": False} if found.has_attachments else {}))
+
+    def _refused(self, name: str, reason: str) -> str:
+        self._reasons.append(f"{name}: {reason}")
+        return ""
+
+
+def _below(text: str, level: int) -> str:
+    """Return Markdown whose headings are below one of a level; none is deeper than 6."""
+    parts, done = list[str](), 0
+    for heading in find_headings(text):
+        line = text.find("\n", heading.offset)
+        line = len(text) if line < 0 else line
+        end = line
+        if not text[heading.offset : heading.offset + 4].lstrip(" ").startswith("#"):  # underlined
+            end = text.find("\n", line + 1)
+            end = len(text) if end < 0 else end
+        parts += [text[done : heading.offset], f"{'#' * min(heading.level + level, 6)} {heading.text}"]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _fenced(text: str) -> str:
+    """Return code or data between fences, so that it is not taken for Markdown."""
+    marks = "`" * max([3, *(len(fence) + 1 for fence in _FENCE.findall(text))])
+    return f"{marks}\n{text}\n{marks}"

@@ -1,0 +1,1 @@
+"""Readers of office files: Word, PowerPoint, Excel and OpenDocument."""

@@ -1,0 +1,49 @@
+"""Charts and diagrams (SmartArt) of PowerPoint as text: the numbers of a chart, the words of a diagram."""
+
+from lxml import etree
+
+from lightrag_dagster.readers.plain.tables import markdown_table
+
+_TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+
+
+def chart_text(chart: etree._Element) -> str:
+    """Return the title of a chart and a table of its numbers: a row for each category, a column for each series.
+
+    Charts of points have x values in place of categories. Each series has its own, so there is a table for each.
+    """
+    titles = map(_words, chart.iterfind("{*}chart/{*}title"))
+    series = list(chart.iter("{*}ser"))
+    tables = [series] if all(one.find("{*}xVal") is None for one in series) else [[one] for one in series]
+    return "\n\n".join(filter(None, (*titles, *map(_table, tables))))
+
+
+def diagram_text(diagram: etree._Element) -> str:
+    """Return the texts of a diagram as a list, in the order in which they were written."""
+    return "\n".join(f"- {words}" for words in map(_words, diagram.iterfind("{*}ptLst/{*}pt")) if words)
+
+
+def _table(series: list[etree._Element]) -> str:
+    labels: dict[int, str] = {}
+    for one in reversed(series):
+        labels |= _points(one, "cat") or _points(one, "xVal")
+    columns = [_points(one, "val") or _points(one, "yVal") for one in series]
+    names = [" ".join(_points(one, "tx").values()) or f"Series {n}" for n, one in enumerate(series, start=1)]
+    places = sorted(set(labels).union(*columns))
+    rows = [[labels.get(place, ""), *(column.get(place, "") for column in columns)] for place in places]
+    return markdown_table([["", *names], *rows])
+
+
+def _points(series: etree._Element, name: str) -> dict[int, str]:
+    """Return the named values of a series, by position; for categories of several levels, all levels."""
+    found: dict[int, str] = {}
+    for point in series.iterfind(f"{{*}}{name}//{{*}}pt"):
+        value = " ".join((point.findtext("{*}v") or "").split())
+        place = int(point.get("idx") or 0)
+        found[place] = f"{value} {found[place]}" if place in found else value
+    return found
+
+
+def _words(element: etree._Element) -> str:
+    paragraphs = element.iter(f"{_TEXT}p")
+    return " ".join(" ".join("".join(run.text or "" for run in one.iter(f"{_TEXT}t")) for one in paragraphs).split())

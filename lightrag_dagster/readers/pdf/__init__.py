@@ -1,0 +1,1 @@
+"""Readers of PDF: text, columns, ruled tables; docling as another reader."""

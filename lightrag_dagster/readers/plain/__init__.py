@@ -1,0 +1,1 @@
+"""Readers of plain text, Markdown, reStructuredText, XML and tables of values."""

@@ -1,0 +1,59 @@
+"""Front matter: the YAML between two rules at the start of a Markdown or HTML file."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from lightrag_dagster.core.text.markdown import FRONT_MATTER
+from lightrag_dagster.readers.content import NO_PROPERTIES, Properties, make_properties
+
+_MAX_LENGTH = 64_000  # characters; a longer block is text between two rules
+_SAFE_IN_C = 4_000  # characters; the fast loader has no limit of depth, and a deeply nested block would end the process
+_LINE = re.compile(r"^([A-Za-z_]\w*):[ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
+
+
+def split_front_matter(text: str) -> tuple[Properties, str]:
+    """Return the properties in the front matter of a text, and the text after it.
+
+    The properties are `title`, `author` or `authors`, `date`, `tags`, `keywords`, `categories`, `lang` or `language`. A
+    document with `draft: true` (Hugo, Docusaurus, Quarto) or `published: false` (Jekyll) is switched off. A block that
+    is not YAML is read line by line; one that has no `name: value` at all is text.
+    """
+    text = text.lstrip("\ufeff \t\r\n")
+    found = FRONT_MATTER.match(text) if text.startswith("---") else None
+    if found is None or found.end() > _MAX_LENGTH:
+        return NO_PROPERTIES, text
+    values = _parse(found[1])
+    if not values:
+        return NO_PROPERTIES, text
+    tags = [one for name in ("tags", "keywords", "categories") for one in _listed(values.get(name))]
+    properties = make_properties(
+        title=values.get("title"),
+        author=values.get("author") or values.get("authors"),
+        day=values.get("date"),
+        tags=tags,
+        language=values.get("lang") or values.get("language"),
+    )
+    return replace(properties, switched_off=_switched_off(values)), text[found.end() :]
+
+
+def _parse(block: str) -> dict[str, Any]:
+    import yaml
+
+    fast = len(block) <= _SAFE_IN_C and hasattr(yaml, "CSafeLoader")
+    try:
+        values = yaml.load(block, Loader=yaml.CSafeLoader if fast else yaml.SafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date such as 2025-02-30
+        return {name: value.strip("\"'") for name, value in _LINE.findall(block)}
+    return {str(name).lower(): value for name, value in values.items()} if isinstance(values, dict) else {}
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _switched_off(values: dict[str, Any]) -> str | None:
+    for name, off in (("draft", True), ("published", False)):
+        if str(values.get(name)).casefold() == str(off).casefold():
+            return f"{name}: {str(off).lower()}"
+    return None

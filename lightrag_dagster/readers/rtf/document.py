@@ -1,0 +1,75 @@
+"""The paragraphs and tables of a Rich Text document, as they come."""
+
+import re
+from dataclasses import dataclass, field
+
+from lightrag_dagster.readers.content import as_markdown_item
+from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.plain.tables import markdown_table
+
+_NOT_HEX = re.compile(r"[^0-9a-fA-F]+")
+
+
+@dataclass
+class RtfDocument:
+    """The content collected while reading."""
+
+    paragraphs: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    cells: list[str] | None = None
+    line: list[str] = field(default_factory=list)
+    properties: dict[str, str] = field(default_factory=dict)
+
+    def end_paragraph(self, heading: int) -> None:
+        """Take the line as a paragraph, or as part of a cell within a row."""
+        if self.cells is not None:
+            self.line.append(" ")
+            return
+        text = "".join(self.line).strip()
+        self.line.clear()
+        self.end_table()
+        if text:
+            self.paragraphs.append(f"{'#' * heading} {' '.join(text.split())}" if heading else as_markdown_item(text))
+
+    def end_cell(self) -> None:
+        """Take the line as a cell."""
+        self.cells = [*(self.cells or []), "".join(self.line)]
+        self.line.clear()
+
+    def end_row(self) -> None:
+        """Take the cells as a row."""
+        if self.cells:
+            self.rows.append(self.cells)
+        self.cells = None
+
+    def end_table(self) -> None:
+        """Take the rows as a table."""
+        if table := markdown_table(self.rows):
+            self.paragraphs.append(table)
+        self.rows = []
+
+
+@dataclass
+class RtfPicture:
+    """An image: its bytes, in hexadecimal digits or as they are, a flag for PNG and JPEG, and its description."""
+
+    digits: list[str] = field(default_factory=list)
+    data: bytes = b""
+    is_shown: bool = False
+    caption: str = ""
+    _property: str = ""
+
+    def add(self, into: str, text: str) -> None:
+        """Take digits of the image, or the name (`sn`) or value (`sv`) of a property of it."""
+        if into == "picture":
+            self.digits.append(text)
+        elif into == "sn":
+            self._property = text
+        elif self._property == "wzDescription":
+            self.caption += text
+
+    def mark(self, figures: Figures) -> str:
+        """Return the image's placeholder in the text: its name as a figure, or its description."""
+        digits = _NOT_HEX.sub("", "".join(self.digits))
+        data = self.data or bytes.fromhex(digits[: len(digits) // 2 * 2])
+        return figures.mark(data, self.caption) if self.is_shown else self.caption

@@ -1,0 +1,212 @@
+"""Rich Text Format, by its specification (1.9.1).
+
+The libraries for it lose headings, break tables, or take the text of one code page for that of another.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
+from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.rtf.document import RtfDocument, RtfPicture
+from lightrag_dagster.readers.rtf.words import CHARSETS, INFO, NOT_TEXT, OPTIONAL, SIGNS
+
+_TOKEN = re.compile(
+    rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<symbol>[^a-zA-Z])"
+    rb"|(?P<brace>[{}])|(?P<text>[^\\{}\r\n\x00]+)|[\r\n\x00\\]"
+)
+
+
+@dataclass(frozen=True)
+class _State:
+    """The state of a group: destination of its text, code page, style, and the length of the fallback of `u`."""
+
+    into: str = "text"
+    encoding: str = "cp1252"
+    heading: int = 0
+    fallback: int = 1
+
+
+def read(data: bytes, figures: Figures | None = None) -> Content:
+    """Read text, headings, tables and properties; PNG and JPEG images are put into `figures`."""
+    if not data.lstrip().startswith(b"{\\rtf"):
+        empty = "the file is empty: it has 0 bytes" if not data else "not what its suffix says: no Rich Text Format"
+        raise UnreadableError(f"{empty}; give the file its own suffix" if data else empty)
+    reader = _RtfReader(figures)
+    if reader.run(data):
+        raise UnreadableError("cut short; copy the file again, or open it in its own program and save it")
+    document = reader.document
+    properties = document.properties
+    text = "\n\n".join(document.paragraphs)
+    return Content(
+        text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"),  # two `\u` may be one character
+        make_properties(
+            properties.get("title"), properties.get("author"), properties.get("day"), properties.get("keywords")
+        ),
+    )
+
+
+class _RtfReader:
+    """A reader of tokens, with a stack of groups rather than recursion, so that depth does no harm."""
+
+    def __init__(self, figures: Figures | None) -> None:
+        self.document = RtfDocument()
+        self._figures = figures
+        self._picture = RtfPicture()
+        self._state = _State()
+        self._stack: list[_State] = []
+        self._encodings: dict[int, str] = {}
+        self._headings: dict[int, int] = {}
+        self._bytes = bytearray()
+        self._skip = 0
+        self._number = 0  # the font or style that an entry of their table defines
+        self._default = "cp1252"
+        self._words: dict[str, Callable[[int], None]] = {
+            "par": lambda _: self.document.end_paragraph(self._state.heading),
+            "sect": lambda _: self.document.end_paragraph(self._state.heading),
+            "page": lambda _: self.document.end_paragraph(self._state.heading),
+            "cell": lambda _: self.document.end_cell(),
+            "nestcell": lambda _: self.document.line.append(" "),
+            "row": lambda _: self.document.end_row(),
+            "trowd": lambda _: self._begin_row(),
+            "intbl": lambda _: self._begin_row(),
+            "pard": lambda _: self._set(heading=0),
+            "outlinelevel": lambda level: self._set(heading=min(level, 5) + 1 if 0 <= level <= 8 else 0),
+            "uc": lambda length: self._set(fallback=min(max(length, 0), 8)),
+            "ansicpg": lambda page: self._set_default(f"cp{page}"),
+            "mac": lambda _: self._set_default("mac_roman"),
+            "pc": lambda _: self._set_default("cp437"),
+            "pca": lambda _: self._set_default("cp850"),
+            "u": self._unicode,
+            "f": self._font,
+            "s": self._style,
+            "fcharset": self._charset,
+            **{name: partial(self._date_part, name) for name in ("yr", "mo", "dy")},
+        }
+
+    def run(self, data: bytes) -> bool:
+        """Read everything; return True if a group was still open at the end."""
+        position, end = 0, len(data)
+        while position < end:
+            token = _TOKEN.match(data, position)
+            if token is None:
+                break
+            position = token.end()
+            if token["brace"]:
+                self._flush()
+                self._group(token["brace"])
+                if not self._stack:
+                    break
+            elif token["hex"]:
+                self._add_bytes(bytes.fromhex(token["hex"].decode()))
+            elif token["text"]:
+                self._add_bytes(token["text"])
+            elif token["word"] == b"bin":
+                start, position = position, position + max(0, int(token["number"] or 0))
+                self._picture.data += data[start:position] if self._state.into == "picture" else b""
+            elif token["word"] or token["symbol"]:
+                self._flush()
+                self._control((token["word"] or token["symbol"]).decode("latin-1"), int(token["number"] or 1))
+        self._flush()
+        self.document.end_row()
+        self.document.end_paragraph(0)
+        return bool(self._stack)
+
+    def _group(self, brace: bytes) -> None:
+        self._skip = 0
+        if brace == b"{":
+            self._stack.append(self._state)
+        elif self._stack:
+            ended, self._state = self._state.into, self._stack.pop()
+            if ended == "picture" and self._state.into != "picture" and self._figures:
+                self.document.line.append(self._picture.mark(self._figures))
+
+    def _control(self, word: str, number: int) -> None:
+        state = self._state
+        if word == "*":
+            self._set(into="optional")
+        elif state.into == "optional":
+            self._set(into=OPTIONAL.get(word, "nothing"))
+        elif state.into == "info" and word in self.document.properties:  # some writers say it twice
+            self._set(into="nothing")
+        elif word in ("fonttbl", "stylesheet", "info") or (state.into == "info" and word in (*INFO, "creatim")):
+            self._set(into=word)
+        elif word == "pict" and state.into == "text" and self._figures:
+            self._picture = RtfPicture()
+            self._set(into="picture")
+        elif word in ("pngblip", "jpegblip") and state.into == "picture":
+            self._picture.is_shown = True
+        elif word in ("sn", "sv") and state.into in ("picprop", "sn", "sv"):
+            self._set(into=word)
+        elif word in NOT_TEXT or (state.into == "info" and word not in ("yr", "mo", "dy")):
+            self._set(into="nothing")
+        elif word in SIGNS:
+            self._add(SIGNS[word])
+        elif word in self._words and (state.into != "nothing"):
+            self._words[word](number)
+
+    def _begin_row(self) -> None:
+        if self._state.into == "text" and self.document.cells is None:
+            self.document.end_paragraph(self._state.heading) if "".join(self.document.line).strip() else None
+            self.document.cells = []
+
+    def _set(self, **values: Any) -> None:
+        self._state = replace(self._state, **values)
+
+    def _set_default(self, encoding: str) -> None:
+        try:
+            "".encode(encoding)
+        except LookupError:
+            return
+        self._default = encoding
+        self._set(encoding=encoding)
+
+    def _font(self, number: int) -> None:
+        if self._state.into == "fonttbl":
+            self._number = number
+        else:
+            self._set(encoding=self._encodings.get(number, self._default))
+
+    def _charset(self, number: int) -> None:
+        if number in CHARSETS:
+            self._encodings[self._number] = CHARSETS[number]
+
+    def _style(self, number: int) -> None:
+        if self._state.into == "stylesheet":
+            self._number = number
+        else:
+            self._set(heading=self._headings.get(number, 0))
+
+    def _date_part(self, name: str, number: int) -> None:
+        if self._state.into == "creatim":
+            day = self.document.properties.get("day", "")
+            self.document.properties["day"] = f"{number:04}" if name == "yr" else f"{day}-{number:02}"
+
+    def _unicode(self, number: int) -> None:
+        self._add(chr(number % 65_536))
+        self._skip = self._state.fallback
+
+    def _add_bytes(self, data: bytes) -> None:
+        skipped = min(self._skip, len(data))
+        self._skip -= skipped
+        self._bytes += data[skipped:]
+
+    def _flush(self) -> None:
+        if self._bytes:
+            text = self._bytes.decode(self._state.encoding, "replace")
+            self._bytes.clear()
+            self._add(text)
+
+    def _add(self, text: str) -> None:
+        into, properties = self._state.into, self.document.properties
+        if into == "text":
+            self.document.line.append(text)
+        elif into in ("picture", "sn", "sv"):
+            self._picture.add(into, text)
+        elif into in INFO:
+            properties[into] = properties.get(into, "") + text
+        elif into == "stylesheet" and (found := re.match(r"(?:heading|berschrift|Titre) (\d)", text, re.IGNORECASE)):
+            self._headings[self._number] = min(int(found[1]), 6)

@@ -1,0 +1,1 @@
+"""Connectors to places with documents: each lists the documents and reads one."""

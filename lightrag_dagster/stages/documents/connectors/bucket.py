@@ -1,0 +1,97 @@
+"""Documents in a bucket."""
+
+import errno
+import logging
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+from lightrag_dagster.core.objects import Objects, Stored
+from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
+
+BUCKETS = ("s3", "gs", "az")
+
+_UNKNOWN = Stored(0, EPOCH, "")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The objects below a URI such as s3://bucket/prefix, or those of some `names` there.
+
+    Hidden ones, with a dot before a part of their name, are left out. Requests that fail for a passing reason are
+    repeated for a minute.
+    """
+
+    uri: str
+    patterns: Patterns = EVERY_FILE
+    names: tuple[str, ...] = ()
+    at_once: ClassVar[int] = 16
+
+    @property
+    def name(self) -> str:
+        """See `Origin.name`."""
+        return self.uri
+
+    def files(self) -> Iterator[ListedFile]:
+        """See `Origin.files`."""
+        try:
+            for key, one in self._named() if self.names else _objects(self.uri).walk():
+                hidden = any(part.startswith(".") for part in key.split("/"))
+                # Consoles create empty objects to show folders.
+                if not hidden and (one.size or "." in key) and self.patterns.match(key):
+                    yield self._listed(key, one)
+        except (SettingsError, StoreError) as error:
+            raise OSError(errno.EIO, str(error)) from error
+
+    def read(self, listed: ListedFile, most: int) -> bytes:
+        """See `Origin.read`."""
+        try:
+            data = _objects(self.uri).first(listed.place, most)
+        except (SettingsError, StoreError) as error:
+            _log.warning("%s", error)
+            raise OSError(errno.EIO, "the request failed") from error
+        if data is None:
+            raise FileNotFoundError(errno.ENOENT, "it is not there any more")
+        return data
+
+    def copy(self, listed: ListedFile, path: Path) -> None:
+        """Write a document to a file of this machine, however large it is; raises OSError."""
+        try:
+            found = _objects(self.uri).download(listed.place, path)
+        except (SettingsError, StoreError) as error:
+            raise OSError(errno.EIO, str(error)) from error
+        if not found:
+            raise FileNotFoundError(errno.ENOENT, f"{listed.path} is not there any more")
+
+    def _named(self) -> Iterator[tuple[str, Stored]]:
+        for name in self.names:
+            try:
+                found = _objects(self.uri).head(name)
+            except StoreError:  # the error of reading it will be the reason of its row
+                found = _UNKNOWN
+            if found:
+                yield name, found
+
+    def _listed(self, key: str, one: Stored) -> ListedFile:
+        changed = one.modified.timestamp()
+        return ListedFile(
+            path=shown(key),
+            place=key,
+            size=one.size,
+            modified_at=one.modified,
+            stamp=f"{one.size}-{one.e_tag or changed}",
+            # The tag depends on the content or its version.
+            stamp_is_stable=bool(one.e_tag) or (one is not _UNKNOWN and changed < time.time() - STABLE_AFTER),
+            refused=unusable(key),
+        )
+
+
+@cache
+def _objects(uri: str) -> Objects:
+    return Objects.open(uri)

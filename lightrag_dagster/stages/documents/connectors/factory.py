@@ -1,0 +1,106 @@
+"""The connector for the settings of a source."""
+
+from contextlib import suppress
+from pathlib import Path
+from posixpath import splitext
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.readers import format_of
+from lightrag_dagster.settings import RowsSettings, SourceSettings
+from lightrag_dagster.stages.documents.connectors.bucket import BUCKETS, Bucket
+from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
+from lightrag_dagster.stages.documents.connectors.hosts import WEB
+from lightrag_dagster.stages.documents.connectors.origin import Origin
+from lightrag_dagster.stages.documents.connectors.patterns import Patterns, divide, has_wildcard
+from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
+from lightrag_dagster.stages.documents.connectors.tables import (
+    ROW_FILES,
+    DuckDBQuery,
+    RowSource,
+    SQLQuery,
+    TableFiles,
+    TableObjects,
+)
+from lightrag_dagster.stages.documents.connectors.web import Web
+
+_DUCKDB = (".duckdb", ".db", ".ddb")
+
+
+def choose_origin(name: str, settings: SourceSettings) -> Origin:
+    """Return the place of a named source; nothing is asked of it yet.
+
+    Raises:
+        SourceError: the URI cannot be used, or does not fit the patterns.
+    """
+    if settings.rows:
+        return RowDocuments(_table(name, settings, settings.rows), settings.rows)
+    uri, patterns, scheme = settings.uri, Patterns(settings.include, settings.exclude), _scheme(settings.uri)
+    if scheme in WEB:
+        return _on_the_web(name, uri, patterns, settings.follow_hosts)
+    folder, glob = (uri, "") if scheme == "" and Path(uri).exists() else divide(uri)
+    if glob and "include" in settings.model_fields_set:
+        raise SourceError(f"source {name!r} has patterns in its uri and in include; give them in one of the two")
+    if glob:
+        patterns = Patterns((glob,), settings.exclude)
+    if scheme in ("", "file"):
+        return LocalFolder(_local(name, folder), patterns)
+    if scheme in BUCKETS:
+        above, _, last = uri.rpartition("/")
+        is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
+        return Bucket(above, names=(last,)) if is_file else Bucket(folder, patterns)
+    return FileSystem(folder, patterns, settings.follow_hosts)
+
+
+def _table(name: str, settings: SourceSettings, rows: RowsSettings) -> RowSource:
+    if rows.database_variable:
+        return SQLQuery(rows.database_variable, _query(name, rows))
+    place = choose_origin(name, settings.model_copy(update={"rows": None}))
+    if isinstance(place, Bucket):
+        if rows.query:
+            raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
+        return TableObjects(place)
+    if not isinstance(place, LocalFolder):
+        raise SourceError(
+            f"source {name!r}: rows are read from this machine or a bucket, not from {place.name}; copy the files"
+        )
+    if place.root.suffix in _DUCKDB:
+        return DuckDBQuery(place.root, _query(name, rows))
+    if rows.query:
+        raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
+    return TableFiles(place.root, place.patterns)
+
+
+def _query(name: str, rows: RowsSettings) -> str:
+    if not rows.query:
+        raise SourceError(f"source {name!r} needs rows.query, such as: SELECT id, text FROM pages")
+    return rows.query
+
+
+def _scheme(uri: str) -> str:
+    """Return the scheme of a URI; "" for a path, and all of a URI that leads through several file systems."""
+    before, found, _ = uri.partition("://")
+    return uri if "::" in uri else before.lower() if found else ""
+
+
+def _local(name: str, uri: str) -> Path:
+    with suppress(ValueError, RuntimeError):  # a bracket that is never closed, a home folder without a user
+        parts = urlsplit(uri)
+        if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+            return Path(url2pathname(parts.path))
+        if "://" not in uri:
+            return Path(uri).expanduser()
+    raise SourceError(f"source {name!r}: {uri} is not on this machine; give a path or a file:/// URI")
+
+
+def _on_the_web(name: str, uri: str, patterns: Patterns, follow_hosts: tuple[str, ...]) -> Web:
+    above, _, last = uri.rpartition("/")
+    if format_of(last) and not has_wildcard(last):
+        return Web(above, (last,), follow_hosts=follow_hosts)
+    if has_wildcard(uri) or any(map(has_wildcard, patterns.include)):
+        raise SourceError(
+            f"source {name!r}: a web server cannot be listed; name the files below {uri} in include, without wildcards"
+        )
+    return Web(uri.rstrip("/"), patterns.include, patterns, follow_hosts)

@@ -1,0 +1,153 @@
+"""Documents in any file system that fsspec knows: an archive, another machine, a repository."""
+
+import errno
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.errors import one_line
+from lightrag_dagster.stages.documents.connectors.archives import ArchiveEntry, entries_of, is_archive
+from lightrag_dagster.stages.documents.connectors.hosts import WEB, Hosts, RefusedHostError, guarded_client
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+_TIMES = ("mtime", "modified", "last_modified", "LastModified", "created", "date_time")
+_CHECKSUMS = ("CRC", "sha", "md5", "ETag", "e_tag", "etag")
+_OF_READING = ("time", "atime", "accessed")
+"""Facts that reading a file changes."""
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """The files below a URI of fsspec, such as zip::… or sftp://host/folder, or one file.
+
+    Hidden files are left out. Options of the file system are in the environment, under fsspec's names, such as
+    FSSPEC_SFTP_PASSWORD. On the web, redirects are followed to its own host and to those that are named (`Hosts`).
+    """
+
+    uri: str
+    patterns: Patterns = EVERY_FILE
+    follow_hosts: tuple[str, ...] = ()
+    at_once: ClassVar[int] = 1
+
+    @property
+    def name(self) -> str:
+        """See `Origin.name`."""
+        return self.uri
+
+    def files(self) -> Iterator[ListedFile]:
+        """See `Origin.files`."""
+        with _as_os_errors():
+            self.__dict__.pop("_opened", None)  # a connection of an earlier listing may remember that one
+            system, root = self._opened
+            found = entries_of(system, root) if is_archive(system) else _walk(system, root)
+            first = next(found, None)
+            if first is None and not system.exists(root):
+                raise FileNotFoundError(errno.ENOENT, "it is not there")
+            for entry in chain([first] if first else [], found):
+                if self.patterns.match(entry.path):
+                    listed = _listed(entry.path, entry.facts)
+                    yield replace(listed, refused=entry.refused or listed.refused)
+
+    def read(self, listed: ListedFile, most: int) -> bytes:
+        """See `Origin.read`."""
+        with _as_os_errors():
+            system, _ = self._opened
+            with system.open(listed.place, "rb") as file:
+                data: bytes = file.read(most)
+                return data
+
+    def __reduce__(self) -> tuple[type["FileSystem"], tuple[str, Patterns, tuple[str, ...]]]:
+        """Leave the connection behind."""
+        return FileSystem, (self.uri, self.patterns, self.follow_hosts)
+
+    @cached_property
+    def _opened(self) -> tuple["AbstractFileSystem", str]:
+        from fsspec.core import url_to_fs
+
+        system, root = url_to_fs(self.uri, skip_instance_cache=True, **self._guards())
+        return system, root
+
+    def _guards(self) -> dict[str, Any]:
+        """Return the options of each file system in the URI that could be redirected; raises OSError."""
+        guards = {}
+        for part in self.uri.split("::"):
+            protocol = part.partition("://")[0].lower()
+            if protocol == "reference":
+                raise OSError(errno.EINVAL, "reference: reads what a file names, wherever that is; name the files")
+            if protocol in WEB:
+                guards[protocol] = {"get_client": guarded_client(Hosts(part, self.follow_hosts))}
+        return guards
+
+
+def _walk(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
+    """Yield the visible files below a folder, or the one file."""
+    if system.isfile(root):
+        yield ArchiveEntry(root.rpartition("/")[2], system.info(root))
+        return
+    if not system.exists(root):
+        return
+    for folder, folders, files in system.walk(root, detail=True, on_error="raise"):
+        for hidden in [name for name in folders if name.startswith(".")]:
+            del folders[hidden]
+        below = folder[len(root) :].strip("/")
+        for name, facts in files.items():
+            if not name.startswith("."):
+                yield ArchiveEntry(f"{below}/{name}" if below else name, facts)
+
+
+@contextmanager
+def _as_os_errors() -> Iterator[None]:
+    """Raise errors of the file systems' libraries as OSError."""
+    try:
+        yield
+    except OSError as error:
+        if refused := _refusal(error):
+            raise refused from error
+        if error.strerror:
+            raise
+        raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
+    except Exception as error:
+        raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
+
+
+def _refusal(error: BaseException | None) -> RefusedHostError | None:
+    """Return the reason of a refused request, if that caused an error."""
+    while error is not None and not isinstance(error, RefusedHostError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _listed(path: str, facts: dict[str, Any]) -> ListedFile:
+    sums = {key: str(found) for key in _CHECKSUMS if (found := facts.get(key))}
+    lasting = sums or {key: str(value) for key, value in facts.items() if key not in _OF_READING}
+    modified = next((found for key in _TIMES if (found := _time(facts.get(key)))), EPOCH)
+    return ListedFile(
+        path=shown(path),
+        place=str(facts["name"]),
+        size=int(facts.get("size") or 0),
+        modified_at=modified,
+        stamp=digest(facts.get("size"), lasting),
+        stamp_is_stable=bool(sums) or EPOCH.timestamp() < modified.timestamp() < time.time() - STABLE_AFTER,
+        refused=unusable(path),
+    )
+
+
+def _time(value: object) -> datetime | None:
+    """Return a time as one of the file systems gives it; without a time zone it is UTC."""
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC)
+    if isinstance(value, tuple) and len(value) == 6:
+        return datetime(*value, tzinfo=UTC)
+    return None

@@ -1,0 +1,111 @@
+"""Documents in a folder of this machine."""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import ClassVar
+
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
+
+
+@dataclass(frozen=True)
+class LocalFolder:
+    """The files below a folder, or one file.
+
+    Hidden files are left out. Symbolic links count when they lead to a file inside the folder. Linked folders are not
+    entered: the files of one inside the folder are listed there, and one outside is refused.
+    """
+
+    root: Path
+    patterns: Patterns = EVERY_FILE
+    at_once: ClassVar[int] = 1
+
+    @property
+    def name(self) -> str:
+        """See `Origin.name`."""
+        return str(self.root)
+
+    def files(self) -> Iterator[ListedFile]:
+        """See `Origin.files`."""
+        try:
+            root = self.root.resolve(strict=True)
+        except RuntimeError as error:  # a loop of links, before Python 3.13
+            raise OSError(errno.ELOOP, "too many levels of symbolic links") from error
+        if root.is_file():
+            yield _found(root.name, str(root), root.stat(), None)
+            return
+        for entry, path in walk(root):
+            if self.patterns.match(path) and (listed := _listed(entry, path, root)):
+                yield listed
+
+    def read(self, listed: ListedFile, most: int) -> bytes:
+        """See `Origin.read`."""
+        with open(listed.place, "rb") as file:  # noqa: PTH123  # a Path takes as long to make as a file to open
+            data = file.read(min(most, listed.size + 1))  # allocating `most` bytes takes as long as reading a file
+            return data if len(data) <= listed.size else data + file.read(most - len(data))
+
+
+@dataclass(frozen=True)
+class LinkOut(LocalFolder):
+    """A folder among the sources that is a link to somewhere else, perhaps not meant to be read."""
+
+    def files(self) -> Iterator[ListedFile]:
+        """Raise OSError."""
+        reason = "it is a link out of the folder of sources; if it is meant, name its target in named_sources"
+        raise OSError(errno.EPERM, reason)
+
+
+def walk(root: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """Yield every visible entry below `root` that is not a folder, with its path relative to `root`."""
+    folders = [(str(root), "")]
+    while folders:
+        folder, prefix = folders.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append((entry.path, f"{prefix}{entry.name}/"))
+                else:
+                    yield entry, prefix + entry.name
+
+
+def _listed(entry: os.DirEntry[str], path: str, root: Path) -> ListedFile | None:
+    """Return one entry, or None for a link to a folder of the source or for a file deleted meanwhile."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    file, refused = entry.path, None
+    if stat.S_ISLNK(status.st_mode):
+        try:
+            status, file = entry.stat(), str(Path(entry.path).resolve())
+        except OSError as error:
+            refused = f"symbolic link that leads nowhere: {error.strerror}"
+        if refused is None and not Path(file).is_relative_to(root):
+            refused = "symbolic link that leads out of the source"
+        elif stat.S_ISDIR(status.st_mode):
+            return None
+    return _found(path, file, status, refused)
+
+
+def _found(path: str, file: str, status: os.stat_result, refused: str | None) -> ListedFile:
+    if refused is None:
+        refused = unusable(path)
+    if refused is None and not stat.S_ISREG(status.st_mode):
+        refused = "not a regular file"
+    return ListedFile(
+        path=shown(path),
+        place="" if refused else file,
+        size=status.st_size,
+        modified_at=EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000),
+        stamp=f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}-{status.st_ino}",
+        stamp_is_stable=max(status.st_mtime, status.st_ctime) < time.time() - STABLE_AFTER,
+        refused=refused,
+    )

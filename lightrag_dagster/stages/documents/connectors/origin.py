@@ -1,0 +1,87 @@
+"""The protocol of connectors: the list of a source's documents, and the bytes of one."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from posixpath import splitext
+from typing import ClassVar, Protocol
+
+from lightrag_dagster.readers import format_of
+
+UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+STABLE_AFTER = 5.0
+"""Age of a file's last change from which a later change shows in its stamp: file systems count time in ticks, of two
+seconds at the most, and another machine's clock may be a little behind. Seconds."""
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A document of a source, as it is listed.
+
+    `path` is relative to the source, with forward slashes; `place` is its place for the origin, unless it is refused;
+    `size` is in bytes. `stamp` changes when the document is touched; `stamp_is_stable` is set if every later change
+    would change it. `refused` is the reason not to read the document. `kind` is the suffix of its format if the path
+    has none; `content` is the whole document if the listing has it already.
+    """
+
+    path: str
+    place: str
+    size: int
+    modified_at: datetime
+    stamp: str
+    stamp_is_stable: bool
+    refused: str | None = None
+    kind: str = ""
+    content: bytes | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The path, with the suffix of the format."""
+        return self.path + self.kind
+
+
+class Origin(Protocol):
+    """A place with documents. It can be pickled, and finds credentials in the environment of its process.
+
+    `at_once` documents are read at the same time.
+    """
+
+    at_once: ClassVar[int]
+
+    @property
+    def name(self) -> str:
+        """The place in words, without secrets."""
+        ...
+
+    def files(self) -> Iterator[ListedFile]:
+        """Yield all documents, in any order; raises OSError when they cannot be listed."""
+        ...
+
+    def read(self, listed: ListedFile, most: int) -> bytes:
+        """Return the first `most` bytes of a document; raises OSError."""
+        ...
+
+
+def shown(path: str) -> str:
+    """Return a path with unfit characters escaped."""
+    return UNFIT_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), path)
+
+
+def unusable(path: str) -> str | None:
+    """Return the reason not to read a file with this path; None if it is read."""
+    if UNFIT_CHARACTERS.search(path):
+        return "path holds control characters or is not UTF-8; rename it"
+    return _unsupported(splitext(path)[1].lower())
+
+
+@cache
+def _unsupported(suffix: str) -> str | None:
+    if format_of(f"document{suffix}") is None:
+        return f"unsupported file type ({suffix or 'without suffix'}); docs/sources.md lists those that can be read"
+    return None

@@ -1,0 +1,109 @@
+"""Rows of a table: each is a document, a Markdown or HTML text made from its columns."""
+
+import datetime
+import errno
+import json
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import yaml
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.settings import RowsSettings
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
+
+_SUFFIXES = {"markdown": ".md", "html": ".html"}
+_PROPERTIES = ("title", "author", "date", "tags", "language")
+
+
+@dataclass(frozen=True)
+class RowDocuments:
+    """The rows of a table as documents. Their properties, such as a title, become the front matter of their text."""
+
+    table: RowSource
+    columns: RowsSettings
+    at_once: ClassVar[int] = 1
+
+    @property
+    def name(self) -> str:
+        """See `Origin.name`."""
+        return self.table.name
+
+    def files(self) -> Iterator[ListedFile]:
+        """See `Origin.files`."""
+        for row in self.table.rows():
+            try:
+                yield self._listed(row)
+            except KeyError as error:
+                known = ", ".join(map(str, row))
+                raise OSError(errno.EINVAL, f"its rows have no column {error}; there are {known}") from error
+
+    def read(self, listed: ListedFile, most: int) -> bytes:
+        """See `Origin.read`."""
+        return (listed.content or b"")[:most]
+
+    def _listed(self, row: Row) -> ListedFile:
+        path, columns = _text(row[self.columns.id]).strip("/"), self.columns
+        if not path:
+            raise OSError(errno.EINVAL, f"a row has no {columns.id}, which names its document")
+        kind, data = _SUFFIXES[columns.format], self._document(row).encode("utf-8", "replace")
+        return ListedFile(
+            path=shown(path),
+            place="",
+            size=len(data),
+            modified_at=_time(row[columns.modified]) if columns.modified else EPOCH,
+            stamp=digest(kind, data.decode()),
+            stamp_is_stable=True,
+            refused=unusable(path + kind),
+            kind=kind,
+            content=data,
+        )
+
+    def _document(self, row: Row) -> str:
+        said = {
+            name: _filled(template, row)
+            for name in _PROPERTIES
+            if (template := getattr(self.columns, name)) is not None
+        }
+        said = {name: value for name, value in said.items() if value}
+        text = _filled(self.columns.text, row)
+        return f"---\n{yaml.safe_dump(said, allow_unicode=True, sort_keys=False)}---\n\n{text}" if said else text
+
+
+def _filled(template: str, row: Row) -> str:
+    """Return a template with its columns, in braces, filled in; without braces it is a column."""
+    parts = list(string.Formatter().parse(template))
+    if not any(column is not None for _, column, _, _ in parts):
+        return _text(row[template])
+    return "".join(text + (_text(row[column]) if column is not None else "") for text, column, _, _ in parts)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict | tuple) else str(value)
+
+
+def _time(value: object) -> datetime.datetime:
+    """Return the time of a value, in UTC without a time zone; 1970 for other values."""
+    if isinstance(value, str):
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            return EPOCH
+    if isinstance(value, datetime.datetime):
+        return value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
+    if isinstance(value, datetime.date):
+        return datetime.datetime(value.year, value.month, value.day, tzinfo=datetime.UTC)
+    return EPOCH

@@ -1,0 +1,42 @@
+"""Reasoning that a model writes before or between the parts of its answer."""
+
+import re
+
+from lightrag_dagster.stages.extraction.tuple_rows import ROW_START
+
+_TAG = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
+
+# A line that begins like a row or like JSON is part of the answer, and a tag in it is quoted text.
+_STEP = re.compile(
+    r"(?P<open><think(?:ing)?>)|(?P<close></think(?:ing)?>)|(?P<line>\n)"
+    rf"|(?P<answer>^(?:[ \t]*+[{{}}\[\]\"]|{ROW_START}))",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def without_thinking(answer: str) -> str:
+    """Remove think blocks: those with both tags, and all text before a closing tag without an opening tag.
+
+    Rows must be marked (see `delimiters.mark`). A tag inside a row or inside JSON is quoted text and stays; so does
+    an opening tag that is never closed.
+    """
+    if not _TAG.search(answer):
+        return answer
+    kept: list[str] = []
+    start, opened, in_answer = 0, None, False
+    for step in _STEP.finditer(answer):
+        kind = step.lastgroup
+        if opened is not None:
+            if kind == "close":
+                kept.append(answer[start:opened])
+                start, opened = step.end(), None
+        elif kind == "line":
+            in_answer = False
+        elif kind == "answer":
+            in_answer = True
+        elif not in_answer and kind == "open":
+            opened = step.start()
+        elif not in_answer and kind == "close":
+            kept.clear()
+            start = step.end()
+    return "".join(kept) + answer[start:]

@@ -1,0 +1,1 @@
+"""Databases of paid responses and vectors, over SQLAlchemy."""

@@ -1,0 +1,282 @@
+"""Databases: an SQLite file or a Postgres database, as one SQLAlchemy engine with the tables that a store needs.
+
+SQLite files are in write-ahead mode with `synchronous = NORMAL`: a commit survives the death of the process, and a
+power cut can at worst lose the last ones. They must lie on a local disk. Postgres decides about its own durability.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
+
+from sqlalchemy import (
+    JSON,
+    URL,
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    StaticPool,
+    Table,
+    Text,
+    bindparam,
+    cast,
+    create_engine,
+    event,
+    func,
+    inspect,
+    select,
+)
+from sqlalchemy.exc import NoSuchTableError
+from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.database.errors import BUSY_SECONDS, address_name, explained, postgres_url
+from lightrag_dagster.storage.home import Address
+
+CREATING = 0x11687
+"""Advisory lock of Postgres that is held while tables are created."""
+
+_CONNECT_ARGUMENTS: Mapping[str, object] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "prepare_threshold": None,
+}
+"""How psycopg connects. Seconds; statements are not prepared, since a pooler may give each to another session."""
+
+
+class Database:
+    """An SQLite file or Postgres database with some tables, closed at the end of a `with` block.
+
+    It may be shared by threads. Every method and block raises StoreError when the database is damaged, locked,
+    read-only, unreachable or full.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        tables: Sequence[Table],
+        *,
+        added: Mapping[str, int] = MappingProxyType({}),
+        synchronous: str = "NORMAL",
+    ) -> None:
+        """Open the database, creating a missing file and missing tables.
+
+        Args:
+            address: File of SQLite or URL of Postgres.
+            tables: Tables that are needed.
+            added: Columns that databases of older versions lack → value in the rows that are there, for those without
+                a default.
+            synchronous: With FULL, a commit in an SQLite file survives a power cut too.
+        """
+        self.name = address_name(address)
+        self._file = address if isinstance(address, Path) else None
+        with explained(self.name):
+            if isinstance(address, Path):
+                address.parent.mkdir(parents=True, exist_ok=True)
+                self.engine = _sqlite_engine(address, synchronous)
+            else:
+                self.engine = postgres_engine(address.get_secret_value())
+            # One connection to an SQLite file serves all threads, one transaction after another.
+            self._lock = threading.Lock() if self._file else nullcontext()
+            self._connection = self.engine.connect() if self._file else None
+            try:
+                self._create(tables, added)
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Close an SQLite file. Connections to Postgres are kept for the next store of this process."""
+        if self._connection is not None:
+            with explained(self.name), self._lock:
+                self._connection.close()
+                self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """Give a connection in a transaction that is committed, and durable, when the block ends without an error."""
+        with explained(self.name):
+            if self._connection is None:
+                with self.engine.begin() as connection:
+                    yield connection
+            else:
+                with self._lock, self._connection.begin():
+                    yield self._connection
+
+    @property
+    def on_postgres(self) -> bool:
+        """True for Postgres, False for SQLite."""
+        return self._file is None
+
+    def insert(self, table: Table) -> Any:
+        """Return an INSERT of this database, which has `on_conflict_do_nothing` and `on_conflict_do_update`."""
+        return import_module(f"sqlalchemy.dialects.{self.engine.dialect.name}").insert(table)
+
+    def among(self, column: Column[str]) -> ColumnElement[bool]:
+        """Return the condition that a column has one of any number of values, which `given` turns into parameters."""
+        parameter = bindparam("given", type_=Text)
+        if self.on_postgres:
+            rows = func.json_array_elements_text(cast(parameter, JSON)).table_valued("value")
+        else:
+            rows = func.json_each(parameter).table_valued("value")
+        return column.in_(select(rows.c.value))
+
+    def shrink(self) -> bool:
+        """Give the space of removed rows in an SQLite file back to the disk; Postgres reuses it by itself.
+
+        Return False if another process reads the file, so that its log still has what was removed.
+        """
+        if self._file is None:
+            return True
+        with explained(self.name), self._lock, self.engine.connect() as connection:
+            connection.exec_driver_sql("VACUUM")
+            return not connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
+
+    def rewrite(self, table: Table) -> None:
+        """Rewrite a table, so that no row that was removed is left in a file of the database.
+
+        In Postgres nothing else can read the table meanwhile. What its log, replicas and backups have is not reached.
+        """
+        if not self.shrink():
+            raise StoreError(
+                f"{self.name} is read by another process, so that removed rows stay in its log; end it, and run again"
+            )
+        if self.on_postgres:
+            with explained(self.name), self.engine.connect() as connection:
+                alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+                # The planner keeps samples of values: analyzed again, it has those of rows that are left. The owner of
+                # the database may remove the samples before, others get a warning.
+                alone.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
+                alone.exec_driver_sql("VACUUM (FULL) pg_catalog.pg_statistic")
+
+    def size(self, table: Table) -> int:
+        """Return the length of the SQLite file and its write-ahead log, or of the table in Postgres. Bytes."""
+        if self._file:
+            log = self._file.with_name(f"{self._file.name}-wal")
+            return sum(path.stat().st_size for path in (self._file, log) if path.exists())
+        with self.begin() as connection:
+            return int(connection.execute(select(func.pg_total_relation_size(table.name))).scalar_one())
+
+    def _create(self, tables: Sequence[Table], added: Mapping[str, int]) -> None:
+        with self.begin() as connection:
+            # What is whole is not touched, so that no right to create anything is asked for.
+            tables = [table for table in tables if _lacks(connection, table, added)]
+        if not tables:
+            return
+        with self.begin() as connection:
+            if self.on_postgres:
+                connection.execute(select(func.pg_advisory_xact_lock(CREATING)))
+            else:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            for table in tables:
+                connection.execute(CreateTable(table, if_not_exists=True))
+                for column in _lacks(connection, table, added):
+                    _add_column(connection, column, added.get(column.name))
+                for index in table.indexes:
+                    connection.execute(CreateIndex(index, if_not_exists=True))
+
+
+def _lacks(connection: Connection, table: Table, added: Mapping[str, int]) -> list[Column[Any]]:
+    """Return the columns that a table lacks: all when it does not exist, else of those that older versions lack."""
+    try:
+        names = {column["name"] for column in inspect(connection).get_columns(table.name)}
+    except NoSuchTableError:
+        return list(table.columns)
+    missing = [column for column in table.columns if column.name not in names]
+    return [column for column in missing if column.server_default is not None or column.name in added]
+
+
+def _add_column(connection: Connection, column: Column[Any], value: int | None) -> None:
+    """Add a column to a table that an older version of this package made, with a value for the rows that are there."""
+    description = CreateColumn(column).compile(dialect=connection.dialect)
+    default = "" if value is None else f" DEFAULT {value}"
+    connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {description}{default}")
+
+
+def given(values: Iterable[str]) -> dict[str, str]:
+    """Return the parameters of a statement with `Database.among`."""
+    return {"given": json.dumps(list(values))}
+
+
+_engines: dict[str, Engine] = {}
+_creating_engine = threading.Lock()
+
+
+def postgres_engine(url: str) -> Engine:
+    """Return the engine of a Postgres database that the stores of this process share; raises StoreError."""
+    # Of two threads that come first together, one would lose its engine with open connections.
+    with _creating_engine:
+        if url not in _engines:
+            _engines[url] = new_postgres_engine(url, "lightrag", pool_pre_ping=True)
+        return _engines[url]
+
+
+def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engine:
+    """Return an engine whose connections have a name, give up on a dead server, and work behind a pooler.
+
+    Raises:
+        StoreError: the extra `cloud` is not installed, or the URL cannot be read.
+    """
+    arguments = {**_CONNECT_ARGUMENTS, "application_name": application_name}
+    try:
+        return create_engine(postgres_url(url), connect_args=arguments, hide_parameters=True, **options)
+    except ImportError as error:
+        raise StoreError(
+            "LIGHTRAG_DATABASE needs psycopg; run `pip install 'lightrag-dagster[cloud]'`, then run again"
+        ) from error
+
+
+def _sqlite_engine(path: Path, synchronous: str) -> Engine:
+    engine = create_engine(
+        _sqlite_url(path),
+        poolclass=StaticPool,
+        hide_parameters=True,  # Answers and questions belong into no log.
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: sqlite3.Connection, record: object) -> None:
+        # SQLite waits for no other process here, as when two of them make the file.
+        for attempt in Retrying(
+            retry=retry_if_exception(_is_busy),
+            wait=wait_random(0, 0.05),
+            stop=stop_after_delay(BUSY_SECONDS),
+            reraise=True,
+        ):
+            with attempt:
+                connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+
+    return engine
+
+
+def _sqlite_url(path: Path) -> URL:
+    """Return the URL of an SQLite file: one that may not be written is only read."""
+    if not path.is_file() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        return URL.create("sqlite", database=str(path))
+    log = path.with_name(f"{path.name}-wal")
+    # SQLite makes files beside the database to read it, unless it is told that no other process writes it.
+    how = {"mode": "ro"} if log.exists() and log.stat().st_size else {"immutable": "1"}
+    return URL.create("sqlite", database=path.absolute().as_uri(), query={"uri": "true"} | how)
+
+
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY

@@ -1,0 +1,109 @@
+"""Tables of paid responses and vectors, by key."""
+
+import contextlib
+import time
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, MetaData, Row, Table, Text, bindparam, delete, func, select, update
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.database.engine import Database, given
+from lightrag_dagster.storage.home import Address
+
+_ERASED_AT_ONCE = 10_000
+
+
+class KeyedTable(Database):
+    """Base of the stores: rows by key. A row never changes: the first to be put stays.
+
+    `last_used` is the day on which a row was last put or read, so that rows without use can be removed; it is written
+    at most once a day for each row.
+    """
+
+    def __init__(self, address: Address, table: Table) -> None:
+        """Open the database, creating the table where needed."""
+        self._table = table
+        super().__init__(address, [table], added={"last_used": _today()})
+        # Made once, since making a statement takes longer than running it.
+        among = self.among(table.c.key)
+        self._insert = self.insert(table).on_conflict_do_nothing()
+        self._select = select(table).where(among)
+        self._select_keys = select(table.c.key).where(among)
+        self._use = update(table).where(among).values(last_used=bindparam("today"))
+
+    def _read(self, keys: Iterable[str]) -> dict[str, Row[Any]]:
+        """Return the rows that exist, key first, and note that they were used."""
+        today = _today()
+        with self.begin() as connection:
+            rows = connection.execute(self._select, given(keys)).all()
+        self._note_use([row[0] for row in rows if row[-1] < today])
+        return {row[0]: row for row in rows}
+
+    def _note_use(self, keys: list[str]) -> None:
+        # A full disk, a read-only file or a long write of another process must not keep anything from being read.
+        with contextlib.suppress(StoreError):
+            if keys:
+                with self.begin() as connection:
+                    connection.execute(self._use, given(keys) | {"today": _today()})
+
+    def _write(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Store rows, in one transaction; they are durable when this returns."""
+        today = _today()
+        # In the order of keys, so that two writers of the same rows never wait for each other in Postgres.
+        if new := sorted(({**row, "last_used": today} for row in rows), key=itemgetter("key")):
+            with self.begin() as connection:
+                connection.execute(self._insert, new)
+
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Return the keys that have a row, without using them."""
+        with self.begin() as connection:
+            return set(connection.execute(self._select_keys, given(keys)).scalars())
+
+    def keys(self) -> set[str]:
+        """Return the keys of all rows, without using them."""
+        with self.begin() as connection:
+            return set(connection.execute(select(self._table.c.key)).scalars())
+
+    def erase(self, keys: Iterable[str]) -> None:
+        """Remove the rows with these keys for good, and what is left in the file of rows that were removed before."""
+        remove, ordered = delete(self._table).where(self.among(self._table.c.key)), sorted(keys)
+        for start in range(0, len(ordered), _ERASED_AT_ONCE):
+            with self.begin() as connection:
+                connection.execute(remove, given(ordered[start : start + _ERASED_AT_ONCE]))
+        self.rewrite(self._table)
+
+    @property
+    def stored_bytes(self) -> int:
+        """Length of the file and of its write-ahead log, or of the table in Postgres."""
+        return self.size(self._table)
+
+    def count(self, *, unused_for: int = 0) -> int:
+        """Return the number of rows that were not used for so many days; of all rows by default."""
+        unused = self._table.c.last_used <= _today() - unused_for
+        with self.begin() as connection:
+            return connection.execute(select(func.count()).where(unused)).scalar_one()
+
+    def prune(self, unused_for: int) -> int:
+        """Remove the rows that were not used for so many days and return how many.
+
+        An SQLite file shrinks, for which the disk must have room for a copy of the rows that stay.
+        """
+        with self.begin() as connection:
+            unused = self._table.c.last_used <= _today() - unused_for
+            removed = connection.execute(delete(self._table).where(unused)).rowcount
+        if removed:
+            self.shrink()
+        return removed
+
+
+def keyed_table(name: str, *columns: Column[Any]) -> Table:
+    """Return a table with some columns between the key and the day of the last use."""
+    key, last_used = Column("key", Text, primary_key=True), Column("last_used", BigInteger, nullable=False)
+    return Table(name, MetaData(), key, *columns, last_used, sqlite_with_rowid=False)
+
+
+def _today() -> int:
+    """Return the day, UTC. Days since 1970."""
+    return int(time.time() // 86_400)

@@ -1,0 +1,73 @@
+"""Tables of the database as Parquet files, which any database can read back. Rows go through memory some at a time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlalchemy import Column, Table, func, select
+
+from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.storage.database.engine import Database
+
+_ROWS = 2000
+_TYPES = {int: pa.int64(), float: pa.float64(), bytes: pa.binary()}
+
+
+def save_rows(database: Database | None, table: Table, path: Path) -> int:
+    """Write the rows of a table to a Parquet file and return their number; none without a database.
+
+    They are those of one moment. Raises StoreError.
+    """
+    schema = pa.schema([pa.field(column.name, _type(column), nullable=False) for column in table.columns])
+    written = 0
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        if database is None:
+            return 0
+        rows = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_ROWS)
+        with database.begin() as connection:
+            for some in connection.execute(rows).mappings().partitions():
+                writer.write_table(pa.Table.from_pylist([dict(row) for row in some], schema))
+                written += len(some)
+    return written
+
+
+def count_rows(path: Path) -> int:
+    """Return the number of rows of a Parquet file; raises StoreError."""
+    with _reading(path):
+        return int(pq.read_metadata(path).num_rows)
+
+
+def load_rows(database: Database, table: Table, path: Path) -> None:
+    """Insert the rows of a Parquet file that the table lacks; raises StoreError."""
+    statement = database.insert(table).on_conflict_do_nothing()
+    # Buffered ahead, the whole file would be in memory.
+    with _reading(path), pq.ParquetFile(path, pre_buffer=False) as file:
+        for batch in file.iter_batches(_ROWS):
+            with database.begin() as connection:
+                connection.execute(statement, batch.to_pylist())
+    if database.on_postgres and table.autoincrement_column is not None:
+        # Rows that bring their number do not advance the sequence.
+        number = table.autoincrement_column
+        sequence = func.pg_get_serial_sequence(table.name, number.name)
+        with database.begin() as connection:
+            connection.execute(select(func.setval(sequence, func.max(number))))
+
+
+def is_empty(database: Database, table: Table) -> bool:
+    """Say whether a table has no row; raises StoreError."""
+    with database.begin() as connection:
+        return connection.execute(select(*table.primary_key.columns).limit(1)).first() is None
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise StoreError(f"{path} cannot be read: {one_line(error)}; use another backup") from error
+
+
+def _type(column: Column[object]) -> pa.DataType:
+    return _TYPES.get(column.type.python_type, pa.string())

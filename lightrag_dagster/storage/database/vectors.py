@@ -1,0 +1,27 @@
+"""The vector store: every paid vector of an embedding model, by `identity.embedding_fingerprint`."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from sqlalchemy import Column, LargeBinary
+
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.storage.database.keyed_store import KeyedTable, keyed_table
+from lightrag_dagster.storage.home import Address
+
+VECTORS = keyed_table("vectors", Column("vector", LargeBinary, nullable=False))
+
+
+class VectorStore(KeyedTable):
+    """Vectors by key: little-endian float32."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address, VECTORS)
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, Vectors]:
+        """Return the vectors that are stored, by key, each 1-dimensional and read-only."""
+        return {key: np.frombuffer(row.vector, dtype="<f4") for key, row in self._read(keys).items()}
+
+    def put_many(self, vectors: Mapping[str, Vectors]) -> None:
+        """Store vectors by key; they are durable when this returns."""
+        self._write({"key": key, "vector": vector.astype("<f4").tobytes()} for key, vector in vectors.items())

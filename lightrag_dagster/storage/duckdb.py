@@ -1,0 +1,102 @@
+"""DuckDB in memory: one database of the process for small work, and one of its own, which spills, for large work."""
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+SPILLING_GIGABYTES = 1.0
+"""What a database that spills keeps in memory."""
+
+# Each thread holds a block for each file that it writes, 256 KB a column, so that 256 files just fit.
+_THREADS = 2
+
+_opening = threading.Lock()
+
+
+@contextmanager
+def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection of its own to the one database of the process, since opening another takes 25 milliseconds.
+
+    What it registers, its variables, and views, tables and macros that it creates as TEMP are seen by no other one;
+    create nothing else. It is closed with the block.
+    """
+    with _opening:
+        database = _database()
+    try:
+        with database.cursor() as connection:
+            yield connection
+    except duckdb.FatalException:
+        _database.cache_clear()  # it refuses everything from now on
+        raise
+
+
+@contextmanager
+def spilling(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database that keeps in a folder what does not fit into SPILLING_GIGABYTES."""
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": f"{SPILLING_GIGABYTES}GB",
+        "temp_directory": str(folder / "spill"),
+        "threads": _THREADS,
+        "preserve_insertion_order": False,  # else whole results are held back
+    }
+    with duckdb.connect(config=config) as connection:
+        connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
+        define_macros(connection)
+        yield connection
+
+
+def define_macros(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the macros of `macros.sql` in a database, for all connections to it."""
+    connection.execute(_macros())
+
+
+def view_files(
+    connection: duckdb.DuckDBPyConnection, view: str, paths: Iterable[Path], schema: pa.Schema | None = None
+) -> None:
+    """Make a view over Parquet files, which this connection alone sees; over none, it is empty and has the schema."""
+    names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in sorted(paths))
+    if not names and schema is not None:
+        connection.register(f"no_{view}", schema.empty_table())
+    files = f"read_parquet([{names}], hive_partitioning = false)" if names else f"no_{view}"
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {files}")
+
+
+def view_source_files(
+    connection: duckdb.DuckDBPyConnection, view: str, paths: Iterable[Path], schema: pa.Schema
+) -> None:
+    """Make a view over files of a source's table; columns that an older version of this package did not write are null.
+
+    The files may be of several versions, of which a source that failed since has an old one.
+    """
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {source_rows(connection, sorted(paths), schema)}")
+
+
+def source_rows(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], schema: pa.Schema) -> str:
+    """Return a query of the rows of such files, in order of the files, with the columns of a schema."""
+    empty = connection.from_arrow(schema.empty_table())
+    columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True))
+    none = f"SELECT {columns} WHERE false"
+    names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+    if not names:
+        return none
+    rows = f"SELECT * FROM read_parquet([{names}], hive_partitioning = false, union_by_name = true)"
+    return f"{none} UNION ALL BY NAME {rows}"
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    # Files change under their names in tests and repairs, and a long process should not keep them in memory.
+    connection = duckdb.connect(config={"enable_external_file_cache": False})
+    define_macros(connection)
+    return connection
+
+
+@cache
+def _macros() -> str:
+    return resources.files(__package__).joinpath("macros.sql").read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Files of a home, on a disk or in a bucket."""

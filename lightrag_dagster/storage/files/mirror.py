@@ -1,0 +1,182 @@
+"""The cache folder of one process and the bucket that it mirrors: the files that never change, and how they move.
+
+Tables, graphs and arrays are uploaded before the records that name them, of which `session` takes care, and fetched
+when they are needed. Everything in the folder of which `notes` do not say that the bucket holds it is to be uploaded.
+"""
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from lightrag_dagster.core.objects import Objects, Stored
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.cache import evict, note_use
+from lightrag_dagster.storage.files.notes import READ_ONLY, Note, Notes, is_named_by_content
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.base import Lock, require_held
+
+DATA = ("tables", "generations")
+"""Folders of the files that are no records."""
+
+OF_THIS_HOME = ("views.duckdb", "views.json")
+"""Files of each generation of a home on disk that name absolute paths."""
+
+_AT_ONCE = 16
+_FOOTER_BYTES = 64 << 10
+
+# What the cache grows by between two looks at all of its files, and what is removed beyond what has to be. Share.
+_STEP = 0.05
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Mirror:
+    """The bucket and cache folder of one home in this process; threads share it."""
+
+    def __init__(self, uri: str, root: Path) -> None:
+        self.objects = Objects.open(uri)
+        self.root = root
+        self.notes = Notes(root)
+        self._others: dict[Path, Notes] = {}
+        self._counting = threading.Lock()
+        self._room = 0.0
+
+    def name(self, path: Path) -> str:
+        """Return the name of a path below the home."""
+        return path.relative_to(self.root).as_posix()
+
+    def held(self, paths: Iterable[Path]) -> set[Path]:
+        """Return those files that are in the cache, and in the bucket as they are."""
+        return {self.root / name for name in self.notes.held(map(self.name, paths))}
+
+    def open(self, paths: Sequence[Path], limit: float) -> None:
+        """Fetch the data files that the cache lacks, and keep it within a limit of bytes."""
+        for path in paths:
+            note_use(path)
+        missing = [path for path in paths if not path.exists()]
+        if missing:
+            each(self._fetch, missing)
+            self._keep_within(limit)
+
+    def open_folder(self, folder: Path, limit: float) -> None:
+        """Fetch or link the data files of a folder that the cache lacks, or has from before they were repaired."""
+        found = self.list_folder(folder)
+        other = [path for path, one in found.items() if path.exists() and path.stat().st_size != one.size]
+        for path in self.held(other):
+            path.unlink()
+        self.link({path: one.size for path, one in found.items()})
+        self.open(list(found), limit)
+
+    def link(self, sizes: Mapping[Path, int | None]) -> None:
+        """Link the files that the cache lacks and another process of this machine has, with these sizes if given."""
+        wanted = {self.name(path): size for path, size in sizes.items() if not path.exists()}
+        for folder in self.root.parent.glob("[0-9]*/") if wanted else ():
+            if folder != self.root:
+                self.notes.link_from(self._others.setdefault(folder, Notes(folder)), wanted)
+
+    def list_folder(self, folder: Path) -> dict[Path, Stored]:
+        """Return the files of the bucket below a folder, except records, by the path that they have in the cache."""
+        return {self.root / key: one for key, one in self.objects.list(self.name(folder)).items()}
+
+    def footer(self, path: Path) -> bytes | None:
+        """Return the end of a Parquet file in the bucket, with all of its footer; None when there is no such file."""
+        end = self.objects.tail(self.name(path), _FOOTER_BYTES)
+        if end is not None and atomic.footer_bytes(end) > len(end):
+            end = self.objects.tail(self.name(path), atomic.footer_bytes(end))
+        return end
+
+    def upload(self, paths: Sequence[Path]) -> None:
+        """Upload data files; of those that were in the bucket already, only what is gone, as garbage of a process."""
+        held = self.held(paths)
+        each(lambda path: self._upload(path, is_held=path in held), paths)
+
+    def upload_new(self, lock: Lock | None) -> None:
+        """Upload the data files that the bucket lacks, if the builder's lock is held where their names may come again.
+
+        Raises:
+            BuilderLockedError: the lock was lost.
+            StoreError: the bucket refuses.
+        """
+        new = self._not_held(*DATA)
+        if not all(is_named_by_content(self.name(path)) for path in new):
+            require_held(lock)
+        each(lambda path: self._upload(path, is_held=False), new)
+
+    def remove(self, paths: Sequence[Path]) -> None:
+        """Remove data files from the bucket."""
+        names = [self.name(path) for path in paths]
+        self.objects.delete(names)
+        self.notes.forget(names)
+
+    def remove_leftovers(self) -> None:
+        """Remove what killed processes left of generations, and generations that are gone from the bucket."""
+        for folder in self.root.glob("generations/gen-*"):
+            if not (folder / "generation.json").exists():
+                shutil.rmtree(folder)
+        for path in self._not_held("generations"):
+            path.unlink()
+
+    def _fetch(self, path: Path) -> None:
+        """Fetch a data file; without one in the bucket there is none in the cache."""
+        with atomic.replacing(path) as temporary:
+            if self.objects.download(self.name(path), temporary):
+                temporary.chmod(READ_ONLY)
+                self._note(path, temporary)  # before another thread takes it for a leftover
+                return
+        path.unlink()
+
+    def _upload(self, path: Path, *, is_held: bool) -> None:
+        name = self.name(path)
+        if not (is_held and self.objects.head(name)):
+            self.objects.upload(name, path, create=is_named_by_content(name))
+            path.chmod(READ_ONLY)
+            self._note(path, path)
+
+    def _note(self, path: Path, content: Path) -> None:
+        with content.open("rb") as file:
+            self.notes.add({self.name(path): Note.of(self.name(path), file)})
+            with self._counting:
+                self._room -= os.fstat(file.fileno()).st_size
+
+    def _keep_within(self, limit: float) -> None:
+        """Remove what was not used for longest from the cache, if since the last look it may have passed `limit` bytes.
+
+        Where files that are in use take more, it is looked at again when it has grown by a step.
+        """
+        with self._counting:
+            if self._room < 0:
+                left = evict(self.root, DATA, (1 - _STEP) * limit, self.notes)
+                self._room = max(limit - left, _STEP * limit)
+
+    def _not_held(self, *folders: str) -> list[Path]:
+        """Return the data files of folders that are still to be uploaded."""
+        paths = [path for folder in folders for path in (self.root / folder).rglob("*")]
+        found = [path for path in paths if path.is_file() and not self._is_left_out(path)]
+        held = self.held(found)
+        return [path for path in found if path not in held]
+
+    def _is_left_out(self, path: Path) -> bool:
+        hidden = any(part.startswith(".") for part in path.relative_to(self.root).parts)
+        return hidden or path.suffix == ".json" or path.name in OF_THIS_HOME
+
+
+def mirror_of(home: Home) -> Mirror | None:
+    """Return the mirror of a home in a bucket; a home on a disk has none."""
+    return _mirror(home.bucket, home.root) if home.bucket else None
+
+
+@cache
+def _mirror(uri: str, root: Path) -> Mirror:
+    return Mirror(uri, root)
+
+
+def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Call a function for every item, some at a time."""
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="lightrag-bucket") as threads:
+        return list(threads.map(function, items))

@@ -1,0 +1,202 @@
+"""The records of a home in a bucket: readers take them over, and a writer's session uploads what it wrote.
+
+Records are the small JSON files that change: pointers, current versions, accepted versions, manifests. They lie below
+`records/` in the bucket, so that one listing shows them all; each is replaced on condition that it is still the one
+that was read. Everything here does nothing for a home on a disk, except that `refresh` checks its format.
+"""
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from io import BufferedReader
+from itertools import groupby
+from pathlib import Path
+
+from lightrag_dagster.core.objects import Tag
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage import home_format
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.mirror import Mirror, each, mirror_of
+from lightrag_dagster.storage.files.notes import READ_ONLY, Note
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.base import Lock
+
+RECORDS = "records"
+"""Folder of the records in the bucket."""
+
+POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "FORMAT")
+"""Records of the home itself."""
+
+_PATTERNS = ("generations/gen-*/*.json", "tables/*/*/*.json", "accepted/*.json")
+_OF_SOURCES = ("tables/", "accepted/")
+_OF_RECORDS = (*_OF_SOURCES, "generations/")
+
+
+@contextmanager
+def writing(home: Home, lock: Lock | None = None) -> Iterator[None]:
+    """Take over the records of the bucket, and upload at the end of the block what was written, also after an error.
+
+    Raises:
+        BuilderLockedError: the builder's lock was lost.
+        StoreError: another process wrote the same, or the bucket refuses; the published snapshot stays.
+    """
+    if (records := _records_of(home)) is None:
+        yield
+        return
+    with records.busy:
+        records.pull()
+        records.writers += 1
+    try:
+        try:
+            yield
+        except BaseException:
+            with suppress(StoreError):
+                push(home, lock)
+            raise
+        push(home, lock)
+    finally:
+        with records.busy:
+            records.writers -= 1
+
+
+def push(home: Home, lock: Lock | None = None) -> None:
+    """Upload what was written so far in a block of `writing`; raises as it does."""
+    if records := _records_of(home):
+        with records.busy:
+            # Outside a block there may be what a killed process left, which must not be published.
+            if records.writers:
+                records.push(lock)
+
+
+def refresh(home: Home) -> None:
+    """Make all records those of the bucket, unless this process is writing, and check the format of the home.
+
+    Raises as `home_format.require_readable`.
+    """
+    if records := _records_of(home):
+        with records.busy:
+            if not records.writers:
+                records.pull()
+    home_format.require_readable(home)
+
+
+def refresh_some(home: Home, paths: Sequence[Path]) -> None:
+    """Make some records those of the bucket, while this process writes those of other ingestions; raises StoreError."""
+    if records := _records_of(home):
+        with records.busy:
+            records.get(paths)
+
+
+class _Records:
+    """The records of one bucket in the cache folder of this process."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self.busy = threading.RLock()
+        self.writers = 0
+        self._mirror = mirror
+        self._objects, self._notes, self._root = mirror.objects, mirror.notes, mirror.root
+
+    def pull(self) -> None:
+        """Make the records those of the bucket; while this process writes, only what other ingestions wrote."""
+        listed = {key.removeprefix(f"{RECORDS}/"): one for key, one in self._objects.list(RECORDS).items()}
+        names = self._of_others({*listed, *self._names()})
+        held, tags = self._notes.held(names), self._notes.tags(names)
+
+        def is_same(name: str) -> bool:
+            return name in held and tags.get(name, {}).get("e_tag") == listed[name].e_tag
+
+        self._fetch([name for name in names if name in listed and not is_same(name)])
+        self._forget([name for name in names if name not in listed])
+        if not self.writers:
+            self._mirror.remove_leftovers()
+
+    def get(self, paths: Iterable[Path]) -> None:
+        """Make some records those of the bucket; while this process writes, only those of other ingestions."""
+        self._fetch(self._of_others(map(self._mirror.name, paths)))
+
+    def push(self, lock: Lock | None) -> None:
+        """Upload what this process wrote: first the data, then the records, CURRENT last."""
+        with ExitStack() as opened:
+            # What the records say now is uploaded below, even if another thread writes meanwhile.
+            names = self._names()
+            changed = set(names) - self._notes.held(names)
+            written = {name: opened.enter_context((self._root / name).open("rb")) for name in changed}
+            contents = {name: file.read() for name, file in written.items()}
+            self._mirror.upload_new(lock)
+            tags = self._notes.tags(written)
+            for _, alike in groupby(sorted(written, key=rank), rank):
+                each(lambda name: self._replace(name, contents[name], written[name], tags.get(name)), alike)
+        gone = [name for name in self._notes.records() if not (self._root / name).exists()]
+        self._objects.delete([f"{RECORDS}/{name}" for name in gone])
+        self._notes.forget(gone)
+
+    def _names(self) -> list[str]:
+        """Return the records in the cache folder."""
+        pointers = [name for name in POINTERS if (self._root / name).exists()]
+        found = (path for pattern in _PATTERNS for path in self._root.glob(pattern))
+        return pointers + [self._mirror.name(path) for path in found if path.name[0] != "."]
+
+    def _of_others(self, names: Iterable[str]) -> list[str]:
+        """Return the records that may be taken over: all, and while this process writes, those of other ingestions."""
+        if not self.writers:
+            return list(names)
+        names = [name for name in names if name.startswith(_OF_SOURCES)]
+        held, tags = self._notes.held(names), self._notes.tags(names)
+
+        def is_ours(name: str) -> bool:
+            return name not in held and (name in tags or (self._root / name).exists())
+
+        return [name for name in names if not is_ours(name)]
+
+    def _fetch(self, names: Iterable[str]) -> None:
+        """Fetch records; those that are not in the bucket are removed."""
+        found = each(lambda name: (name, self._objects.get(f"{RECORDS}/{name}")), names)
+        self._forget([name for name, one in found if one is None])
+        notes = {}
+        for name, one in found:
+            if one is not None:
+                with atomic.replacing(self._root / name) as temporary:
+                    temporary.write_bytes(one[0])
+                    temporary.chmod(READ_ONLY)
+                with (self._root / name).open("rb") as file:
+                    notes[name] = Note.of(name, file, one[1])
+        self._notes.add(notes)
+
+    def _replace(self, name: str, content: bytes, file: BufferedReader, before: Tag | None) -> None:
+        tag = self._objects.replace(f"{RECORDS}/{name}", content, before)
+        if tag is None:
+            what = "another ingestion wrote" if name.startswith(_OF_SOURCES) else "another builder published"
+            raise StoreError(
+                f"{what} in {self._objects.name} meanwhile and replaced {name}, which stays as it is; run again"
+            )
+        os.fchmod(file.fileno(), READ_ONLY)
+        self._notes.add({name: Note.of(name, file, tag)})
+
+    def _forget(self, names: Sequence[str]) -> None:
+        for name in names:
+            (self._root / name).unlink(missing_ok=True)
+        self._notes.forget(names)
+
+
+def _records_of(home: Home) -> _Records | None:
+    mirror = mirror_of(home)
+    return _records(mirror) if mirror else None
+
+
+@cache
+def _records(mirror: Mirror) -> _Records:
+    return _Records(mirror)
+
+
+def is_record(name: str) -> bool:
+    """Say whether a file is a record, by its path below the home."""
+    return name in POINTERS or (name.startswith(_OF_RECORDS) and name.endswith(".json"))
+
+
+def rank(name: str) -> int:
+    """Return when a record is written: after those that it leads to, and FORMAT when all are of that format."""
+    return ("generations", "tables", "accepted", "pins.json", "NEWEST", "HELD", "CURRENT", "FORMAT").index(
+        name.split("/")[0]
+    )

@@ -1,0 +1,105 @@
+"""The format of a home: a number in its record `FORMAT`, by which a package tells whether it can use the home.
+
+A home without the record has format 1. A builder brings an older home forward; everything else that opens a home
+refuses an older one, and everything refuses a newer one, or one that `restore` has not finished.
+"""
+
+from collections.abc import Callable, Mapping
+
+from pydantic import ConfigDict
+
+from lightrag_dagster.errors import OlderFormatError, StoreError
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.records import Record, read_record
+
+FIRST = 1
+
+Migrations = Mapping[int, Callable[[Home], None]]
+
+MIGRATIONS: dict[int, Callable[[Home], None]] = {}
+"""Format → what makes a home of the format before it one of this format; it is repeated when it was killed."""
+
+
+class Format(Record):
+    """`FORMAT`. A newer package may write more into it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    format: int
+    copying: str | None = None
+    """Where the files come from, while they are being copied here."""
+
+
+def newest(migrations: Migrations = MIGRATIONS) -> int:
+    """Return the format that this package reads and writes."""
+    return max(migrations, default=FIRST)
+
+
+def require_readable(home: Home, migrations: Migrations = MIGRATIONS) -> None:
+    """Check that a home has the format of this package, or is new.
+
+    Raises:
+        OlderFormatError: it is older; the next builder brings it forward.
+        StoreError: it is newer, a `restore` of it was not finished, or the record is damaged.
+    """
+    found = _record(home, migrations)
+    number, wanted = found.format if found else FIRST, newest(migrations)
+    if number < wanted and not (found is None and _is_new(home)):
+        raise OlderFormatError(
+            f"{home.name} has format {number}, and this package reads format {wanted}; "
+            "`lightrag-dagster run` brings it forward"
+        )
+
+
+def begin(home: Home, migrations: Migrations = MIGRATIONS) -> None:
+    """Give a new home today's format, and check any other; raises as `require_readable`. For writers without a lock."""
+    require_readable(home, migrations)
+    if not home.format.exists() and _is_new(home):
+        _write(home, newest(migrations))
+
+
+def bring_forward(home: Home, migrations: Migrations = MIGRATIONS) -> bool:
+    """Migrate a home to the current format, and say whether that changed it. Call it while holding the builder's lock.
+
+    Raises:
+        StoreError: it is newer, a `restore` of it was not finished, the record is damaged, or the disk refuses.
+    """
+    found, wanted = _record(home, migrations), newest(migrations)
+    number = found.format if found else wanted if _is_new(home) else FIRST
+    for following in range(number + 1, wanted + 1):
+        migrations[following](home)
+        _write(home, following)
+    if found is None and number == wanted:
+        _write(home, wanted)
+    return found is None or number < wanted
+
+
+def require_not_newer(found: Format, name: str, migrations: Migrations = MIGRATIONS) -> None:
+    """Check that this package knows a format; raises StoreError with the `name` of what has it."""
+    if found.format > newest(migrations):
+        raise StoreError(
+            f"{name} has format {found.format}, and this package reads formats up to {newest(migrations)}; upgrade "
+            "lightrag-dagster here, as on the machine that wrote it"
+        )
+
+
+def _record(home: Home, migrations: Migrations) -> Format | None:
+    found = read_record(home.format, Format)
+    if found is not None:
+        require_not_newer(found, home.name, migrations)
+        if found.copying is not None:
+            raise StoreError(
+                f"the restore of {home.name} was not finished; run `lightrag-dagster restore {found.copying}` again"
+            )
+    return found
+
+
+def _is_new(home: Home) -> bool:
+    """Say whether nothing was ever written; folders may be there."""
+    patterns = ("CURRENT", "tables/*/*/*.json", "generations/gen-*", "accepted/*.json")
+    return not any(path for pattern in patterns for path in home.root.glob(pattern))
+
+
+def _write(home: Home, number: int) -> None:
+    atomic.write_text(home.format, Format(format=number).model_dump_json(exclude_none=True))

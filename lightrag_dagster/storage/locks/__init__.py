@@ -1,0 +1,1 @@
+"""Locks: one builder of a home, one ingestion of a source."""

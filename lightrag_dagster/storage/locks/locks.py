@@ -1,0 +1,99 @@
+"""One builder of a home, one ingestion of a source and one user of the batches at a time.
+
+The locks are files beside SQLite and advisory locks in Postgres. The system releases both when the holder dies.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lightrag_dagster.storage import home_format
+from lightrag_dagster.storage.files.session import push, writing
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import MIGRATIONS, Migrations
+from lightrag_dagster.storage.locks.base import Lock
+from lightrag_dagster.storage.locks.file import file_held
+
+
+@contextmanager
+def building(home: Home, timeout: float, migrations: Migrations = MIGRATIONS) -> Iterator[Lock]:
+    """Hold the home's builder lock for the block; a process that holds it already enters at once.
+
+    A new home gets today's format, and an older one is brought forward.
+
+    Args:
+        home: the home that is built in.
+        timeout: how long to wait for another process. Seconds.
+        migrations: what brings an older home forward.
+
+    Raises:
+        BuilderLockedError: another process still held the lock after `timeout`.
+        StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
+    """
+    with builder_lock(home, timeout) as lock, writing(home, lock):
+        if home_format.bring_forward(home, migrations):
+            push(home, lock)
+        yield lock
+
+
+@contextmanager
+def builder_lock(home: Home, timeout: float) -> Iterator[Lock]:
+    """Hold only the builder's lock, in a home of any state; raises as `building`."""
+    with _held(home, home.lock, timeout, f"is building in {home.name}", any_thread=True) as lock:
+        yield lock
+
+
+@contextmanager
+def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
+    """Hold the lock of one source for the block; a thread that holds it already enters at once.
+
+    Args:
+        home: the home that is ingested into.
+        source: name of the source.
+        timeout: how long to wait for another process or thread. Seconds.
+
+    Raises:
+        BuilderLockedError: another process or thread still held the lock after `timeout`.
+        OlderFormatError: a builder must bring the home forward first.
+        StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
+    """
+    with source_lock(home, source, timeout) as lock, writing(home):
+        home_format.begin(home)
+        yield lock
+
+
+@contextmanager
+def source_lock(home: Home, source: str, timeout: float) -> Iterator[Lock]:
+    """Hold only the lock of one source, without taking over what others wrote; raises as `ingesting`."""
+    with _held(home, home.source_lock(source), timeout, f"is ingesting source {source!r}") as lock:
+        yield lock
+
+
+@contextmanager
+def using_batches(home: Home, timeout: float) -> Iterator[Lock]:
+    """Hold the lock of the home's batches for the block; a thread that holds it already enters at once.
+
+    Args:
+        home: the home of the batches.
+        timeout: how long to wait for another process or thread. Seconds.
+
+    Raises:
+        BuilderLockedError: another process or thread still held the lock after `timeout`.
+        StoreError: the home cannot be written, or the database cannot be reached.
+    """
+    with _held(home, home.batches_lock, timeout, f"is busy with the batches of {home.name}") as lock:
+        yield lock
+
+
+@contextmanager
+def _held(home: Home, path: Path, timeout: float, what: str, *, any_thread: bool = False) -> Iterator[Lock]:
+    """Hold a lock that is named by a path in the home, for the block."""
+    if home.database is None:
+        with file_held(path, timeout, what, any_thread=any_thread) as lock:
+            yield lock
+    else:
+        from lightrag_dagster.storage.locks.postgres import postgres_held
+
+        name = str(path.relative_to(home.root).with_suffix(""))
+        with postgres_held(home.database, name, timeout, what, any_thread=any_thread) as lock:
+            yield lock

@@ -1,0 +1,32 @@
+-- Rules that Python has as well: change both, tests/storage/test_macros.py compares them. Every database that
+-- storage/duckdb.py opens has these macros, as have those of the merge and of filters.
+
+-- core.identity: ids and keys.
+CREATE MACRO text_digest(text) AS left(sha256(text), 32);
+
+CREATE MACRO relation_id(one, other) AS 'rel-' || text_digest(least(one, other) || '|' || greatest(one, other));
+
+-- All are plain ASCII, and so need no escapes in JSON.
+CREATE MACRO extraction_key(chunk_id, recipe, language := NULL) AS
+    text_digest('["' || chunk_id || '","' || recipe || '"' || coalesce(',"' || language || '"', '') || ']');
+
+CREATE MACRO embedding_fingerprint(embedder, text) AS text_digest(embedder || chr(10) || text);
+
+-- stages.documents.raw_documents: which documents have text, and the hash of all that decides the chunks of one.
+CREATE MACRO has_text(status) AS status IN ('processed', 'duplicate', 'stale');
+
+CREATE MACRO text_hash(content_hash, media_type, pages) AS text_digest(
+    '["' || content_hash || '","' || media_type || '"'
+    || CASE WHEN len(pages) > 0 THEN ',[' || array_to_string(pages, ',') || ']' ELSE '' END || ']'
+);
+
+-- storage.tables.shards, and the buckets of the merge: the number that the first bits of an id's hash make, up to 16.
+CREATE MACRO leading_bits(id, bits) AS (('0x' || split_part(id, '-', 2)[:4])::INTEGER >> (16 - bits));
+
+-- indexes.text_index.passage: a chunk as it is embedded. The texts of entities and relations are made here alone.
+CREATE MACRO passage(content, context) AS coalesce(nullif(context, '') || chr(10) || chr(10), '') || content;
+
+CREATE MACRO entity_text(name, description) AS name || chr(10) || description;
+
+CREATE MACRO relation_text(keywords, src, tgt, description) AS
+    keywords || chr(9) || src || chr(10) || tgt || chr(10) || description;

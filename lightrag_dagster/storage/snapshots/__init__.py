@@ -1,0 +1,1 @@
+"""Generations, published snapshots, their verification, repair and garbage collection."""

@@ -1,0 +1,240 @@
+"""One immutable folder a generation: the merge of the accepted tables and everything built from it.
+
+A generation is named by a hash of its inputs and merged tables, so the same content is the same folder. The merge
+writes a scratch folder that is renamed when it is complete; each later step that is finished is a file in it. A run
+that finds the file has nothing to do; a run that was killed leaves none, and the next one repeats the step.
+
+generation.json                       what the merge read and made (GenerationRecord)
+<merged table>.parquet                entities, relations, entity_evidence, relation_evidence
+vectors.json, corpus_state.npy        the vector tables, and what their embedder knows of the corpus
+adjacency/                            the graph as arrays, which queries use
+graph.kuzu, graph.json                the graph database, and its record; a large one comes after the manifest
+views.duckdb, views.json              views over the tables above and the accepted versions, and their record
+manifest.json                         written when it is published
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from lightrag_dagster.core import identity
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.cache import is_claimed
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.records import (
+    GenerationInputs,
+    GenerationRecord,
+    Pointer,
+    R,
+    Record,
+    read_record,
+)
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+RECORD = "generation.json"
+VECTORS = "vectors.json"
+CORPUS_STATE = "corpus_state.npy"
+GRAPH = "graph.kuzu"
+GRAPH_RECORD = "graph.json"
+ADJACENCY = "adjacency"
+VIEWS = "views.duckdb"
+VIEWS_RECORD = "views.json"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One generation of a home; its files are read when they are asked for."""
+
+    home: Home
+    id: str
+
+    def __reduce__(self) -> tuple[Callable[..., "Generation"], tuple[Home, str]]:
+        """Leave the database behind: a worker reads and writes files alone."""
+        return _of_worker, (replace(self.home, database=None), self.id)
+
+    def path(self, name: str) -> Path:
+        """Return a file or folder of the generation."""
+        return self.home.generation(self.id) / name
+
+    def open(self, name: str) -> Path:
+        """Return a file or folder of the generation to read, fetched from a bucket; raises StoreError."""
+        path, files = self.path(name), Files(self.home)
+        return files.open_folder(path) if name == ADJACENCY else files.open([path])[0]
+
+    def has(self, name: str) -> bool:
+        """Say whether the step that yields this merged table, file or folder is finished."""
+        return self.path(f"{name}.parquet" if name in MERGED_TABLES else name).exists()
+
+    def record(self) -> GenerationRecord:
+        """Return what the merge read and made; raises StoreError when the record is missing or damaged."""
+        return self.read_record(RECORD, GenerationRecord)
+
+    def inputs(self) -> GenerationInputs:
+        """Return what the merge read; raises as `record`."""
+        return self.record().inputs
+
+    def table_files(self, table: str) -> list[Path]:
+        """Return the Parquet files of a table, fetched from a bucket.
+
+        A merged table has one, a per-source table one a shard, in order of source; none of a source that an older
+        version of this package accepted without the table.
+        """
+        if table in MERGED_TABLES:
+            paths = [self.path(f"{table}.parquet")]
+        else:
+            tables, sources = SourceTables(self.home), sorted(self.inputs().sources.items())
+            paths = [
+                path for source, used in sources if table in used for path in tables.paths(table, source, used[table])
+            ]
+        return Files(self.home).open(paths)
+
+    def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:
+        """Read a table whole, per-source tables one source after the other; raises StoreError."""
+        schema = (MERGED_TABLES | SOURCE_TABLES)[table]
+        parts = [Files(self.home).read(path, columns, schema) for path in self.table_files(table)]
+        empty = schema.empty_table().select(columns or schema.names)
+        return pa.concat_tables([empty, *parts])
+
+    def write_record(self, name: str, record: Record) -> None:
+        """Store a JSON record; raises StoreError when the disk refuses."""
+        atomic.write_text(self.path(name), record.model_dump_json(indent=2))
+
+    def read_record(self, name: str, kind: type[R]) -> R:
+        """Read a JSON record; raises StoreError when it is missing or damaged."""
+        record = read_record(self.path(name), kind)
+        if record is None:
+            raise StoreError(f"{self.path(name)} is missing; run `lightrag-dagster run` to rebuild it")
+        return record
+
+
+def store(
+    home: Home,
+    inputs: GenerationInputs,
+    tables: Mapping[str, Sequence[Path]],
+    summaries: Mapping[str, int],
+    failed_summaries: int,
+) -> Generation:
+    """Store merged tables as a generation; the same inputs and rows are the same one.
+
+    A generation that exists already only gets back the files that it has lost.
+
+    Args:
+        home: The home to write to, while holding the builder's lock.
+        inputs: What was merged.
+        tables: The Parquet files of each of MERGED_TABLES, in order of their rows.
+        summaries: Recipe → number of rows whose description is a summary made by it.
+        failed_summaries: Number of rows without the summary that they should have.
+
+    Raises:
+        StoreError: a file is damaged or has not its table's schema, or the disk refuses.
+    """
+    with scratch_folder(home) as folder:
+        with ThreadPoolExecutor(2) as executor:  # One table keeps but one processor busy.
+            paths = [folder / f"{table}.parquet" for table in tables]
+            versions = list(executor.map(atomic.join_parquet, paths, map(MERGED_TABLES.get, tables), tables.values()))
+        record = GenerationRecord(
+            inputs=inputs,
+            tables=dict(zip(tables, versions, strict=True)),
+            summaries=dict(summaries),
+            failed_summaries=failed_summaries,
+        )
+        atomic.write_text(folder / RECORD, record.model_dump_json(indent=2))
+        generation = Generation(home, "gen-" + identity.digest(inputs.hash, record.tables))
+        _put_in_place(folder, home.generation(generation.id))
+    return generation
+
+
+@contextmanager
+def scratch_folder(home: Home) -> Iterator[Path]:
+    """Give a temporary folder beside the generations; raises StoreError when the disk refuses."""
+    try:
+        home.generations.mkdir(parents=True, exist_ok=True)
+        folder = tempfile.mkdtemp(dir=home.generations, prefix=".new.")
+    except OSError as error:
+        raise StoreError(f"cannot write in {home.generations}: {error.strerror or error}") from error
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_leftovers(home: Home) -> None:
+    """Remove what killed builders left unfinished; call it while holding the builder's lock.
+
+    Raises:
+        StoreError: the disk or the bucket refuses.
+    """
+    try:
+        for leftover in [*home.generations.glob(".*"), *home.generations.glob("gen-*/.*")]:
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+    except OSError as error:
+        raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
+    Files(home).remove_folder(home.scratch)
+
+
+def _put_in_place(folder: Path, target: Path) -> None:
+    try:
+        if not target.exists():
+            folder.chmod(0o755)
+            folder.rename(target)
+        else:
+            for path in folder.iterdir():
+                if not (target / path.name).exists():
+                    path.replace(target / path.name)
+        atomic.sync(target.parent)
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {error.strerror or error}; nothing was changed") from error
+
+
+def set_newest(home: Home, generation: Generation) -> None:
+    """Make the steps after the merge work on a generation; raises StoreError when the disk refuses."""
+    atomic.write_text(home.newest, Pointer(id=generation.id).model_dump_json())
+
+
+def newest(home: Home) -> Generation:
+    """Return the generation that was merged last.
+
+    Raises:
+        StoreError: there is none, or the pointer is damaged.
+    """
+    pointer = read_record(home.newest, Pointer)
+    if pointer is None:
+        raise StoreError(f"nothing was merged in {home.name} yet; materialise entities first")
+    return fetched(home, pointer.id)
+
+
+def discard_graph(generation: Generation) -> None:
+    """Remove the graph database of a generation, so that the next run builds it again; raises StoreError."""
+    generation.path(GRAPH_RECORD).unlink(missing_ok=True)
+    Files(generation.home).remove([generation.path(GRAPH)])
+
+
+def fetched(home: Home, generation_id: str) -> Generation:
+    """Return a generation, with its files fetched from a bucket; raises StoreError."""
+    Files(home).open_folder(home.generation(generation_id))
+    return Generation(home, generation_id)
+
+
+def fetch_in_worker(generation: Generation) -> None:
+    """Fetch records and files of a generation, unless this process works in the cache of the one that started it.
+
+    Raises:
+        StoreError: the bucket refuses.
+    """
+    if is_claimed(generation.home.root):
+        Files(generation.home).refresh()
+        fetched(generation.home, generation.id)
+
+
+def _of_worker(home: Home, generation_id: str) -> Generation:
+    return Generation(home.in_worker(), generation_id)

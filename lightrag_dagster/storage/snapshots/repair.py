@@ -1,0 +1,115 @@
+"""Repair of a damaged snapshot: remove what is damaged, so that the next run builds it again."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.base import Lock
+from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph
+from lightrag_dagster.storage.snapshots.records import Pointer, read_record
+from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_current
+from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of_graph
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+_log = logging.getLogger(__name__)
+
+_LOCK_SECONDS = 5.0
+
+
+def find_current_damage(home: Home, *, verify: bool = False) -> list[Damage]:
+    """Return the damaged files of the current snapshot; without `verify` only existence and size are checked."""
+    Files(home).refresh()
+    if pointers := [path for path in (home.current, home.newest) if not _is_whole(path)]:
+        return [Damage(path, "is damaged") for path in pointers]
+    current = read_record(home.current, Pointer)
+    return find_damage(home, current.id, verify=verify) if current else []
+
+
+def repair_current(home: Home, *, verify: bool = False, lock: Lock | None = None) -> list[Damage]:
+    """Discard what is damaged of the current snapshot, so that the next run builds it again; return the damage.
+
+    Raises as `discard_damaged`, and is to be called as that is.
+    """
+    damage = find_current_damage(home, verify=verify)
+    pointers = [one for one in damage if one.path in (home.current, home.newest)]
+    for one in pointers:
+        _log.warning("%s; it is written again", one)
+        one.path.unlink()
+    if home.current in (one.path for one in pointers):
+        _point_again(home, lock)
+    current = read_record(home.current, Pointer)
+    if current and not pointers and damage:
+        discard_damaged(home, current.id, damage, lock)
+    return damage
+
+
+def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock: Lock | None = None) -> None:
+    """Remove the damaged files of a snapshot, and its generation, so that the next run builds them again.
+
+    The table of a source is made again from stored responses, a vector table from stored vectors. Until then readers
+    get the latest snapshot without damage, or none. Where only the graph database is damaged, nothing else is removed,
+    and readers keep the snapshot.
+
+    Args:
+        home: the home of the snapshot.
+        snapshot_id: the current or latest snapshot.
+        damage: what `find_damage` returned for it, at least one.
+        lock: the builder's lock, which the caller holds.
+
+    Raises:
+        BuilderLockedError: another process ingests a source whose table is damaged.
+        StoreError: a rollback holds the snapshot, so that no run would build it again; or a record is damaged.
+    """
+    if all(map(is_of_graph, damage)):
+        for one in damage:
+            _log.warning("%s; it is removed and built again", one)
+        discard_graph(Generation(home, snapshot_id))
+        return
+    if held_snapshot(home) == snapshot_id:
+        raise StoreError(
+            f"{damage[0]}, and a rollback holds {snapshot_id}; `lightrag-dagster release` publishes the latest snapshot"
+        )
+    for one in damage:
+        _log.warning("%s; it is removed and built again", one)
+        if one.path.is_relative_to(home.lance):
+            Files(home).remove_folder(home.lance / one.path.relative_to(home.lance).parts[0])
+        elif one.path.is_relative_to(home.root / "tables"):
+            _discard_version(home, one.path)
+    Files(home).remove_folder(home.generation(snapshot_id))
+    newest, current = read_record(home.newest, Pointer), read_record(home.current, Pointer)
+    if newest is not None and newest.id == snapshot_id:
+        home.newest.unlink()
+    if current is not None and current.id == snapshot_id and not _point_again(home, lock):
+        home.current.unlink()
+
+
+def _point_again(home: Home, lock: Lock | None) -> bool:
+    """Point to the held snapshot, or the latest one without damage; return False if there is none."""
+    sound = [one for one in list_snapshots(home) if all(map(is_of_graph, find_damage(home, one.snapshot_id)))]
+    if held := held_snapshot(home):
+        sound = [one for one in sound if one.snapshot_id == held]
+    if sound:
+        set_current(home, sound[-1].snapshot_id, lock)
+    return bool(sound)
+
+
+def _is_whole(pointer: Path) -> bool:
+    try:
+        read_record(pointer, Pointer)
+    except StoreError:
+        return False
+    return True
+
+
+def _discard_version(home: Home, path: Path) -> None:
+    """Remove a file of a source's table, and the record of the current version if that has it, under its lock."""
+    tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
+    with ingesting(home, source, _LOCK_SECONDS):
+        current = tables.current(table, source)
+        if current is not None and path in tables.all_paths(table, source, current.version):
+            (path.parent / "current.json").unlink()
+        Files(home).remove([path])

@@ -1,0 +1,308 @@
+"""Published snapshots: publish, list, name, roll back and compare.
+
+A snapshot is a generation with a manifest. `CURRENT` points to the one that readers open; replacing that file is the
+whole of publication and of rollback.
+"""
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.resources import files as package_files
+from typing import NamedTuple
+from uuid import uuid4
+
+from pydantic import Field
+
+from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError, one_line
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage import home_format
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.files.session import push
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.base import Lock, require_held
+from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.records import BuiltGraph, Manifest, Pointer, Record, Vectors, read_record
+from lightrag_dagster.storage.snapshots.verify import record_files
+
+_log = logging.getLogger(__name__)
+
+_NAMED_PROBLEMS = 3
+
+# Table, name and hash of a row, for each kind of row that `diff` compares.
+_COMPARED = {
+    "documents": ("raw_documents", "source || '/' || path", "content_hash || status"),
+    "entities": ("entities", "name", "row_fingerprint"),
+    "relations": ("relations", "src || ' — ' || tgt", "row_fingerprint"),
+}
+
+
+class Pins(Record):
+    """`pins.json`: names of snapshots."""
+
+    mended_by = "delete it, and give the snapshots their names again"
+
+    names: dict[str, str] = Field(default={}, description="name → snapshot")
+
+
+class Hold(Pointer):
+    """`HELD`: the snapshot that a rollback holds."""
+
+    mended_by = "delete it; then no rollback holds a snapshot, and the next run publishes"
+
+
+class Difference(NamedTuple):
+    """Sorted names of the rows that the second of two snapshots added, changed and removed."""
+
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+
+
+def publish(home: Home, generation: Generation, problems: Sequence[str], lock: Lock | None = None) -> Manifest:
+    """Write the manifest of a generation and make it the current snapshot, unless it has problems.
+
+    Publishing the current snapshot again changes nothing; publishing an older one again makes it the latest. While a
+    rollback holds another snapshot, the pointer stays and the new one waits for `release`.
+
+    Args:
+        home: the home of the generation.
+        generation: a finished generation.
+        problems: what `integrity.findings` returned for it.
+        lock: the builder's lock; the pointer stays when it was lost.
+
+    Raises:
+        IntegrityError: there are problems; the current snapshot stays.
+        BuilderLockedError: the lock was lost; the current snapshot stays.
+        StoreError: a part of the generation, or the pointer, is missing or damaged, or the disk refuses.
+    """
+    latest = latest_snapshot(home)
+    if latest is not None and latest.snapshot_id == generation.id:
+        return latest
+    if problems:
+        named = "; ".join(problems[:_NAMED_PROBLEMS])
+        more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
+        folder = home.generation(generation.id)
+        raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
+    graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
+    others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
+    published = Manifest(
+        snapshot_id=generation.id,
+        sequence=1 + max(others, default=0),
+        published_at=_now(),
+        inputs=generation.inputs(),
+        rows=_count_rows(generation),
+        vectors=generation.read_record(generations.VECTORS, Vectors),
+        graph=graph.counts if graph else None,
+    )
+    generation.write_record(generations.MANIFEST, published)
+    record_files(home, published, latest.snapshot_id if latest else None)
+    # Everything that the pointer leads to is on disk before the pointer is; the vectors are since they were tagged.
+    atomic.sync_tree(home.generation(generation.id))
+    if held_snapshot(home) is None:
+        set_current(home, generation.id, lock)
+    return published
+
+
+def list_snapshots(home: Home) -> list[Manifest]:
+    """Return the snapshots of a home in order of publication; raises StoreError when a manifest is damaged."""
+    found = [read_manifest(home, path.parent.name) for path in home.generations.glob(f"gen-*/{generations.MANIFEST}")]
+    return sorted(found, key=lambda one: one.sequence)
+
+
+def read_manifest(home: Home, snapshot_id: str) -> Manifest:
+    """Return the manifest of a snapshot.
+
+    Raises:
+        StoreError: there is no such snapshot, or its manifest is damaged.
+    """
+    found = read_record(home.generation(snapshot_id) / generations.MANIFEST, Manifest)
+    if found is None:
+        raise StoreError(f"there is no snapshot {snapshot_id} in {home.name}; `lightrag-dagster snapshots` lists them")
+    return found
+
+
+def named_snapshot(home: Home, name: str) -> Manifest:
+    """Return a snapshot by its id or one of its names; raises StoreError when there is none."""
+    return read_manifest(home, snapshot_names(home).get(name, name))
+
+
+def current_snapshot(home: Home) -> Manifest | None:
+    """Return the snapshot that readers open, or None before the first publication.
+
+    Raises:
+        StoreError: the pointer or the manifest is missing or damaged.
+    """
+    pointer = read_record(home.current, Pointer)
+    return read_manifest(home, pointer.id) if pointer else None
+
+
+def require_current(home: Home) -> Manifest:
+    """Return the current snapshot; raises NoSnapshotError before the first publication."""
+    current = current_snapshot(home)
+    if current is None:
+        raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
+    return current
+
+
+def refresh_snapshot(home: Home, name: str | None = None) -> None:
+    """Fetch the records of a snapshot from a bucket, by its id or name, by default of the current one.
+
+    Raises as `formats.require_readable`, also for a home on disk.
+    """
+    Files(home).refresh([home.current, home.pins, home.format])
+    home_format.require_readable(home)
+    pointer = read_record(home.current, Pointer)
+    wanted = snapshot_names(home).get(name, name) if name else pointer.id if pointer else None
+    if wanted:
+        folder = home.generation(wanted)
+        Files(home).refresh([folder / generations.MANIFEST, folder / generations.RECORD])
+
+
+def without_graph(home: Home) -> Generation | None:
+    """Return the current snapshot if its graph database is not built; raises as `current_snapshot`."""
+    current = current_snapshot(home)
+    generation = Generation(home, current.snapshot_id) if current else None
+    return None if generation is None or generation.has(generations.GRAPH_RECORD) else generation
+
+
+def latest_snapshot(home: Home) -> Manifest | None:
+    """Return the snapshot that was published last: the current one, or the one that waits for `release`.
+
+    Raises:
+        StoreError: a pointer or manifest is damaged.
+    """
+    if held_snapshot(home) is None:
+        return current_snapshot(home)
+    return list_snapshots(home)[-1]
+
+
+def held_snapshot(home: Home) -> str | None:
+    """Return the id of the snapshot that a rollback holds, or None; raises StoreError when the record is damaged."""
+    pointer = read_record(home.held, Hold)
+    return pointer.id if pointer else None
+
+
+def last_current(home: Home, snapshot: Manifest) -> datetime:
+    """Return when a reader could last open a snapshot as the current one: its replacement, or its publication."""
+    pointer = read_record(home.current, Pointer)
+    replaced = pointer.replaced.get(snapshot.snapshot_id) if pointer else None
+    return datetime.fromisoformat(max(replaced or "", snapshot.published_at))
+
+
+def snapshot_names(home: Home) -> dict[str, str]:
+    """Return name → snapshot id; raises StoreError when the record is damaged."""
+    return (read_record(home.pins, Pins) or Pins()).names
+
+
+def pin(home: Home, name: str, snapshot_id: str | None) -> None:
+    """Give a snapshot a name, or with None remove the name. A named snapshot is never collected.
+
+    Raises:
+        StoreError: there is no such snapshot or name, another snapshot has the name, or it looks like an id.
+    """
+    names = dict(snapshot_names(home))
+    if snapshot_id is None:
+        if names.pop(name, None) is None:
+            raise StoreError(f"no snapshot is named {name!r}; `lightrag-dagster snapshots` lists the names")
+    elif name.startswith("gen-") or name == "published" or not name.strip():
+        raise StoreError(f"{name!r} cannot be a name; choose one that does not begin with gen-, and not `published`")
+    else:
+        wanted = read_manifest(home, snapshot_id).snapshot_id
+        if names.setdefault(name, wanted) != wanted:
+            raise StoreError(
+                f"{names[name]} is named {name}, so that `gc` keeps it; `lightrag-dagster snapshots unpin {name}` first"
+            )
+    atomic.write_text(home.pins, Pins(names=names).model_dump_json(indent=2))
+
+
+def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
+    """Point to an older snapshot and hold it until `release`, unless the builder's lock was lost; runs keep building.
+
+    Raises BuilderLockedError, and StoreError when there is no such snapshot or the disk refuses.
+    """
+    wanted = named_snapshot(home, name)
+    require_held(lock)
+    atomic.write_text(home.held, Hold(id=wanted.snapshot_id).model_dump_json())
+    set_current(home, wanted.snapshot_id, lock)
+    return wanted
+
+
+def release(home: Home, lock: Lock | None = None) -> Manifest:
+    """Point to the latest snapshot and stop holding, unless the builder's lock was lost.
+
+    Raises BuilderLockedError, and StoreError when nothing is held or the disk refuses.
+    """
+    if held_snapshot(home) is None:
+        raise StoreError(f"no snapshot is held in {home.name}; publication already follows the latest one")
+    latest = list_snapshots(home)[-1]
+    set_current(home, latest.snapshot_id, lock)
+    home.held.unlink()
+    return latest
+
+
+def diff(home: Home, before: str, after: str) -> dict[str, Difference]:
+    """Compare the documents, entities and relations of two snapshots, given by id or name.
+
+    Raises:
+        StoreError: there is no such snapshot, or a table of it is missing or damaged.
+    """
+    import duckdb
+
+    compared = {"before": named_snapshot(home, before), "after": named_snapshot(home, after)}
+    statement = package_files(__package__).joinpath("snapshot_diff.sql").read_text(encoding="utf-8")
+    found = {}
+    with duckdb.connect() as connection:
+        for kind, (table, name, hashed) in _COMPARED.items():
+            for view, snapshot in compared.items():
+                paths = [str(path) for path in Generation(home, snapshot.snapshot_id).table_files(table)]
+                try:
+                    rows = connection.read_parquet(paths)
+                    rows.project(f"{name} AS name, {hashed} AS hash").create_view(view, replace=True)
+                except duckdb.Error as error:
+                    raise StoreError(f"{table} of {snapshot.snapshot_id} cannot be read: {one_line(error)}") from error
+            changes = connection.execute(statement).fetchall()
+            found[kind] = Difference(*([row for row, what in changes if what == one] for one in Difference._fields))
+    return found
+
+
+def set_current(home: Home, snapshot_id: str, lock: Lock | None = None) -> None:
+    """Point readers to a snapshot; raises BuilderLockedError when the builder's lock was lost, and StoreError."""
+    before = read_record(home.current, Pointer)
+    replaced = {}
+    if before is not None:
+        replaced = {one: when for one, when in before.replaced.items() if home.generation(one).exists()}
+        if before.id != snapshot_id:
+            replaced[before.id] = _now()
+    require_held(lock)
+    atomic.write_text(home.current, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
+    push(home, lock)
+    link_views(home, snapshot_id)
+
+
+def link_views(home: Home, snapshot_id: str) -> None:
+    """Let the views of a home on disk be those of a snapshot, at once; where a disk has no links, there are none."""
+    target = (home.generation(snapshot_id) / generations.VIEWS).relative_to(home.root)
+    if home.bucket or (home.views.is_symlink() and home.views.readlink() == target):
+        return
+    temporary = home.root / f".{home.views.name}.{uuid4().hex}.tmp"
+    try:
+        temporary.symlink_to(target)
+        temporary.replace(home.views)
+    except OSError as error:
+        _log.info("%s is not linked to the views of %s: %s", home.views, snapshot_id, error)
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _count_rows(generation: Generation) -> dict[str, int]:
+    return {
+        table: sum(atomic.count_rows(path) for path in generation.table_files(table))
+        for table in (*SOURCE_TABLES, *MERGED_TABLES)
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

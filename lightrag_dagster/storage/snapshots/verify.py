@@ -1,0 +1,191 @@
+"""Damage of published files: record sizes and hashes at publication, and find what differs later.
+
+`files.json` in the folder of a generation lists every file that its snapshot reads: its own, the Parquet files of its
+sources, and the LanceDB files of its vector versions. The graph database, which may come later, has its own record, and
+so have the views, which name the place of the home.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import Field
+
+from lightrag_dagster.core.objects import Stored
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.files.mirror import OF_THIS_HOME
+from lightrag_dagster.storage.files.session import is_record
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.lance_files import files_of_version, tag_file
+from lightrag_dagster.storage.snapshots.records import (
+    MADE_AGAIN,
+    BuiltGraph,
+    FileFacts,
+    Manifest,
+    Record,
+    read_record,
+)
+
+FILES = "files.json"
+_OF_GRAPH = (generations.GRAPH, generations.GRAPH_RECORD)
+_NAMED_AGAIN = (".manifest", ".json")
+
+
+class PublishedFiles(Record):
+    """`files.json`: path below the home → facts."""
+
+    mended_by = MADE_AGAIN
+
+    files: dict[str, FileFacts] = Field(
+        description="Every file that the snapshot reads, except this one, the graph and the views; older versions list "
+        "them too"
+    )
+
+
+class Damage(NamedTuple):
+    """A file that is not as it was published, and how."""
+
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.reason}"
+
+
+def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
+    """Write `files.json` of a generation whose manifest is written.
+
+    Args:
+        home: the home of the generation.
+        manifest: its manifest.
+        before: snapshot whose record gives the hashes of files that both read; they are never changed.
+
+    Raises:
+        StoreError: a file is missing, or the disk refuses.
+    """
+    known = read_record(home.generation(before) / FILES, PublishedFiles) if before else None
+    found = {}
+    try:
+        for path in _own_files(home, manifest):
+            name, size = str(path.relative_to(home.root)), path.stat().st_size
+            facts = known.files.get(name) if known else None
+            found[name] = facts if facts and facts.size == size else FileFacts.of(path)
+        for entry in manifest.vectors.tables.values():
+            for path, size in files_of_version(home, entry).items():
+                name = str(path.relative_to(home.root))
+                # Names of data are random; those of versions and tags are those of a table that was written again.
+                facts = known.files.get(name) if known and path.suffix not in _NAMED_AGAIN else None
+                new = FileFacts(size=size, sha256=None) if home.bucket else FileFacts.of(path)
+                found[name] = facts if facts and facts.size == size else new
+    except OSError as error:
+        raise StoreError(f"{error.filename} cannot be read ({error.strerror}); run again") from error
+    path = home.generation(manifest.snapshot_id) / FILES
+    atomic.write_text(path, PublishedFiles(files=found).model_dump_json())
+
+
+def portable_files(content: bytes) -> bytes:
+    """Return `files.json` as a home in a bucket has it: without records."""
+    found = PublishedFiles.model_validate_json(content).files
+    kept = {name: facts for name, facts in found.items() if not is_record(name) and Path(name).name not in OF_THIS_HOME}
+    return PublishedFiles(files=kept).model_dump_json().encode()
+
+
+def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[Damage]:
+    """Return the files of a snapshot that are missing or of another size, and with `verify` of other content.
+
+    Without `verify` no content is read. A snapshot of an older version of this package has no record of its files, so
+    only missing ones are found.
+    """
+    folder = home.generation(snapshot_id)
+    try:
+        manifest = read_record(folder / generations.MANIFEST, Manifest)
+        record = read_record(folder / FILES, PublishedFiles)
+    except StoreError as error:
+        return [Damage(folder, f"has a damaged record: {error}")]
+    if manifest is None:
+        return [Damage(folder / generations.MANIFEST, "is missing")]
+    if record is None:
+        return [Damage(path, "is missing") for path in _required(home, manifest) if not path.exists()]
+    try:
+        checks = _graph_facts(Generation(home, snapshot_id), record)
+    except StoreError as error:
+        return [Damage(folder / generations.GRAPH_RECORD, f"is damaged: {error}")]
+    listed = _listed(home, manifest)
+    left_out = (*_OF_GRAPH, *OF_THIS_HOME)
+    checks |= {home.root / name: facts for name, facts in record.files.items() if Path(name).name not in left_out}
+    return [
+        Damage(path, reason)
+        for path, facts in checks.items()
+        if (reason := _difference(home, path, facts, listed.get(path), verify=verify))
+    ]
+
+
+def is_of_graph(damage: Damage) -> bool:
+    """Say whether only the graph database is damaged."""
+    return damage.path.name in _OF_GRAPH
+
+
+def _graph_facts(generation: Generation, record: PublishedFiles) -> dict[Path, FileFacts]:
+    """Return the facts of the graph if it is built; raises StoreError when its record is damaged."""
+    path = generation.path(generations.GRAPH)
+    built = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
+    facts = built and (built.file or record.files.get(str(path.relative_to(generation.home.root))))
+    return {path: facts} if facts else {}
+
+
+def _own_files(home: Home, manifest: Manifest) -> list[Path]:
+    """Return the files of the snapshot except graph, views and those of LanceDB; of a bucket, the data files."""
+    folder, left_out = home.generation(manifest.snapshot_id), (FILES, *_OF_GRAPH, *OF_THIS_HOME)
+    own = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "."]
+    own = [path for path in own if path.name not in left_out]
+    own = [path for path in own if not (home.bucket and path.suffix == ".json")]
+    return sorted({*own, *_source_files(home, manifest)})
+
+
+def _listed(home: Home, manifest: Manifest) -> dict[Path, Stored]:
+    """Return the files of a bucket that a snapshot may read; nothing of a home on disk, whose files are looked at."""
+    if home.bucket is None:
+        return {}
+    tables = [home.lance / f"{entry.table}.lance" for entry in manifest.vectors.tables.values()]
+    folders = (home.generation(manifest.snapshot_id), home.root / "tables", *tables)
+    return {path: one for folder in folders for path, one in Files(home).list_folder(folder).items()}
+
+
+def _source_files(home: Home, manifest: Manifest) -> list[Path]:
+    generation = Generation(home, manifest.snapshot_id)
+    return [path for table in SOURCE_TABLES for path in generation.table_files(table)]
+
+
+def _required(home: Home, manifest: Manifest) -> list[Path]:
+    folder = home.generation(manifest.snapshot_id)
+    own = (generations.ADJACENCY, *(f"{table}.parquet" for table in MERGED_TABLES))
+    tags = [tag_file(home, entry) for entry in manifest.vectors.tables.values()]
+    return [*(folder / name for name in own), *_source_files(home, manifest), *tags]
+
+
+def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None, *, verify: bool) -> str | None:
+    try:
+        if home.bucket and listed is None:
+            return f"is missing in {home.bucket}"
+        size = listed.size if listed else path.stat().st_size
+        if size != facts.size:
+            return f"has {size} bytes, and was published with {facts.size}"
+        read = verify and not (home.bucket and path.is_relative_to(home.lance))
+        if read and facts.sha256 and _hash_stored(home, path) != facts.sha256:
+            return "has other content than when it was published"
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    return None
+
+
+def _hash_stored(home: Home, path: Path) -> str:
+    if home.bucket:
+        return hashlib.sha256(Files(home).read_bytes(path)).hexdigest()
+    return FileFacts.of(path).sha256 or ""

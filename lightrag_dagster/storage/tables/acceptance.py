@@ -1,0 +1,175 @@
+"""Which version of each source the merge reads: the last one that is whole, and of which little enough is missing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.records import Record, read_record
+from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+
+MADE_FROM = {
+    "chunks": "raw_documents",
+    "extractions": "chunks",
+    "entity_mentions": "extractions",
+    "relation_mentions": "extractions",
+    "parsed": "extractions",
+}
+"""Table of a source → the one that it is made from."""
+
+
+class Accepted(Record):
+    """`accepted/<source>.json`: the version of each of a source's tables that the merge reads."""
+
+    source: str
+    tables: dict[str, str]
+
+
+class AnswerRows(NamedTuple):
+    """Rows of answers: those that yielded a mention or were rejected, and the rejected ones of them."""
+
+    rows: int = 0
+    rejected: int = 0
+
+    @classmethod
+    def of(cls, sums: Mapping[str, int]) -> Self:
+        """Count them by the sums of a version of `parsed`."""
+        return cls(sum(sums.values()), sums.get("rejected_rows", 0))
+
+    @property
+    def share(self) -> float:
+        """The share of rejected rows, 0 to 1."""
+        return self.rejected / max(1, self.rows)
+
+
+class Bounds(NamedTuple):
+    """Largest shares of what a source may lack, 0 to 1: of documents and of chunks that failed, of rejected rows."""
+
+    max_failed_share: float
+    max_rejected_share: float
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return those of some settings."""
+        return cls(settings.documents.max_failed_share, settings.extraction.max_rejected_share)
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The judgement on versions of a source's tables: may they be merged, and why not.
+
+    They are `whole` when each was made from the one before it. The shares are of documents, of extracted chunks and of
+    the rows of answers, 0 to 1; 0 when the tables are not whole.
+    """
+
+    accepted: bool
+    tables: dict[str, str]
+    reason: str | None = None
+    whole: bool = True
+    failed_documents: float = 0.0
+    failed_chunks: float = 0.0
+    rejected_rows: float = 0.0
+
+
+def judge(tables: SourceTables, source: str, max_failed_share: float, max_rejected_share: float = 1.0) -> Acceptance:
+    """Say whether the current versions of a source's six tables may be merged; no table is read.
+
+    They may when each was made from the current version of the one before it, when neither the failed share of
+    documents nor that of chunks exceeds `max_failed_share`, and when the rejected share of the rows of answers does not
+    exceed `max_rejected_share`: of all answers, or of those that the accepted version does not have. So what was
+    accepted stays accepted, whatever today's parser makes of its answers, and does not excuse new ones. Skipped
+    documents count in neither number.
+
+    Raises:
+        StoreError: a record is damaged.
+    """
+    current = tables.current_versions(source)
+    versions = {table: version.version for table, version in current.items()}
+    if reason := _broken_lineage(source, current):
+        return Acceptance(accepted=False, tables=versions, reason=reason, whole=False)
+    documents, chunks = current["raw_documents"], current["extractions"]
+    shares = failed_share(documents), failed_share(chunks), AnswerRows.of(current["parsed"].sums).share
+    for what, version, share in (("documents", documents, shares[0]), ("chunks", chunks, shares[1])):
+        if share > max_failed_share:
+            failed, counted = version.count("status", "failed"), _counted(version)
+            first = "".join(f"; {reason}" for reason in version.reasons)
+            reason = (
+                f"{failed:,} of {counted:,} {what} of source {source!r} failed ({share:.1%}), more than the "
+                f"{max_failed_share:.1%} that documents.max_failed_share allows{first}; "
+                "correct them or raise the bound, and run again"
+            )
+            return Acceptance(False, versions, reason, True, *shares)
+    if reason := _rejected_too_many(tables, current["parsed"], max_rejected_share):
+        return Acceptance(False, versions, reason, True, *shares)
+    return Acceptance(True, versions, None, True, *shares)
+
+
+def accept(
+    home: Home, source: str, max_failed_share: float, max_rejected_share: float = 1.0, *, candidate: bool = False
+) -> Acceptance:
+    """Accept the current versions of a source's tables, all six at once, or keep the accepted ones.
+
+    With `candidate` it is those of a backfill, which become the current ones when they are accepted.
+
+    Raises:
+        StoreError: a record is damaged or the disk refuses.
+    """
+    tables = SourceTables(home, candidate=candidate)
+    acceptance = judge(tables, source, max_failed_share, max_rejected_share)
+    if acceptance.accepted:
+        record = Accepted(source=source, tables=acceptance.tables)
+        if candidate:
+            tables.promote(source)
+        if accepted(home, source) != record:
+            atomic.write_text(home.accepted(source), record.model_dump_json(indent=2))
+    return acceptance
+
+
+def accepted(home: Home, source: str) -> Accepted | None:
+    """Return what was last accepted of a source, or None; raises StoreError when the record is damaged."""
+    return read_record(home.accepted(source), Accepted)
+
+
+def failed_share(version: TableVersion) -> float:
+    """Return the share of rows that failed, 0 to 1, among those that are not skipped."""
+    return version.count("status", "failed") / max(1, _counted(version))
+
+
+def most_frequent(counts: Mapping[str, int]) -> str | None:
+    """Return the value that is counted most often, of several the first; None if none is."""
+    return max(counts, key=lambda value: counts[value], default=None)
+
+
+def _rejected_too_many(tables: SourceTables, parsed: TableVersion, most: float) -> str | None:
+    """Return why too many rows of the answers were rejected; None if they were not."""
+    record, source = accepted(tables.home, parsed.source), parsed.source
+    has_answers = record is not None and record.tables.get("extractions") == parsed.inputs["extractions"]
+    whole, new = AnswerRows.of(parsed.sums), AnswerRows() if has_answers else AnswerRows.of(parsed.new_sums)
+    if whole.share <= most or new.share <= most:
+        return None
+    since = f", {new.rejected:,} of {new.rows:,} since it was last accepted" if new != whole else ""
+    return (
+        f"{whole.rejected:,} of {whole.rows:,} rows of the answers about source {source!r} could not be used "
+        f"({whole.share:.1%}{since}), more than the {most:.1%} that extraction.max_rejected_share allows; most often: "
+        f"{most_frequent(parsed.counts['reason'])}; raise the bound and run again, or backfill the source with another "
+        "model or prompt"
+    )
+
+
+def _counted(version: TableVersion) -> int:
+    return version.rows - version.count("status", "skipped")
+
+
+def _broken_lineage(source: str, current: Mapping[str, TableVersion]) -> str | None:
+    for table in SOURCE_TABLES:
+        if table not in current:
+            return f"source {source!r} has no {table} yet; materialise {table} for it"
+        if "status" in SOURCE_TABLES[table].names and "status" not in current[table].counts:
+            return f"{table} of source {source!r} was written by an older version of this package; run again"
+    for table, parent in MADE_FROM.items():
+        if current[table].inputs.get(parent) != current[parent].version:
+            return f"{table} of source {source!r} was not made from its current {parent}; materialise {table} for it"
+    return None

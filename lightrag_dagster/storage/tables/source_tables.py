@@ -1,0 +1,360 @@
+"""Per-source tables: immutable versions, one of them current, and what each was made from.
+
+A version is one Parquet file of that name, or of a large table several, one a shard, that `<version>.shards` lists.
+A backfill writes a candidate beside the current version (`candidate.json` beside `current.json`), so that what other
+runs read stays until the whole source is accepted.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lightrag_dagster.core import identity
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, STAMPS, UNPARTITIONED_TABLES
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.snapshots.records import Record, read_record
+from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version_of
+
+ALL_SOURCES = "all"
+"""Where a table that is not partitioned by source keeps its versions."""
+
+_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | {"stamps": STAMPS}
+_COUNTED = ("status", "error_kind", "recipe", "reason")
+_SUMMED = ("entities", "relations", "rejected_rows")
+
+# Longer than an ingestion, or a collection of garbage, keeps a table of all sources from being written.
+_LOCK_SECONDS = 3600.0
+
+
+class TableVersion(BaseModel):
+    """One version of one source's table.
+
+    `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
+    settings that follow today's at once. So that nothing has to be read to judge the table, `counts` says of the
+    columns status, error_kind, recipe and reason how many rows have each value, and under `error` how many of each
+    status have an error, and `sums` adds up entities, relations and rejected_rows; `new_sums` of the answers that the
+    accepted version did not have when this one was made. `reasons` are the first few reasons of failed rows. `shards`
+    is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier versions.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    table: str
+    source: str
+    version: str
+    rows: int
+    inputs: dict[str, str]
+    fingerprint: str
+    counts: dict[str, dict[str, int]] = {}
+    sums: dict[str, int] = {}
+    new_sums: dict[str, int] = {}
+    reasons: list[str] = []
+    shards: int = 1
+    losses_accepted: bool = False
+
+    def count(self, column: str, value: str) -> int:
+        """Return how many rows have `value` in one of the counted columns."""
+        return self.counts.get(column, {}).get(value, 0)
+
+    def outdated(self, recipe: str) -> int:
+        """Return how many rows name another recipe."""
+        return sum(rows for name, rows in self.counts.get("recipe", {}).items() if name != recipe)
+
+
+class Refusal(Record):
+    """`refused.json`: the files of a source that were read and not taken, by a hash of their listing, and why."""
+
+    files: str
+    reason: str
+
+
+class StoredShard(NamedTuple):
+    """A file of a table: its name, leaf → hash of its rows, and their number, counts and sums as in `TableVersion`."""
+
+    name: str
+    leaves: dict[str, str]
+    rows: int
+    counts: dict[str, dict[str, int]]
+    sums: dict[str, int]
+
+
+class SourceTables:
+    """Reads and writes the per-source tables of one home.
+
+    With `candidate`, tables are written as candidates of a backfill, and read as such where there is one.
+    """
+
+    def __init__(self, home: Home, *, candidate: bool = False) -> None:
+        self.home = home
+        self.candidate = candidate
+        self._files = Files(home)
+
+    def __reduce__(self) -> tuple[Callable[..., "SourceTables"], tuple[Home, bool]]:
+        """Leave the database behind: a worker reads and writes files alone."""
+        return _of_worker, (replace(self.home, database=None), self.candidate)
+
+    def write(
+        self,
+        table: str,
+        source: str,
+        rows: pa.Table,
+        *,
+        inputs: Mapping[str, str],
+        fingerprint: str,
+        reasons: Sequence[str] = (),
+    ) -> TableVersion:
+        """Store a table as one file and make it current, under the lock of its source.
+
+        Raises as `store`, `record` and `ingesting`.
+        """
+        with ingesting(self.home, source, _LOCK_SECONDS):
+            stored = [self.store(table, source, rows)]
+            return self.record(table, source, stored, inputs=inputs, fingerprint=fingerprint, reasons=reasons)
+
+    def store(self, table: str, source: str, rows: pa.Table) -> StoredShard:
+        """Sort and store the rows of one shard; equal rows are the same file. No version has them yet.
+
+        Call it in one block of `ingesting` with the `record` that names the file: without that, it is garbage.
+
+        Raises:
+            StoreError: the rows do not have the table's schema, or the disk refuses.
+        """
+        expected = _SCHEMAS[table]
+        if not rows.schema.equals(expected):
+            raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {expected}")
+        # Concatenated, lists that were read from Parquet get the schema's own names again, which are part of the hash.
+        ordered = pa.concat_tables([expected.empty_table(), rows]).sort_by(
+            [(column, "ascending") for column in SORT_KEYS[table]]
+        )
+        leaves = _leaves(table, ordered)
+        name = version_of(expected, leaves)
+        self._files.write(self._file(table, source, name), ordered)
+        return StoredShard(name, leaves, ordered.num_rows, _counts(ordered), sum_columns(ordered))
+
+    def record(
+        self,
+        table: str,
+        source: str,
+        stored: Sequence[StoredShard],
+        *,
+        inputs: Mapping[str, str],
+        fingerprint: str,
+        reasons: Sequence[str] = (),
+        losses_accepted: bool = False,
+        new_sums: Mapping[str, int] | None = None,
+    ) -> TableVersion:
+        """Make the rows of all shards, in their order, the current version or the candidate of a backfill.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
+        leaves = {leaf: version for one in stored for leaf, version in one.leaves.items()}
+        counts: dict[str, Counter[str]] = {}
+        sums: Counter[str] = Counter()
+        for one in stored:
+            sums.update(one.sums)
+            for column, values in one.counts.items():
+                counts.setdefault(column, Counter()).update(values)
+        version = TableVersion(
+            table=table,
+            source=source,
+            version=version_of(_SCHEMAS[table], leaves),
+            rows=sum(one.rows for one in stored),
+            inputs=dict(inputs),
+            fingerprint=fingerprint,
+            counts={column: dict(sorted(values.items())) for column, values in counts.items()},
+            sums=dict(sums),
+            new_sums=dict(sums if new_sums is None else new_sums),
+            reasons=list(reasons),
+            shards=len(stored),
+            losses_accepted=losses_accepted,
+        )
+        filled = [one for one in stored if one.leaves]
+        if len(filled) > 1:
+            listed = [[min(one.leaves), max(one.leaves), one.name] for one in filled]
+            with self._files.writing(self._list(table, source, version.version)) as path:
+                path.write_text(json.dumps(listed), encoding="utf-8")
+        atomic.write_text(self._pointer(table, source, candidate=self.candidate), version.model_dump_json(indent=2))
+        if table == "raw_documents":
+            self._refusal(source).unlink(missing_ok=True)
+        return version
+
+    def refuse(self, source: str, listing: str, reason: str) -> None:
+        """Note that the files of a listing, by its hash, were read and not taken; raises StoreError."""
+        atomic.write_text(self._refusal(source), Refusal(files=listing, reason=reason).model_dump_json(indent=2))
+
+    def refusal(self, source: str) -> Refusal | None:
+        """Return the files that were read last, if they were not taken; raises StoreError for a damaged record."""
+        return read_record(self._refusal(source), Refusal)
+
+    def current(self, table: str, source: str) -> TableVersion | None:
+        """Return the current version, for a backfill its candidate if there is one; None if never written."""
+        found = _read(self._pointer(table, source, candidate=True)) if self.candidate else None
+        return found or _read(self._pointer(table, source, candidate=False))
+
+    def current_versions(self, source: str) -> dict[str, TableVersion]:
+        """Return the current version of each of a source's tables that was written."""
+        return {table: version for table in SOURCE_TABLES if (version := self.current(table, source))}
+
+    def has_candidate(self, source: str) -> bool:
+        """Say whether a backfill of the source was begun and is not accepted yet."""
+        return any(self._pointer(table, source, candidate=True).exists() for table in SOURCE_TABLES)
+
+    def promote(self, source: str) -> None:
+        """Make a backfill's candidates the current versions; raises StoreError when the disk refuses."""
+        pointers = [self._pointer(table, source, candidate=True) for table in SOURCE_TABLES]
+        found = [pointer for pointer in pointers if pointer.exists()]
+        for pointer in found:
+            atomic.write_text(pointer.with_name("current.json"), pointer.read_text(encoding="utf-8"))
+        for pointer in found:
+            pointer.unlink()
+
+    def require(self, table: str, source: str) -> TableVersion:
+        """Return the current version.
+
+        Raises:
+            StoreError: the table was never written for this source.
+        """
+        current = self.current(table, source)
+        if current is None:
+            raise StoreError(f"source {source!r} has no {table} yet; materialise {table} for it first")
+        return current
+
+    def read(self, table: str, source: str, version: str | None = None, columns: list[str] | None = None) -> pa.Table:
+        """Read one version whole, the current one unless given.
+
+        Raises:
+            StoreError: the source has no such version.
+        """
+        paths = self.open(table, source, version or self.require(table, source).version)
+        return pa.concat_tables(
+            [self._files.read(path, columns, _SCHEMAS[table]) for path in paths], promote_options="permissive"
+        )
+
+    def read_shard(
+        self, table: str, source: str, version: str, shard: Shard, columns: list[str] | None = None
+    ) -> pa.Table:
+        """Read the rows of one shard, of however many the version was stored in; `columns` include the sorted ids.
+
+        Raises:
+            StoreError: the source has no such version.
+        """
+        first, last = shard.leaves
+        parts = self._parts(table, source, version)
+        found = self._files.open(path for low, high, path in parts if low <= last and high >= first)
+        empty = _SCHEMAS[table].empty_table().select(columns or _SCHEMAS[table].names)
+        rows = [shard.of(self._files.read(path, columns, _SCHEMAS[table]), SORT_KEYS[table][0]) for path in found]
+        return pa.concat_tables(rows, promote_options="permissive") if rows else empty
+
+    def read_file(self, table: str, source: str, name: str) -> pa.Table:
+        """Read what `store` has stored; raises StoreError."""
+        return self._files.read(self._file(table, source, name), schema=_SCHEMAS[table])
+
+    def open_stored(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
+        """Return the files of shards to read, fetched from a bucket; raises StoreError."""
+        return self._files.open(self.stored_paths(table, source, stored))
+
+    def stored_paths(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
+        """Return the files of shards."""
+        return [self._file(table, source, one.name) for one in stored]
+
+    def has(self, table: str, source: str, version: str) -> bool:
+        """Say whether the files of a version are there, fetching them from a bucket."""
+        return all(path.exists() for path in self.open(table, source, version))
+
+    def has_lost(self, version: TableVersion) -> bool:
+        """Say whether a disk has lost a file of a version; a bucket is not asked, `find_damage` lists what it has."""
+        return self.home.bucket is None and not self.has(version.table, version.source, version.version)
+
+    def open(self, table: str, source: str, version: str) -> list[Path]:
+        """Return the Parquet files of one version to read, in the order of their rows, fetched from a bucket.
+
+        Raises:
+            StoreError: their list is damaged, or the bucket refuses.
+        """
+        return self._files.open(self.paths(table, source, version))
+
+    def paths(self, table: str, source: str, version: str) -> list[Path]:
+        """Return the Parquet files of one version, in the order of their rows, whether or not they are there.
+
+        Raises:
+            StoreError: their list is damaged.
+        """
+        return [path for _, _, path in self._parts(table, source, version)]
+
+    def all_paths(self, table: str, source: str, version: str) -> list[Path]:
+        """Return the Parquet files of one version and their list; raises as `paths`."""
+        return [*self.paths(table, source, version), self._list(table, source, version)]
+
+    def _parts(self, table: str, source: str, version: str) -> list[tuple[str, str, Path]]:
+        """Return the first leaf, the last leaf and the path of each file."""
+        path, listed = self._file(table, source, version), self._list(table, source, version)
+        if not (path.exists() or listed.exists()):
+            self._files.open([path, listed])
+        if path.exists() or not listed.exists():
+            return [(*Shard().leaves, path)]
+        try:
+            found = json.loads(listed.read_text(encoding="utf-8"))
+            return [(first, last, self._file(table, source, name)) for first, last, name in found]
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{listed} cannot be read; delete it and run again") from error
+
+    def _refusal(self, source: str) -> Path:
+        return self.home.source_table("raw_documents", source) / "refused.json"
+
+    def _file(self, table: str, source: str, name: str) -> Path:
+        return self.home.source_table(table, source) / f"{name}.parquet"
+
+    def _list(self, table: str, source: str, version: str) -> Path:
+        return self.home.source_table(table, source) / f"{version}.shards"
+
+    def _pointer(self, table: str, source: str, *, candidate: bool) -> Path:
+        return self.home.source_table(table, source) / ("candidate.json" if candidate else "current.json")
+
+
+def _of_worker(home: Home, candidate: bool) -> SourceTables:
+    return SourceTables(home.in_worker(), candidate=candidate)
+
+
+def _leaves(table: str, rows: pa.Table) -> dict[str, str]:
+    if table in UNPARTITIONED_TABLES:
+        return {"": identity.table_version(rows)}
+    return leaf_versions(rows, SORT_KEYS[table][0])
+
+
+def _counts(rows: pa.Table) -> dict[str, dict[str, int]]:
+    counts = {column: count_values(rows[column]) for column in _COUNTED if column in rows.column_names}
+    if "status" in counts and "error" in rows.column_names:
+        counts["error"] = count_values(rows.filter(pc.is_valid(rows["error"]))["status"])
+    return counts
+
+
+def count_values(column: pa.ChunkedArray) -> dict[str, int]:
+    """Return how often each value of a text column occurs, in order of value; nulls are left out."""
+    counts = {str(item["values"]): int(item["counts"]) for item in column.drop_null().value_counts().to_pylist()}
+    return dict(sorted(counts.items()))
+
+
+def sum_columns(rows: pa.Table) -> dict[str, int]:
+    """Return the sums of the columns that `TableVersion` adds up, of those that a table has."""
+    return {name: pc.sum(rows[name]).as_py() or 0 for name in _SUMMED if name in rows.column_names}
+
+
+def _read(pointer: Path) -> TableVersion | None:
+    try:
+        return TableVersion.model_validate_json(pointer.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise StoreError(f"{pointer} is damaged; delete it and run again, which makes the table again") from error

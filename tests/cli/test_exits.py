@@ -1,0 +1,165 @@
+"""How a command ends: signals, errors, and what is printed last."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+from lightrag_dagster.cli import exits
+from lightrag_dagster.cli.exits import Commands
+from tests.cli.test_cli import command
+from tests.loopback import Loopback, Reply
+
+ROOT = Path(__file__).parents[2]
+
+
+def stop(arguments: list[str], number: signal.Signals, when: Callable[[], bool]) -> tuple[int, str]:
+    """Send a signal to a command once something is true; return its exit code and standard error."""
+    program = [sys.executable, "-m", "lightrag_dagster", *arguments]
+    # A process that the shell starts in the background ignores SIGINT, and so would its children.
+    with subprocess.Popen(
+        ["env", "--default-signal=INT,TERM", *program],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    ) as started:
+        until = time.monotonic() + 60
+        while not when() and started.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        started.send_signal(number)
+        try:
+            _, errors = started.communicate(timeout=30)
+        finally:
+            started.kill()
+        return started.returncode, errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "number", "code"),
+    [(["run"], signal.SIGTERM, 143), pytest.param(["query", "Who?"], signal.SIGINT, 130, marks=pytest.mark.long)],
+)
+@pytest.mark.usefixtures("notes")
+def test_a_signal_ends_a_command_with_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    published_home: Path,
+    loopback: Loopback,
+    arguments: list[str],
+    number: signal.Signals,
+    code: int,
+) -> None:
+    if arguments[0] == "query":
+        monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    loopback.fault = lambda request: Reply(delay=20)
+    ended, errors = stop(arguments, number, lambda: bool(loopback.requests))
+    assert ended == code
+    assert errors == (
+        f"stopped by {number.name}; answers and vectors that arrived are stored; run it again to continue\n"
+    )
+
+
+def test_a_signal_that_a_library_swallows_ends_the_command_all_the_same() -> None:
+    program = (
+        "import os, signal, time, typer; from lightrag_dagster.cli import exits\n"
+        "exits.GRACE_SECONDS = 0.2\n"
+        "app = typer.Typer(cls=exits.Commands)\n"
+        "app.callback()(lambda: None)\n"
+        "@app.command()\n"
+        "def swallow():\n"
+        "    try: os.kill(os.getpid(), signal.SIGTERM); time.sleep(30)\n"
+        "    except BaseException: time.sleep(30)\n"
+        "app(['swallow'])"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 143
+    assert ended.stderr.startswith("stopped by SIGTERM; ")
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> typer.Typer:
+    """A command line of one command, with a fault in it; files for tracebacks go to the test's folder."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    app = typer.Typer(cls=Commands, pretty_exceptions_enable=False)
+
+    @app.callback()
+    def options(debug: bool = False) -> None:
+        pass
+
+    @app.command()
+    def divide() -> None:
+        raise ZeroDivisionError("two\nlines")
+
+    return app
+
+
+def test_an_unexpected_error_is_one_line_and_a_traceback_in_a_file(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, failing: typer.Typer
+) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        failing(["divide"])
+    errors = capfd.readouterr().err
+    assert errors.startswith("unexpected error: ZeroDivisionError: two lines; the traceback is in ")
+    assert errors.count("\n") == 1
+    (log,) = tmp_path.glob("lightrag-dagster-*.log")
+    assert str(log) in errors
+    assert log.read_text().startswith("Traceback")
+
+
+def test_a_traceback_can_be_printed(capfd: pytest.CaptureFixture[str], tmp_path: Path, failing: typer.Typer) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        failing(["--debug", "divide"])
+    errors = capfd.readouterr().err
+    assert errors.startswith("Traceback")
+    assert errors.splitlines()[-1] == "unexpected error: ZeroDivisionError: two lines"
+    assert not list(tmp_path.glob("*.log"))
+
+
+def test_a_wrong_option_is_explained_by_typer(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, errors = command(capfd, monkeypatch, "run", "--no-such-option")
+    assert code == 2
+    assert "No such option" in errors
+
+
+def test_nothing_is_printed_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two connections that refer to each other are what the stores' bindings complain about at exit.
+    program = (
+        "import sys, duckdb; from lightrag_dagster.cli.exits import leave\n"
+        "kept = duckdb.connect(); sys.kept = [kept, kept.execute('select 1')]; sys.kept.append(sys.kept)\n"
+        "def fail(): print('error: this', file=sys.stderr); sys.exit(2)\n"
+        "import atexit; atexit.register(lambda: print('leaked', file=sys.stderr))\n"
+        "leave(fail)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (2, "error: this\n")
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit()", "sys.exit(0)"])
+def test_after_a_success_libraries_clean_up(end: str) -> None:
+    program = (
+        "import atexit, sys; from lightrag_dagster.cli.exits import leave\n"
+        "atexit.register(lambda: print('cleaned up'))\n"
+        f"def succeed():\n print('done')\n {end}\n"
+        "leave(succeed)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\ncleaned up\n", "")
+
+
+def test_after_a_signal_the_event_loop_has_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:
+    asyncio_log = logging.getLogger("asyncio")
+    with exits._signals():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        asyncio_log.error("of a connection")
+    asyncio_log.error("of the next command")
+    assert caplog.messages == ["of the next command"]

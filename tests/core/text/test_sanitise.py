@@ -1,0 +1,43 @@
+import html
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.core.text.sanitise import sanitise
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("  text\n", "text"),
+        ("a &amp; b &lt;c&gt;", "a & b <c>"),
+        ("&nbsp;edge&nbsp;", "edge"),
+        ("tab\there\r\nline", "tab\there\r\nline"),
+        ("bell\x07 null\x00 delete\x7f", "bell null delete"),
+        ("vertical\x0b form\x0c escape\x1b", "vertical form escape"),
+        ("lone \ud800 surrogate", "lone  surrogate"),
+        ("not\ufffe a\uffff character", "not a character"),
+        ("\x00 hidden edge \x00", "hidden edge"),
+        ("", ""),
+        (" \x00\t", ""),
+    ],
+)
+def test_literal_cases(raw: str, clean: str) -> None:
+    assert sanitise(raw) == clean
+
+
+@given(st.text(st.characters(codec=None)))
+def test_nothing_that_a_store_refuses_remains(text: str) -> None:
+    clean = sanitise(text)
+    clean.encode("utf-8")
+    assert clean == clean.strip()
+    controls = {character for character in clean if unicodedata.category(character) == "Cc"}
+    assert not {character for character in controls if character < " "} - set("\t\n\r")
+    assert not set(clean) & {"\x7f", "\ufffe", "\uffff"}
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S"])))
+def test_ordinary_text_is_only_unescaped(text: str) -> None:
+    assert sanitise(text) == html.unescape(text).replace("\ufffe", "").replace("\uffff", "").strip()

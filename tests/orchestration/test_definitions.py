@@ -1,0 +1,156 @@
+"""What Dagster loads."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.instance.config import PoolGranularity
+from dagster_k8s import k8s_job_executor
+
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import Home
+
+ROOT = Path(__file__).parents[2]
+
+PARTITIONED = {"raw_documents", "chunks", "extractions", "entity_mentions", "relation_mentions", "parsed"}
+UNPARTITIONED = {
+    "entities",
+    "relations",
+    "entity_evidence",
+    "relation_evidence",
+    "chunk_vectors",
+    "entity_vectors",
+    "relation_vectors",
+    "knowledge_graph",
+    "knowledge_base",
+    "published_graph",
+    "answers",
+    "status_report",
+    "retrieval_evaluation",
+}
+
+
+def test_every_asset_is_described(settings: Settings) -> None:
+    specs = {spec.key.to_user_string(): spec for spec in build_definitions(settings).resolve_all_asset_specs()}
+    assert set(specs) == PARTITIONED | UNPARTITIONED
+    for name, spec in specs.items():
+        assert spec.description, name
+        assert spec.owners, name
+        assert spec.kinds, name
+        assert spec.code_version, name
+        assert (spec.partitions_def is not None) == (name in PARTITIONED), name
+
+
+def test_a_prompt_setting_changes_the_code_version_of_what_it_shapes(settings: Settings) -> None:
+    german = settings.changed(language="German")
+    before, after = (
+        {spec.key.to_user_string(): spec.code_version for spec in build_definitions(one).resolve_all_asset_specs()}
+        for one in (settings, german)
+    )
+    changed = {name for name in before if before[name] != after[name]}
+    assert "extractions" in changed
+    assert "entities" not in changed  # The merge follows the accepted extractions, whichever recipe made them.
+    assert not changed & {"raw_documents", "chunks", "entity_mentions"}
+
+
+@pytest.mark.parametrize("namespace", ["", "finance"])
+def test_owners_kinds_and_freshness_follow_the_settings(settings: Settings, namespace: str) -> None:
+    settings = settings.changed(namespace=namespace)
+    changed = settings.changed(llm={"provider": "openai"}, dagster={"owners": ("team:finance",), "fresh_hours": 30})
+    offline, online = (
+        {spec.key.path[-1]: spec for spec in build_definitions(one).resolve_all_asset_specs()}
+        for one in (settings, changed)
+    )
+    assert not [name for name, spec in offline.items() if "openai" in spec.kinds]
+    assert [name for name, spec in online.items() if "openai" in spec.kinds] == ["extractions"]
+    assert {tuple(spec.owners) for spec in online.values()} == {("team:finance",)}
+    due = {name for name in online if online[name].freshness_policy and not offline[name].freshness_policy}
+    assert due == {"raw_documents", "knowledge_base"}
+
+
+def test_a_namespace_prefixes_what_a_deployment_shares(settings: Settings) -> None:
+    definitions = build_definitions(settings.changed(namespace="finance"))
+    specs = {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
+    assert set(specs) == {f"finance/{name}" for name in PARTITIONED | UNPARTITIONED}
+    partitions = specs["finance/chunks"].partitions_def
+    assert isinstance(partitions, dg.DynamicPartitionsDefinition)
+    assert partitions.name == "finance_source"
+    repository = definitions.get_repository_def()
+    assert {job.name for job in repository.get_all_jobs()} >= {"finance_ingest", "finance_publish", "finance_report"}
+    named = [one.name for one in repository.schedule_defs] + [one.name for one in repository.sensor_defs]
+    assert len(named) > 2
+    assert not [name for name in named if not name.startswith("finance_")]
+    assert {key.asset_key.path[0] for key in definitions.resolve_asset_graph().asset_check_keys} == {"finance"}
+
+
+def test_resources_hold_no_key(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-SECRET")
+    definitions = build_definitions(settings)
+    assert "sk-test-SECRET" not in repr(definitions.resources)
+
+
+def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: Path) -> None:
+    definitions = build_definitions(settings)
+    jobs = {name: definitions.resolve_job_def(name) for name in ("ingest", "publish", "ask", "evaluate")}
+    asking = {
+        name: {node.name for node in job.all_node_defs if isinstance(node, dg.OpDefinition) and node.pool == "llm"}
+        for name, job in jobs.items()
+    }
+    writing = {node.name for node in jobs["publish"].all_node_defs if getattr(node, "pool", None) == "writer"}
+    vectors = {"chunk_vectors", "entity_vectors", "relation_vectors"}
+    assert writing == vectors | {"knowledge_graph", "knowledge_base", "published_graph"}
+    assert asking == {
+        "ingest": {"extractions"},
+        "publish": {"merge"},
+        "ask": {"answers"},
+        "evaluate": {"retrieval_evaluation"},
+    }
+    home = Home(tmp_path)
+    with open_instance(home) as instance:
+        assert instance.get_concurrency_config().pool_config.pool_granularity is PoolGranularity.RUN
+    with dg.DagsterInstance.from_config(str(home.dagster)) as daemon:
+        pools = daemon.get_concurrency_config().pool_config
+        assert (pools.pool_granularity, pools.default_pool_limit) == (PoolGranularity.OP, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "executor"),
+    [
+        ("in_process", dg.in_process_executor),
+        ("multiprocess", dg.multiprocess_executor),
+        ("kubernetes", k8s_job_executor),
+    ],
+)
+def test_steps_run_where_the_setting_says_but_for_those_of_a_command(
+    settings: Settings, instance: dg.DagsterInstance, name: str, executor: dg.ExecutorDefinition
+) -> None:
+    job = build_definitions(settings.changed(dagster={"executor": name})).resolve_job_def("report")
+    assert job.executor_def is executor
+    assert job.execute_in_process(instance=instance).success
+
+
+def test_a_missing_extra_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dagster_k8s", None)
+    with pytest.raises(SettingsError, match=r"needs the extra `deploy`; pip install 'lightrag-dagster\[deploy\]'"):
+        build_definitions(settings.changed(dagster={"executor": "kubernetes"}))
+
+
+def test_the_partitioned_job_covers_ingestion(settings: Settings) -> None:
+    job = build_definitions(settings).resolve_job_def("ingest")
+    assert isinstance(job.partitions_def, dg.DynamicPartitionsDefinition)
+
+
+def test_loading_the_definitions_opens_no_store() -> None:
+    # A process that only lists definitions would else end with lines about what the stores' bindings leave behind.
+    statement = (
+        "import sys, lightrag_dagster.definitions; print({'duckdb', 'kuzu', 'lancedb', 'openai'} & set(sys.modules))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", statement], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert loaded.stdout == "set()\n"

@@ -1,0 +1,192 @@
+"""Bringing a knowledge base up to date: what is said of sources that are withheld, and what nothing costs."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.errors import BuilderLockedError
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.settings import DocumentSettings, ExtractionSettings, Settings, SourceSettings, load_settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import ingesting
+from tests.loopback import Loopback, Reply
+from tests.models.models import offline_answer
+from tests.support import FLOOD, RIVER, build, published, run, write_source
+
+ROOT = Path(__file__).parents[2]
+
+
+def runs(settings: Settings) -> int:
+    with open_instance(Home(settings.home)) as instance:
+        return instance.get_runs_count()
+
+
+@pytest.mark.long  # test_silence.py holds it too
+def test_a_source_that_is_withheld_is_named_every_time(settings: Settings) -> None:
+    write_source(settings, "good", {"flood.md": FLOOD})
+    write_source(settings, "bad", {"river.md": RIVER, "a.txt": b"\xc3\x28", "b.txt": b"\xc3\x28"})
+    first = build(settings)
+    reason = first.rejected["bad"]
+    assert reason.startswith("2 of 3 documents of source 'bad' failed (66.7%), more than the 20.0%")
+    assert "a.txt: not valid UTF-8" in reason
+    assert list(published(settings).inputs.sources) == ["good"]
+
+    count = runs(settings)
+    again = run(settings)
+    assert (again.rejected, again.ingested, again.published) == (first.rejected, [], None)
+    assert run(settings, "good").rejected == {}
+
+    # A good file that comes in is withheld with the rest, and that is said too.
+    write_source(settings, "bad", {"river.md": RIVER, "c.md": FLOOD, "a.txt": b"\xc3\x28", "b.txt": b"\xc3\x28"})
+    assert "2 of 4 documents" in run(settings).rejected["bad"]
+    assert runs(settings) == count + 1
+
+    # A raised bound counts at once, and nothing is read again for it.
+    more = settings.model_copy(update={"documents": DocumentSettings(max_failed_share=0.5)})
+    mended = run(more)
+    assert (mended.rejected, mended.ingested) == ({}, [])
+    assert sorted(published(settings).inputs.sources) == ["bad", "good"]
+
+
+BROKEN = {
+    "without-extra": {"uri": "s3://bucket/docs"},
+    "no-protocol": {"uri": "nosuch://host/docs"},
+    "no-driver": {"rows": {"database_variable": "PAGES_URL", "query": "SELECT 1"}},
+    "not-there": {"uri": "/nowhere/docs"},
+    "without-names": {"uri": "https://host/docs"},
+    "twice": {"uri": "elsewhere"},
+    "no...name": {"uri": "elsewhere"},
+    "by-names": {"uri": "docs"},
+}
+
+
+def test_a_source_that_cannot_be_used_costs_itself_alone(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for source in ("good", "twice", "by-names"):
+        write_source(settings, source, {"flood.md": FLOOD})
+    (settings.sources / "by-names").rename(tmp_path / "docs")
+    monkeypatch.setitem(sys.modules, "obstore", None)  # as where the extra is not installed
+    monkeypatch.setenv("PAGES_URL", "nosuch://host/db")
+    named = {name: SourceSettings.model_validate(one) for name, one in BROKEN.items()}
+    extraction = ExtractionSettings(methods={"by-names": "mentions"}, names_model="no_such_pipeline")
+    broken = settings.model_copy(update={"named_sources": named, "extraction": extraction})
+    assert {name for name, state in pending(broken).sources.items() if state.problem} == set(BROKEN) - {"by-names"}
+    assert {one.source for one in make_plan(broken).sources if one.problem} == set(BROKEN)
+    outcome = run(broken)
+    assert outcome.published is not None
+    assert (list(outcome.published.inputs.sources), outcome.ingested) == (["good"], ["good"])
+    assert set(outcome.failed) == set(BROKEN)
+    assert "needs the extra `cloud`; pip install 'lightrag-dagster[cloud]'" in outcome.failed["without-extra"]
+    assert "no_such_pipeline" in outcome.failed["by-names"]
+    assert run(broken, "good").failed == {}
+    assert {name for name, state in pending(broken).sources.items() if state.problem} == set(BROKEN)
+
+
+@pytest.mark.long  # test_silence.py holds it too
+def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, loopback: Loopback) -> None:
+    loopback.chat, loopback.fault = offline_answer, lambda received: Reply.error(429)
+    asking = load_settings(home=settings.home, sources=settings.sources, llm={"provider": "openai", "max_retries": 0})
+    write_source(asking, "notes", {"river.md": RIVER})
+    for way in (build, run):
+        outcome = way(asking)
+        assert "1 of 1 chunks of source 'notes' failed (100.0%)" in outcome.rejected["notes"]
+        assert "river.md: " in outcome.rejected["notes"]
+        assert outcome.published is None
+    loopback.fault = lambda received: None
+    mended = run(asking)
+    assert (mended.rejected, mended.ingested) == ({}, ["notes"])
+    assert mended.published is not None
+
+
+@pytest.mark.long
+def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Settings, loopback: Loopback) -> None:
+    loopback.chat = offline_answer
+    llm = {"provider": "openai", "max_retries": 0}
+    asking = load_settings(home=settings.home, sources=settings.sources, llm=llm)
+    write_source(asking, "notes", {"river.md": RIVER})
+    build(asking)
+    before = published(asking)
+    as_json = load_settings(
+        home=settings.home, sources=settings.sources, llm=llm, extraction={"answer_format": "json_object"}
+    )
+    loopback.fault = lambda received: Reply.error(429)
+
+    failed = run(as_json, "notes", backfill=True)
+
+    assert "of the backfill, 1 of 1 chunks of source 'notes' failed (100.0%)" in failed.rejected["notes"]
+    assert (failed.outdated, failed.published, published(as_json)) == ({"notes": 1}, None, before)
+    # A night in between has nothing to do, and mentions it.
+    night = run(as_json)
+    assert (night.ingested, night.rejected) == ([], {})
+    assert "`lightrag-dagster backfill --source notes` resumes it" in night.notes["notes"][0]
+    loopback.fault = lambda received: None
+    mended = run(as_json, "notes", backfill=True)
+    assert (mended.rejected, mended.outdated, mended.notes) == ({}, {}, {})
+    assert published(as_json) != before
+
+
+def test_new_modification_times_publish_nothing(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+    build(settings)
+    before = published(settings)
+    for path in settings.sources.rglob("*.md"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    outcome = build(settings)
+    assert (outcome.ingested, outcome.published) == (["notes"], None)
+    assert published(settings) == before
+
+
+@pytest.mark.long
+def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lightrag_dagster.orchestration.runner.LOCK_SECONDS", 0.1)
+    write_source(settings, "notes", {"river.md": RIVER})
+    write_source(settings, "office", {"flood.md": FLOOD})
+    statement = (
+        "import sys; from pathlib import Path; from lightrag_dagster.storage.home import Home;"
+        "from lightrag_dagster.storage.locks.locks import ingesting\n"
+        "with ingesting(Home(Path(sys.argv[1])), 'notes', 0):\n    print('held', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", statement, str(settings.home)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(BuilderLockedError), ingesting(Home(settings.home), "notes", 0):
+        pytest.fail("two at once")
+    outcome = run(settings)
+    holder.communicate("")
+    assert list(outcome.failed) == ["notes"]
+    assert f"process {holder.pid} on {socket.gethostname()} is ingesting source 'notes'" in outcome.failed["notes"]
+    assert outcome.ingested == ["office"]
+
+
+def test_with_nothing_to_do_dagster_is_not_imported(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    statement = (
+        "import sys; from lightrag_dagster.cli import main; sys.argv = ['lightrag-dagster', 'run']\n"
+        "try: main()\n"
+        "except SystemExit as ended: code = ended.code\n"
+        "print(code, {'dagster', 'duckdb', 'lancedb', 'kuzu', 'openai', 'pandas'} & set(sys.modules))"
+    )
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "LIGHTRAG_HOME": str(settings.home),
+        "LIGHTRAG_SOURCES": str(settings.sources),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", statement], capture_output=True, text=True, env=environment, check=True, timeout=120
+    )
+    assert "Nothing changed" in done.stdout
+    assert done.stdout.endswith("0 set()\n")

@@ -1,0 +1,153 @@
+"""What becomes of documents: rows of RAW_DOCUMENTS and stamps, chunks, and what a table of chunks says besides."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lightrag_dagster.core import identity
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.readers import format_of, media_type
+from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, STAMPS
+from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
+from lightrag_dagster.stages.chunking.chunks import chunk_documents, with_page_ends
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
+from lightrag_dagster.stages.documents.listing import list_files, rows_of
+from lightrag_dagster.stages.documents.reading import read_listed
+from lightrag_dagster.stages.documents.sources import Source
+
+DOCUMENTS = Path(__file__).parent / "documents"
+SAMPLES = Path(__file__).parents[2] / "readers" / "samples"
+_WRITTEN_BY_PROGRAMS = (
+    *("python-docx.docx", "libreoffice.odt", "pandoc.rtf", "hand.rtf", "pandoc-3.epub"),
+    *("reportlab-tables.pdf", "groff.pdf", "libreoffice-table.pdf", "python-pptx.pptx", "openpyxl.xlsx"),
+    *("libreoffice-sheets.xlsx", "sphinx.html", "docutils-utf-16.html", "nodemailer-reply.eml", "japanese.eml"),
+)
+_CUT = ("chunk_id", "chunk_index", "content", "tokens", "char_start", "char_end", "heading", "context")
+_PLACED = ("source", "doc_id", "path", "text_hash", "page", "page_end")
+_PAGES = ("The gauge.", "The weir, and\n\nthe gates.", "", "Levels.")
+
+
+def raw_documents() -> dict[str, Any]:
+    """Return what is read of each file: rows and stamps of those without a parser, the text of the others.
+
+    Here parsers run in this process, not in one of their own, which takes a second to start. Of an error it counts that
+    there is one: its words may be mended without all documents being read again.
+    """
+    source = Source("notes", LocalFolder(DOCUMENTS))
+    listed = [one for one in list_files(source) if not _has_parser(one.path)]
+    before = (RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
+    read = read_listed(source, pa.table(rows_of(source, listed)), before, DocumentSettings(similar=0.5))
+    found: dict[str, Any] = {"schemas": [_columns(RAW_DOCUMENTS), _columns(STAMPS)]}
+    for row in read.documents.drop_columns("modified_at").to_pylist():
+        found[row["path"]] = row | {"error": row["error"] is not None}
+    for stamp in read.stamps.select(["doc_id", "digest", "sketch"]).sort_by("doc_id").to_pylist():
+        (path,) = [one.path for one in listed if identity.document_id(source.name, one.path) == stamp["doc_id"]]
+        found[f"stamp of {path}"] = stamp
+    parsed = [file for file in sorted(DOCUMENTS.iterdir()) if _has_parser(file.name)]
+    for file in [*parsed, *(SAMPLES / name for name in _WRITTEN_BY_PROGRAMS)]:
+        one = extract_text(file.read_bytes(), file.name)
+        doubts = one.why_empty is not None, one.note is not None
+        found[file.name] = one.title, one.text, one.media_type, one.pages, asdict(one.properties), doubts
+    return found
+
+
+def chunks() -> dict[str, Any]:
+    """Return the chunks of some documents by every method, their windows full."""
+    small = {"size": 40, "overlap": 8}
+    semantic = small | {"method": "semantic"}
+    thresholds = {"percentile": 60, "standard_deviation": 0.5, "interquartile": 0.2, "gradient": 60}
+    ways: dict[str, dict[str, Any]] = {
+        "token": small,
+        "token, as is usual": {},
+        "character": small | {"method": "character", "separator": ". "},
+        "character, whole parts": small | {"method": "character", "separator_only": True},
+        "recursive": small | {"method": "recursive"},
+        "structure": small | {"method": "structure"},
+        "sentence": small | {"method": "sentence"},
+        **{f"semantic, {how}": semantic | {"breakpoints": how, "threshold": at} for how, at in thresholds.items()},
+        "adaptive": small | {"method": "adaptive"},
+        "custom": small | {"method": "custom", "function": f"{__name__}.by_lines"},
+    }
+    return {way: _cut(ChunkingSettings(**settings)) for way, settings in ways.items()}
+
+
+def boundaries() -> dict[str, Any]:
+    """Return where windows that may be shorter begin and end in some documents."""
+    return {
+        f"tolerance {tolerance}": [
+            (one["char_start"], one["char_end"])
+            for one in _cut(ChunkingSettings(size=size, overlap=overlap, tolerance=tolerance))
+        ]
+        for size, overlap, tolerance in ((40, 8, 20), (60, 0, 30), (24, 4, 5))
+    }
+
+
+def layout() -> dict[str, Any]:
+    """Return what the tables of chunks and extractions say besides where a text is cut and what was answered."""
+    document = _document("pages.pdf", "\n\n".join(filter(None, _PAGES)), pages=[0, 12, 38, 38])
+    plain = _document("plain.txt", "One chunk.")
+    documents = pa.Table.from_pylist([document, plain], RAW_DOCUMENTS)
+    cut = chunk_documents(documents, ChunkingSettings(), "recipe")
+    older = cut.set_column(cut.schema.get_field_index("page_end"), "page_end", pa.nulls(len(cut), pa.int32()))
+    return {
+        "schemas": [_columns(CHUNKS), _columns(EXTRACTIONS)],
+        "places of chunks": cut.select(_PLACED).to_pylist(),
+        "last pages of older rows": with_page_ends(older, documents).select(_PLACED).sort_by("path").to_pylist(),
+    }
+
+
+def by_lines(text: str, size: int, overlap: int, count: Any) -> Iterator[tuple[int, int, str | None]]:
+    """Yield each line of a text with its number, as a function of one's own would."""
+    start = 0
+    for number, line in enumerate(text.splitlines(keepends=True)):
+        yield start, start + len(line), f"line {number} of {size}, {overlap}: {count(line)}" if number % 2 else None
+        start += len(line)
+
+
+def _cut(settings: ChunkingSettings) -> list[dict[str, Any]]:
+    texts = [path for path in sorted(DOCUMENTS.iterdir()) if path.stem in ("handbook", "flood", "hochwasser", "kanji")]
+    documents = [_document(path.name, path.read_text("utf-8")) for path in texts]
+    documents.append(_document("long.txt", "Ünglaublich" * 90))
+    rows = pa.Table.from_pylist(documents, RAW_DOCUMENTS)
+    return chunk_documents(rows, settings, "recipe", _letters).select(_CUT).to_pylist()  # type: ignore[no-any-return]
+
+
+def _document(path: str, text: str, pages: Sequence[int] | None = None) -> dict[str, Any]:
+    """Return a row of RAW_DOCUMENTS."""
+    return {
+        "source": "notes",
+        "doc_id": identity.document_id("notes", path),
+        "path": path,
+        "title": path,
+        "content": text,
+        "content_hash": identity.text_digest(text),
+        "content_length": len(text),
+        "summary": "",
+        "media_type": media_type(path),
+        "pages": pages,
+        "status": "processed",
+        "modified_at": datetime(2026, 1, 1, tzinfo=UTC),
+    }
+
+
+def _letters(texts: Sequence[str]) -> Vectors:
+    """Return how often each text has each letter, as unit vectors; exact enough on every machine."""
+    counts = np.array([[text.lower().count(letter) for letter in "abcdefghijklmnoprstuvwz。"] for text in texts]) + 0.1
+    unit: Vectors = (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def _has_parser(path: str) -> bool:
+    """Tell whether files are parsed in a process of their own."""
+    found = format_of(path)
+    return found is not None and found.isolated
+
+
+def _columns(schema: pa.Schema) -> list[str]:
+    return [f"{field.name} {field.type}{'' if field.nullable else ' not null'}" for field in schema]

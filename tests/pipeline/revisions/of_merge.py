@@ -1,0 +1,159 @@
+"""What mentions are merged into, what the stores then hold, and what the report says."""
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import dagster as dg
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.assets.status_report import report
+from lightrag_dagster.core import identity
+from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.pipeline.losses import Loss
+from lightrag_dagster.pipeline.pending import Pending, SourceState
+from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VECTORS, Generation
+from lightrag_dagster.storage.snapshots.records import Vectors
+from lightrag_dagster.storage.tables.acceptance import accept
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from tests.graphs import graph_rows
+from tests.stages.merging.tables import Summariser, chunk, entity, merged_from, relation, write
+from tests.storage.corpus import Documents, build, home_of, inputs_of, merged_tables, store_tables
+
+_CHUNKS = [
+    *(chunk("notes", "weir.md", index, f"chunk-0{index}") for index in range(4)),
+    *(chunk("office", f"{name}.txt", 0, f"chunk-{name}") for name in ("a", "b")),
+    chunk("office", "copy.txt", 0, "chunk-00"),
+]
+_ENTITIES = [
+    entity("notes", "chunk-00", 0, "Halden Weir", "Location", " A weir with a gauge. "),
+    entity("notes", "chunk-00", 1, "Marta", "Person", "She maintains the gauge."),
+    entity("notes", "chunk-01", 0, "halden  weir", "Structure", "A weir."),
+    entity("notes", "chunk-01", 1, "“Halden Weir”", "location", "It was damaged in 2021."),
+    entity("notes", "chunk-02", 0, "Halden Weir", "Location", "It was damaged in 2021."),
+    entity("notes", "chunk-03", 0, "Öre", "Other", ""),
+    entity("office", "chunk-a", 0, "MARTA", "Person", "She visits Bergen."),
+    entity("office", "chunk-b", 0, "豊川", "場所", "河川。"),
+    entity("office", "chunk-b", 1, "Ｏｓｌｏ", "Port", "A port."),
+    entity("office", "chunk-b", 2, "Oslo", "City", "A city."),
+    entity("office", "chunk-00", 0, "Not counted", "Person", "The chunk is that of notes.", key="other"),
+]
+_RELATIONS = [
+    relation("notes", "chunk-00", 0, "Marta", "Halden Weir", "gauge, maintenance", "She maintains its gauge."),
+    relation("notes", "chunk-01", 0, "Halden Weir", "MARTA", "Gauge,  repair ", "She repaired it."),
+    relation("notes", "chunk-02", 0, "Marta", "Halden  weir", "", "She maintains its gauge."),
+    relation("notes", "chunk-02", 1, "Marta", "marta", "self", "A loop."),
+    relation("office", "chunk-a", 0, "Marta", "Bergen", "visit", "She visits it."),
+    relation("office", "chunk-b", 0, "Bergen", "豊川", "", ""),
+]
+_DOCUMENTS: Documents = {
+    "weir.md": [["Halden Weir", "Gauge", "Marta"], ["Gauge", "Orrin Instruments"]],
+    "sub/flood.md": [["Halden Weir", "Marta", "Bergen"], ["豊川", "Bergen"]],
+    "copy.md": [["Gauge", "Orrin Instruments"]],
+}
+
+
+def merge() -> dict[str, Any]:
+    """Return what mentions of two sources are merged into, under several settings."""
+    with TemporaryDirectory() as folder:
+        inputs = write(Path(folder), _CHUNKS, _ENTITIES, _RELATIONS)
+
+        def merged(model: Summariser | None = None, **how: Any) -> dict[str, Any]:
+            model = model or Summariser()
+            tables = merged_from(inputs, Path(folder), model, **how)._asdict()
+            subjects = sorted(request.messages[-1].content.partition("\n")[0] for request in model.requests)
+            return {name: table.to_pylist() for name, table in tables.items()} | {"summarised": subjects}
+
+        return {
+            "schemas": {name: [f"{one.name} {one.type}" for one in schema] for name, schema in MERGED_TABLES.items()},
+            "descriptions joined, in four buckets": merged(bits=2),
+            "descriptions summarised, first chunks listed": merged(
+                summary_min_descriptions=2, max_chunks_per_entity=2, max_chunks_per_relation=1
+            ),
+            "summaries of the longest refused, last chunks listed": merged(
+                Summariser(fails=True), summary_min_tokens=9, max_chunks_per_entity=1, chunk_limit_method="FIFO"
+            ),
+        }
+
+
+def stores() -> dict[str, Any]:
+    """Return the vectors, the graph and the arrays of a small generation."""
+    with TemporaryDirectory() as folder:
+        home = home_of(Path(folder), river=_DOCUMENTS)
+        _add_contexts(home, "river")
+        generation = asyncio.run(build(_weighted_generation(home, "river")))
+        found: dict[str, Any] = {}
+        for name, entry in generation.read_record(VECTORS, Vectors).tables.items():
+            found[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()
+        graph = generation.path(GRAPH)
+        found["nodes"] = sorted(map(repr, graph_rows(graph, "MATCH (n) RETURN label(n), n.*")))
+        found["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
+        return found | {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
+
+
+def status_report() -> dict[str, Any]:
+    """Return what the report says of sources in every state."""
+    loss = Loss("documents", {"failed": 1, "skipped": 0}, 5, ("office",), "select 1")
+    states = [
+        SourceState("archive", published=True, documents={"processed": 4}, chunks={"ok": 9}, outdated={"chunks": 2}),
+        SourceState("notes", ingest="raw_documents, never made"),
+        SourceState(
+            "office", rejected="1 of 5 documents\nfailed | <b>", documents={"processed": 4, "failed": 1}, losses=[loss]
+        ),
+        SourceState("river", problem="no such folder"),
+        SourceState("road", waiting={False: "run-1"}, warning="road: nothing of it is in the graph"),
+        SourceState("sea", waiting={True: "run-2"}),
+        SourceState("town"),
+    ]
+    found = Pending({one.source: one for one in states}, None, ["summaries"], None, True, ["a warning"])
+    nothing = Pending({}, None, [], None, False)
+    return {name: _said(report(one, 0.5)) for name, one in (("all states", found), ("nothing", nothing))}
+
+
+def _add_contexts(home: Home, source: str) -> None:
+    """Give every second chunk of a source a context, as cutting by structure does."""
+    tables, versions = SourceTables(home), dict[str, str]()
+    for name, before in tables.current_versions(source).items():
+        rows = tables.read(name, source, before.version)
+        if name == "chunks":
+            contexts = ["River > Levels" if at % 2 == 0 else None for at in range(len(rows))]
+            rows = rows.set_column(rows.schema.get_field_index("context"), CHUNKS.field("context"), pa.array(contexts))
+        inputs = {parent: versions[parent] for parent in before.inputs}
+        versions[name] = tables.write(name, source, rows, inputs=inputs, fingerprint="code").version
+
+
+def _weighted_generation(home: Home, source: str) -> Generation:
+    """Return a generation of one source, whose relations differ in weight and rank; one entity only they name."""
+    assert accept(home, source, 0.5).accepted
+    inputs = inputs_of(home, source)
+    tables = merged_tables(home, inputs)
+    relations = tables["relations"]
+    for name, values in (("weight", [1.0, 3.0, 2.0]), ("rank", [2, 1, 2])):
+        at = relations.schema.get_field_index(name)
+        field, repeated = relations.schema.field(at), (values * len(relations))[: len(relations)]
+        relations = relations.set_column(at, field, pa.array(repeated, field.type))
+    evidence = tables["entity_evidence"]
+    named = evidence.filter(pc.not_equal(evidence["entity_id"], identity.entity_id("Bergen")))
+    return store_tables(home, inputs, tables | {"relations": relations, "entity_evidence": named})
+
+
+def _content(path: Path) -> Any:
+    if path.suffix == ".npy":
+        array = np.load(path)
+        return [
+            str(array.dtype),
+            array.shape,
+            array.astype(str).tolist() if array.dtype.kind == "S" else array.tolist(),
+        ]
+    with pa.ipc.open_file(path) as file:
+        return [*map(str, file.schema), file.read_all().to_pylist()]
+
+
+def _said(result: dg.MaterializeResult[Any]) -> dict[str, Any]:
+    metadata = {name: getattr(value, "value", value) for name, value in (result.metadata or {}).items()}
+    return metadata | {"data version": result.data_version.value if result.data_version else None}

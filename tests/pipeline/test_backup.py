@@ -1,0 +1,172 @@
+"""Backup and restore between folders; `tests.end_to_end.test_moves` has buckets, Postgres and kills."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.indexes.views import open_views
+from lightrag_dagster.models.batch.ledger import PREPARED, BatchLedger
+from lightrag_dagster.pipeline.backup import back_up, restore
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building, ingesting, using_batches
+from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, rollback, snapshot_names
+from lightrag_dagster.storage.snapshots.verify import find_damage
+from tests.models.batch.test_ledger import batch
+from tests.storage.locks.test_locks import hold
+from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A home with two snapshots; the first has a name and is held, and a source has a name that is no name of files."""
+    folder = tmp_path_factory.mktemp("original")
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    write_source(settings, "größe 100%", {"river.md": RIVER})
+    build(settings)
+    first = published(settings).snapshot_id
+    write_source(settings, "größe 100%", {"river.md": RIVER, "flood.txt": FLOOD})
+    build(settings)
+    home = Home.of(settings)
+    with building(home, 0) as lock:
+        pin(home, "audit", first)
+        rollback(home, first, lock)
+    with BatchLedger(home.batches) as ledger:
+        ledger.save(batch("one", PREPARED))
+    atomic.write_text(home.batch_files / "one.jsonl", "requests")
+    Ledger(home.ledger).reserve("one", Account("run", "notes"), 0.25)
+    back_up(home, str(folder / "backup"), 0)
+    return settings
+
+
+@pytest.fixture(scope="module")
+def backup(original: Settings) -> str:
+    """The folder of a backup of it."""
+    return str(original.home.parent / "backup")
+
+
+@pytest.fixture
+def empty(original: Settings, tmp_path: Path) -> Settings:
+    """Settings of an empty home, with the same sources."""
+    return original.changed(home=tmp_path / "empty")
+
+
+def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backup: str, empty: Settings) -> None:
+    before, home = Home.of(original), Home.of(empty)
+    copied = restore(backup, home, 0)
+    assert copied.snapshot_id == published(original).snapshot_id == published(empty).snapshot_id
+    assert copied.files > 20
+    assert copied.size > 10_000
+    assert list_snapshots(home) == list_snapshots(before)
+    assert snapshot_names(home) == snapshot_names(before)
+    assert snapshot_contents(empty) == snapshot_contents(original)
+    for one in list_snapshots(home):
+        assert find_damage(home, one.snapshot_id, verify=True) == []
+        views = Generation(home, one.snapshot_id).path(VIEWS)
+        with open_views(views) as connection:
+            rows = connection.sql("SELECT count(*) FROM raw_documents").fetchall()
+            assert rows == [(one.rows["raw_documents"],)]
+    assert home.views.samefile(Generation(home, published(empty).snapshot_id).path(VIEWS))
+    with BatchLedger(home.batches) as ledger:
+        assert [one.name for one in ledger.batches()] == ["one"]
+    assert (home.batch_files / "one.jsonl").read_text() == "requests"
+    assert Ledger(home.ledger).by_purpose() == Ledger(before.ledger).by_purpose()
+    (limit,) = Ledger(home.ledger).limits(Account("run", max_cost_per_day_usd=1))
+    assert limit.spent == 0.25
+    assert build(empty).published is None
+
+
+def test_the_next_snapshot_of_what_came_back_asks_about_new_text_alone(
+    original: Settings, backup: str, empty: Settings, tmp_path: Path
+) -> None:
+    restore(backup, Home.of(empty), 0)
+    shutil.copytree(original.sources, tmp_path / "sources")
+    settings = empty.changed(sources=tmp_path / "sources")
+    write_source(settings, "office", {"office.txt": OFFICE})
+    ledger = Ledger(Home.of(settings).ledger)
+    before = ledger.by_purpose()["extract"].calls
+    assert build(settings).published is not None
+    assert ledger.by_purpose()["extract"].calls - before <= 2
+    assert len(list_snapshots(Home.of(settings))) == 3
+
+
+def test_a_home_or_place_that_is_not_empty_is_left_alone(original: Settings, backup: str, empty: Settings) -> None:
+    with pytest.raises(StoreError, match=r"backup is not empty; nothing was changed, choose an empty place"):
+        back_up(Home.of(original), backup, 0)
+    with pytest.raises(StoreError, match=r"home is not empty; nothing was changed"):
+        restore(backup, Home.of(original), 0)
+    home = Home.of(empty)
+    Ledger(home.ledger).release("nothing")
+    restore(backup, home, 0)
+    shutil.rmtree(home.root / "tables")
+    with pytest.raises(StoreError, match="is not empty"):
+        restore(backup, home, 0)
+
+
+def test_answers_alone_are_not_mixed_with_those_of_a_backup(backup: str, empty: Settings) -> None:
+    Ledger(Home.of(empty).ledger).reserve("other", Account("run", "notes"), 1)
+    with pytest.raises(StoreError, match=r"the database of .* is not empty; nothing was changed"):
+        restore(backup, Home.of(empty), 0)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (None, r"there is no backup in .*; `lightrag-dagster backup` makes one"),
+        ('{"format": 1, "copying": "x"}', r"was not finished; run `lightrag-dagster backup .*` again"),
+        ('{"format": 9}', r"has format 9, and this package reads formats up to 1; upgrade"),
+    ],
+    ids=["none", "unfinished", "newer"],
+)
+def test_what_is_no_whole_backup_of_a_known_format_touches_nothing(
+    backup: str, empty: Settings, tmp_path: Path, record: str | None, message: str
+) -> None:
+    other = shutil.copytree(backup, tmp_path / "backup")
+    (other / "records" / "FORMAT").unlink()
+    if record is not None:
+        (other / "records" / "FORMAT").write_text(record)
+    with pytest.raises(StoreError, match=message):
+        restore(str(other), Home.of(empty), 0)
+    assert not Home.of(empty).root.exists()
+
+
+@pytest.mark.parametrize("content", [None, b"damaged"])
+def test_a_restore_from_a_damaged_backup_is_unfinished_and_continues_when_it_is_whole(
+    original: Settings, backup: str, empty: Settings, tmp_path: Path, content: bytes | None
+) -> None:
+    other = shutil.copytree(backup, tmp_path / "backup")
+    responses = other / "database" / "responses.parquet"
+    whole = responses.read_bytes()
+    responses.unlink() if content is None else responses.write_bytes(content)
+    with pytest.raises(StoreError, match=r"responses\.parquet (is missing|cannot be read)"):
+        restore(str(other), Home.of(empty), 0)
+    with pytest.raises(StoreError, match=r"was not finished; run `lightrag-dagster restore .*/backup` again"):
+        build(empty)
+    with pytest.raises(StoreError, match=r"empty has an unfinished copy of .*; nothing was changed"):
+        restore(backup, Home.of(empty), 0)
+    responses.write_bytes(whole)
+    restore(str(other), Home.of(empty), 0)
+    assert snapshot_contents(empty) == snapshot_contents(original)
+    assert build(empty).published is None
+
+
+def test_nothing_is_built_meanwhile_but_a_source_may_be_ingested(original: Settings, tmp_path: Path) -> None:
+    home = Home.of(original)
+    with hold(home) as holder:
+        with pytest.raises(BuilderLockedError, match="is building"):
+            back_up(home, str(tmp_path / "backup"), 0)
+        holder.communicate("")
+    with ingesting(home, "office", 0), using_batches(home, 0):
+        assert back_up(home, str(tmp_path / "backup"), 0).snapshot_id == published(original).snapshot_id
+
+
+def test_a_home_that_is_not_there_is_named_and_not_made(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is nothing in .*nowhere; set LIGHTRAG_HOME"):
+        back_up(Home(tmp_path / "nowhere"), str(tmp_path / "backup"), 0)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,90 @@
+"""What was lost of each source is counted from the records of its tables, and added up."""
+
+import pytest
+
+from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, source_warning
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.tables.source_tables import TableVersion
+from tests.support import RIVER, build, write_source
+
+NAMELESS = "the coil is heated by the current until it melts and the valve opens slowly"
+
+
+def version(table: str, rows: int, **counts: dict[str, int]) -> TableVersion:
+    return TableVersion(
+        table=table, source="wiki", version="v", rows=rows, inputs={}, fingerprint="", counts=counts, reasons=[]
+    )
+
+
+PARSED = version("parsed", 383).model_copy(update={"sums": {"entities": 3000, "relations": 1892, "rejected_rows": 312}})
+
+
+@pytest.mark.parametrize(
+    ("tables", "lines"),
+    [
+        ([], []),
+        ([version("raw_documents", 3, status={"processed": 3})], []),
+        (
+            [version("raw_documents", 9, status={"processed": 3, "failed": 2, "skipped": 3, "empty": 1})],
+            ["documents: 2 failed, 3 skipped, 1 empty of 9 (wiki)"],
+        ),
+        (
+            [
+                version(
+                    "raw_documents", 1200, status={"stale": 1, "processed": 1199}, error={"stale": 1, "processed": 7}
+                )
+            ],
+            ["documents: 1 stale, 7 read in part of 1,200 (wiki)"],
+        ),
+        # Switched off and equal to another one on purpose.
+        ([version("raw_documents", 2, status={"disabled": 1, "duplicate": 1}, error={"disabled": 1})], []),
+        (
+            [version("extractions", 8, status={"ok": 5, "failed": 2, "truncated": 1}, error={"failed": 2, "ok": 1})],
+            ["chunks: 2 failed, 1 truncated, 1 without the last round of 8 (wiki)"],
+        ),
+        ([PARSED], ["rows of answers: 312 rejected of 5,204 (wiki)"]),
+    ],
+)
+def test_the_losses_of_a_source_are_one_line_a_kind(tables: list[TableVersion], lines: list[str]) -> None:
+    found = lost_of_source("wiki", {one.table: one for one in tables})
+    assert [str(loss) for loss in added_up(found)] == lines
+
+
+def test_the_sum_counts_all_rows_and_names_the_sources_that_lost_some() -> None:
+    losses = [
+        Loss("documents", {"failed": 1, "empty": 0}, 10, ("a",), "sql"),
+        Loss("documents", {"failed": 0, "empty": 0}, 20, (), "sql"),
+        Loss("chunks", {"failed": 0}, 5, (), "sql"),
+        Loss("documents", {"failed": 2, "empty": 4}, 30, ("c",), "sql"),
+    ]
+    assert [str(loss) for loss in added_up(losses)] == ["documents: 3 failed, 4 empty of 60 (a, c)"]
+
+
+@pytest.mark.parametrize(
+    ("mentions", "extractions", "warned"), [(0, {"ok": 4}, True), (1, {"ok": 4}, False), (0, {"failed": 4}, False)]
+)
+def test_a_source_that_names_nothing_is_warned_of(
+    settings: Settings, mentions: int, extractions: dict[str, int], warned: bool
+) -> None:
+    tables = [version("entity_mentions", mentions), version("extractions", 4, status=extractions)]
+    warning = source_warning("wiki", {one.table: one for one in tables}, Recipes.of(settings))
+    assert (warning is not None) is warned
+    assert not warned or "nothing of wiki is in the graph: the offline rules" in str(warning)
+    assert not warned or "found no name in 4 chunks" in str(warning)
+
+
+def test_an_empty_graph_is_a_warning_that_says_what_to_do(settings: Settings) -> None:
+    write_source(settings, "tech", {"a.txt": NAMELESS, "b.txt": ""})
+    build(settings)
+    found = pending(settings)
+    assert [str(loss) for loss in found.losses] == ["documents: 1 empty of 2 (tech)"]
+    (warning,) = found.warnings
+    assert "is empty: the offline rules" in warning
+    assert "ask in the mode fusion, bm25 or naive, or extract with a model" in warning
+
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    (warning,) = pending(settings).warnings
+    assert warning.startswith("nothing of tech is in the graph")

@@ -1,0 +1,208 @@
+"""Rows of answers that cannot be used: in a home of before they were counted, in new answers, in a backfill."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.evaluation.sample import take_sample
+from lightrag_dagster.pipeline import recipes as recipe_module
+from lightrag_dagster.pipeline.pending import SourceState, accept_pending, pending
+from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.extraction import records
+from lightrag_dagster.stages.extraction.records import Records
+from lightrag_dagster.stages.extraction.rejections import NO_END
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import shards
+from lightrag_dagster.storage.tables.acceptance import Acceptance, accepted
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from tests.loopback import Loopback
+from tests.models.models import offline_answer
+from tests.pipeline.test_ingest import asked, ingest, ingest_all
+from tests.support import FLOOD, OFFICE, RIVER, write_source
+
+GARBAGE = "entity<|#|>\n" * 40 + "<|COMPLETE"
+ROWS = shards.ROWS
+NOTES = {"river.md": RIVER, "flood.txt": FLOOD}
+
+
+@pytest.fixture(autouse=True)
+def _rows_a_shard() -> Iterator[None]:
+    yield
+    shards.ROWS = ROWS
+
+
+@pytest.fixture
+def settings(tmp_path: Path, loopback: Loopback) -> Settings:
+    """Settings of an empty home, asking the loopback server once a chunk."""
+    loopback.chat = offline_answer
+    return load_settings(
+        home=tmp_path / "home",
+        sources=tmp_path / "sources",
+        extraction={"gleaning": 0},
+        documents={"max_failed_share": 0.5},
+        llm={"provider": "openai", "model": "gpt-4o-mini", "max_concurrency": 1, "max_retries": 0},
+    )
+
+
+def answering(about: str, answer: Callable[[str], str]) -> Callable[[dict[str, Any]], str]:
+    """Return what the server answers where the answer about one text is changed."""
+
+    def chat(body: dict[str, Any]) -> str:
+        usual = offline_answer(body)
+        return answer(usual) if about in body["messages"][1]["content"] else usual
+
+    return chat
+
+
+@pytest.fixture
+def older(settings: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """A home that an older version made: of the answer about FLOOD no row can be used, and nobody counted that."""
+    write_source(settings, "notes", NOTES)
+    loopback.chat = answering(FLOOD, lambda usual: GARBAGE)
+    with monkeypatch.context() as patched:
+        patched.setattr(Records, "usable", property(lambda answer: bool(answer.entities or answer.complete)))
+        assert not ingest_all(settings, "notes").accepted
+        accept_pending(settings.changed(extraction={"max_rejected_share": 1.0}))
+    loopback.chat = offline_answer
+    home = Home(settings.home)
+    shutil.rmtree(home.root / "tables" / "parsed")
+    record = accepted(home, "notes")
+    assert record is not None
+    del record.tables["parsed"]
+    atomic.write_text(home.accepted("notes"), record.model_dump_json())
+    assert asked(loopback) == 2
+    return settings
+
+
+def rejected(state: SourceState) -> int:
+    """Return the number of rejected rows of a source."""
+    return sum(loss.counts.get("rejected", 0) for loss in state.losses)
+
+
+def upgrade(settings: Settings) -> Acceptance:
+    """Do what the first run does after the upgrade."""
+    assert pending(settings).sources["notes"].busy
+    return ingest_all(settings, "notes")
+
+
+def test_an_upgrade_asks_nothing_keeps_the_source_and_warns(older: Settings, loopback: Loopback) -> None:
+    state = pending(older).sources["notes"]
+    assert (state.rejected, rejected(state)) == (None, 0)
+    assert take_sample(Home(older.home), ["notes"], 2, []).count("parsed") == 0
+    assert make_plan(older).total.high == 0
+    outcome = upgrade(older)
+    assert (outcome.accepted, asked(loopback)) == (True, 0)
+    assert outcome.rejected_rows > older.extraction.max_rejected_share
+    state = pending(older).sources["notes"]
+    assert (state.rejected, state.busy) == (None, False)
+    assert rejected(state) == 40
+    tables = SourceTables(Home(older.home))
+    assert sorted(tables.read("extractions", "notes")["status"].to_pylist()) == ["ok", "ok"]
+    assert sorted(tables.read("parsed", "notes")["rejected_rows"].to_pylist()) == [0, 40]
+
+
+@pytest.mark.parametrize(("damaged", "kept"), [(0, True), (8, False)])
+def test_after_an_upgrade_new_answers_alone_are_judged(
+    older: Settings, loopback: Loopback, damaged: int, kept: bool
+) -> None:
+    """Whether the first night after the upgrade brings them or a later one."""
+    good = accepted(Home(older.home), "notes")
+    write_source(older, "notes", NOTES | {"office.txt": OFFICE})
+    loopback.chat = answering(OFFICE, lambda usual: "relation<|#|>A<|#|>\n" * damaged + usual)
+    assert upgrade(older).accepted is kept
+    assert asked(loopback) == 1
+    assert (accepted(Home(older.home), "notes") == good) is not kept
+    state = pending(older).sources["notes"]
+    assert bool(state.rejected) is not kept
+    if not kept:
+        assert "8 of 15 since it was last accepted" in str(state.rejected)
+        more = older.changed(extraction={"max_rejected_share": 0.6})
+        assert pending(more).sources["notes"].accept
+        accept_pending(more)
+        assert accepted(Home(older.home), "notes") != good
+        # What was accepted stays so when the bound is lowered again.
+        assert pending(older).sources["notes"].rejected is None
+    assert asked(loopback) == 0
+
+
+def test_another_parser_changes_what_is_counted_and_not_what_is_accepted(
+    older: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert upgrade(older).accepted
+    with monkeypatch.context() as patched:
+        patched.setitem(recipe_module._REVISIONS, "mentions", 100)
+        patched.setattr(records, "_relation", lambda fields, weight: NO_END)
+        assert upgrade(older).accepted
+        assert rejected(pending(older).sources["notes"]) > 40
+    assert upgrade(older).accepted
+    assert rejected(pending(older).sources["notes"]) == 40
+
+
+@pytest.mark.parametrize("rows", [ROWS, 1])
+def test_retrying_asks_again_about_chunks_of_which_no_row_can_be_used(
+    older: Settings, loopback: Loopback, rows: int
+) -> None:
+    shards.ROWS = rows
+    assert upgrade(older).accepted
+    assert ingest(older) == []
+    retrying = older.changed(llm={"retry_failed": True})
+    assert pending(retrying).sources["notes"].ingest == "extractions, 1 chunks failed that may succeed now"
+    assert ingest(retrying) == ["notes"]
+    assert asked(loopback) == 1  # the second attempt, since the first answer is stored
+    assert rejected(pending(older).sources["notes"]) == 0
+    assert ingest(retrying) == []
+    shards.ROWS = ROWS
+    clean = older.changed(home=older.home.with_name("clean"))
+    ingest(clean)
+    mentions = [SourceTables(Home(one.home)).require("entity_mentions", "notes").version for one in (older, clean)]
+    assert mentions[0] == mentions[1]
+
+
+def test_a_new_source_is_judged_whole(settings: Settings, loopback: Loopback) -> None:
+    write_source(settings, "notes", NOTES)
+    loopback.chat = answering("", lambda usual: "relation<|#|>A<|#|>\n" * 2 + usual)
+    assert not ingest_all(settings, "notes").accepted
+    assert accepted(Home(settings.home), "notes") is None
+    state = pending(settings).sources["notes"]
+    assert "most often: relation with 3 of 5 fields; " in str(state.rejected)
+    assert str(state).startswith(
+        "not accepted: 4 of 27 rows of the answers about source 'notes' could not be used (14.8%)"
+    )
+
+
+def test_a_new_answer_without_a_row_that_can_be_used_fails_for_good(settings: Settings, loopback: Loopback) -> None:
+    write_source(settings, "notes", NOTES)
+    loopback.chat = answering(FLOOD, lambda usual: "entity<|#|>\nrelation<|#|>A<|#|>\n<|COMPLETE")
+    assert ingest_all(settings, "notes").failed_chunks == 0.5
+    assert asked(loopback) == 3
+    extractions, parsed = (
+        SourceTables(Home(settings.home)).require(name, "notes") for name in ("extractions", "parsed")
+    )
+    assert extractions.counts["error_kind"] == {"permanent": 1}
+    assert (parsed.rows, parsed.sums["rejected_rows"]) == (1, 0)
+    assert "holds no row that can be used (entity with 2 of 4 fields), twice" in extractions.reasons[0]
+    assert ingest(settings) == []
+
+
+def test_a_backfill_whose_answers_are_bad_replaces_nothing(settings: Settings, loopback: Loopback) -> None:
+    write_source(settings, "notes", NOTES)
+    assert ingest_all(settings, "notes").accepted
+    good = accepted(Home(settings.home), "notes")
+    other = settings.changed(llm={"model": "gpt-4o"})
+    loopback.chat = answering(FLOOD, lambda usual: "relation<|#|>A<|#|>\n" * 9 + usual)
+    assert not ingest_all(other, "notes", backfill=True).accepted
+    assert accepted(Home(settings.home), "notes") == good
+    state = pending(other).sources["notes"]
+    assert "could not be used (28.1%)" in str(state.backfill)
+    assert (state.rejected, rejected(state)) == (None, 0)
+    lenient = other.changed(extraction={"max_rejected_share": 0.4})
+    assert ingest_all(lenient, "notes", backfill=True).accepted
+    assert accepted(Home(settings.home), "notes") != good
+    recipe = Recipes.of(other).extractions
+    assert SourceTables(Home(settings.home)).require("extractions", "notes").outdated(recipe) == 0

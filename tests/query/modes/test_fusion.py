@@ -1,0 +1,164 @@
+"""Against a real snapshot: `tests.query.published` says what is in it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lightrag_dagster import Filters, KnowledgeBase
+from lightrag_dagster.query.modes import fusion
+from lightrag_dagster.query.modes.seeds import peaks
+from lightrag_dagster.settings import load_settings
+
+STATION = "Who closed Station 14?"
+
+
+@pytest.fixture(scope="module")
+def knowledge(published_home: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(settings=load_settings(home=published_home)) as opened:
+        yield opened
+
+
+def paths(knowledge: KnowledgeBase, question: str) -> list[str]:
+    return [chunk.path for chunk in knowledge.retrieve(question, mode="fusion").chunks]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        (STATION, "flood.md"),
+        ("who closed staton 14", "flood.md"),
+        ("What was repaired by Priya Nair?", "shared.md"),
+        ("Who leads the office in Bergen?", "bergen/notes.txt"),
+    ],
+)
+def test_the_best_chunk_comes_first(knowledge: KnowledgeBase, question: str, first: str) -> None:
+    assert paths(knowledge, question)[0] == first
+
+
+def test_the_walk_reaches_what_shares_no_word_with_the_question(
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Priya Nair repaired the sensor at Station 14, which Jonas Feld closed.
+    asked = "Priya Nair"
+    for steps, found in ((0, False), (8, True)):
+        walked = replace(fusion.FUSION, facts=0.0, dense=0.0, lexical=0.0, steps=steps)
+        monkeypatch.setattr(fusion, "FUSION", walked)
+        assert ("flood.md" in paths(knowledge, asked)) == found
+
+
+def test_chunks_carry_citations_and_the_mass_of_the_walk(knowledge: KnowledgeBase) -> None:
+    found = knowledge.retrieve("What did Priya Nair repair?", mode="fusion")
+    assert [place.source for place in found.chunks[0].citations] == ["archive", "office"]
+    scores = [chunk.score for chunk in found.chunks if chunk.score]
+    assert scores == sorted(scores, reverse=True)
+    assert 0.9 < sum(scores) <= 1
+    assert found.entities[0].name in {"Priya Nair", "Station 14"}
+    assert found.relations
+
+
+def test_the_steps_tell_which_names_were_linked(knowledge: KnowledgeBase) -> None:
+    (find,) = [step for step in knowledge.retrieve(STATION, mode="fusion").steps if step.name == "find"]
+    assert find.notes["names"] == ("station 14 (1.00)",)
+    assert 0 < find.notes["covered by names"] < 1
+    assert find.notes["words in the best chunk"] == 1
+
+
+def test_a_filter_bounds_everything(knowledge: KnowledgeBase) -> None:
+    found = knowledge.retrieve(STATION, mode="fusion", filters=Filters(sources="office"))
+    assert found.chunks
+    assert {place.source for chunk in found.chunks for place in chunk.citations} == {"office"}
+    assert "Halden Weir" not in {entity.name for entity in found.entities}
+    by_words = knowledge.retrieve(STATION, mode="bm25", filters=Filters(sources="office"))
+    assert [chunk.path for chunk in by_words.chunks] == ["copy.md"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"names": 0.0}, {"facts": 0.0}, {"chunks": 0.0}, {"dense": 0.0}, {"lexical": 0.0}, {"direct": 0.0}, {"steps": 0}],
+    ids=str,
+)
+def test_each_ingredient_can_be_left_out(
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, **options))
+    assert paths(knowledge, STATION)[0] in {"flood.md", "shared.md"}
+
+
+def test_what_one_chunk_answers_comes_first_and_the_walk_behind_it(
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Station 14 leads the walk to the flood; all words of the question are in the other chunk.
+    asked = "Who repaired the sensor at Station 14?"
+    for direct, found in ((1.0, ["shared.md"]), (fusion.FUSION.direct, ["shared.md", "flood.md"])):
+        monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, direct=direct))
+        assert paths(knowledge, asked)[:2] == found
+
+
+@pytest.mark.parametrize(
+    ("covered", "held", "expected"),
+    [
+        (0.0, 0.0, [0, 0.75, 0.25]),
+        (0.0, 1.0, [0, 0, 1]),
+        (1.0, 0.0, [1, 0, 0]),
+        (0.5, 0.0, [0.5 / 0.7, 0.15 / 0.7, 0.05 / 0.7]),
+        (0.5, 0.5, [0.5 / 0.625, 0.075 / 0.625, 0.05 / 0.625]),
+    ],
+)
+def test_the_start_is_calibrated(covered: float, held: float, expected: list[float]) -> None:
+    one, none = np.ones(1, dtype=np.float32), np.zeros(1, dtype=np.float32)
+    seeds = fusion.Seeds(np.concatenate([one, none]), np.concatenate([none, one]), one)
+    start = fusion.start_mass(seeds, covered, held, fusion.Fusion(names=1.0, facts=0.3, chunks=0.1))
+    assert start.tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("leading", "order"),
+    [(0, [2, 3, 4, 1, 0]), (1, [0, 2, 3, 4, 1]), (2, [0, 1, 2, 3, 4]), (5, [0, 1, 2, 3, 4])],
+    ids=["the walk alone, and what it does not reach last", "one", "two", "all"],
+)
+def test_what_resembles_the_question_leads_and_the_walk_follows(leading: int, order: list[int]) -> None:
+    resembling = np.array([0.3, 0.2, 0.05, 0.02, 0.0], dtype=np.float32)
+    walk = np.array([0.0, 0.01, 0.12, 0.1, 0.09], dtype=np.float32)
+    counts = fusion.damp_direct_scores(resembling, walk, fusion.Fusion(leading=leading))
+    assert np.argsort(-(walk + counts), kind="stable").tolist() == order
+
+
+def test_a_chunk_counts_by_the_cube_of_its_likeness(knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = replace(fusion.FUSION, names=0.0, facts=0.0, lexical=0.0, steps=0)
+    monkeypatch.setattr(fusion, "FUSION", alone)
+    near = knowledge.retrieve(STATION, mode="naive", cosine_threshold=-1).chunks
+    cubes = peaks(np.array([chunk.score for chunk in near], dtype=np.float32)) ** 3
+    expected = {chunk.chunk_id: cube / cubes.sum() for chunk, cube in zip(near, cubes, strict=True) if cube}
+    assert len(expected) > 1
+    found = knowledge.retrieve(STATION, mode="fusion").chunks
+    assert {chunk.chunk_id: chunk.score for chunk in found} == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("asked", [STATION, "Who closed Station 14 in Bergen for Priya Nair?"])
+def test_likeness_decides_by_the_fourth_power_of_the_words_that_one_chunk_has(
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    # The walk stays at entities, so that likeness is all that chunks have.
+    still = replace(fusion.FUSION, facts=0.0, chunks=0.0, steps=0, leading=100)
+    monkeypatch.setattr(fusion, "FUSION", still)
+    found = knowledge.retrieve(asked, mode="fusion")
+    (find,) = [step for step in found.steps if step.name == "find"]
+    held = find.notes["words in the best chunk"]
+    assert held == (1 if asked == STATION else pytest.approx(0.5, abs=0.2))
+    assert sum(chunk.score or 0 for chunk in found.chunks) == pytest.approx(0.9 * held**4, rel=0.05)
+
+
+def test_without_seeds_there_is_no_start() -> None:
+    none = np.zeros(1, dtype=np.float32)
+    assert fusion.start_mass(fusion.Seeds(none, none, none), 0.5, 0.5, fusion.FUSION).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("query", ["Bergen", 'Bergen "', "Bergen AND (", "bergen?"])
+def test_words_are_found_whatever_stands_around_them(knowledge: KnowledgeBase, query: str) -> None:
+    (chunk,) = knowledge.retrieve(query, mode="bm25").chunks
+    assert "Bergen" in chunk.content
+    assert not knowledge.retrieve("zebra", mode="bm25").chunks

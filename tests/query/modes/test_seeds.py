@@ -1,0 +1,99 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.query.hits import Hits
+from lightrag_dagster.query.modes.linking import Link
+from lightrag_dagster.query.modes.seeds import direct_scores, largest, peaks, seeds_of_facts, seeds_of_names, share
+from tests.query.tables import chunk_file, entities, graph_of, relations
+
+NONE = np.zeros(0, dtype=np.float32)
+
+
+def array(*values: float) -> np.ndarray:
+    return np.array(values, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("scores", "above"),
+    [
+        ((), ()),
+        ((0.5,), (1,)),
+        ((0.5, 0.5), (1, 1)),
+        ((1, 3), (0, 1)),
+        # The first stands out more among three like each other than among scores that fall evenly.
+        ((9, 1, 1, 1), (1.73, 0, 0, 0)),
+        ((4, 3, 2, 1), (1.34, 0.45, 0, 0)),
+    ],
+)
+def test_peaks(scores: tuple[float, ...], above: tuple[float, ...]) -> None:
+    assert peaks(array(*scores)).tolist() == pytest.approx(above, abs=0.01)
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=2, max_size=20), st.floats(0.1, 100), st.floats(-10, 10))
+def test_peaks_do_not_depend_on_the_scale(scores: list[float], factor: float, level: float) -> None:
+    plain = np.array(scores, dtype=np.float64)
+    if plain.std() > 1e-3:
+        assert peaks(array(*(plain * factor + level))).tolist() == pytest.approx(
+            peaks(array(*scores)).tolist(), abs=0.05
+        )
+
+
+def test_names_count_by_probability_rarity_and_specificity() -> None:
+    links = [
+        Link("rare", np.array([0], dtype=np.int32), 1.0, 6.0),
+        Link("often a word", np.array([1], dtype=np.int32), 0.5, 6.0),
+        Link("in three chunks", np.array([2], dtype=np.int32), 1.0, 6.0),
+        Link("of two", np.array([3, 4], dtype=np.int32), 1.0, 6.0),
+        Link("of many", np.array([5], dtype=np.int32), 1.0, 1.5),
+    ]
+    mass = seeds_of_names(links, np.array([1, 1, 3, 1, 1, 1, 1]))
+    assert (mass / mass[0]).tolist() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 2, 1 / 2, 1 / 4, 0])
+    assert mass.sum() == pytest.approx(1)
+    assert seeds_of_names([], np.array([1, 1])).tolist() == [0, 0]
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Adjacency:
+    """A chain a – b – c – d; a is in two chunks."""
+    folder: Path = tmp_path_factory.mktemp("graph")
+    chunks = {"a": ["chunk-0", "chunk-1"], "b": ["chunk-1"], "c": ["chunk-2"], "d": ["chunk-3"]}
+    return graph_of(
+        folder,
+        entities([{"name": name, "chunk_ids": own} for name, own in chunks.items()]),
+        relations([{"src": src, "tgt": tgt, "chunk_ids": ["chunk-1"]} for src, tgt in ("ab", "bc", "cd")]),
+        [chunk_file(folder, "s", [{"chunk_id": f"chunk-{n}", "path": f"{n}.md"} for n in range(4)])],
+    )
+
+
+def test_facts_count_by_the_square_of_their_peak(graph: Adjacency) -> None:
+    spread = np.diff(graph.entity_chunks.offsets)
+    mass = seeds_of_facts(graph, {0: 0.9, 1: 0.5, 2: 0.1}, spread)
+    ends = graph.endpoints[0]
+    assert mass[ends].tolist() == pytest.approx((1 / spread[ends] / (1 / spread[ends]).sum()).tolist())
+    assert mass.sum() == pytest.approx(1)
+    assert seeds_of_facts(graph, {}, spread).tolist() == [0] * 4
+
+
+def test_chunks_count_by_both_rankings() -> None:
+    hits: Hits = {2: 0.9, 0: 0.1}
+    words, none = array(0, 0, 5, 1), array(0, 0, 0, 0)
+    both = direct_scores(hits, words, (1, 2), 4)
+    dense, lexical = direct_scores(hits, none, (1, 1), 4), direct_scores({}, words, (1, 1), 4)
+    assert both.tolist() == pytest.approx((dense + 2 * lexical).tolist())
+    assert both.argmax() == 2
+    assert dense.tolist() == pytest.approx([0, 0, 1, 0])
+    assert lexical[:2].tolist() == [0, 0]
+    assert direct_scores({}, none, (1, 1), 4).tolist() == [0] * 4
+    assert direct_scores({}, NONE, (1, 1), 4).tolist() == []
+
+
+def test_the_largest_come_first_and_none_without_mass() -> None:
+    assert largest(array(0.2, 0, 0.5, 0.2), 3) == pytest.approx({2: 0.5, 0: 0.2, 3: 0.2})
+    assert list(largest(array(0.2, 0.1, 0.5, 0.2), 2)) == [2, 0]
+    assert largest(NONE, 3) == {}
+    assert share(array(0, 0)).tolist() == [0, 0]

@@ -1,0 +1,36 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.query.steps.citations import resolve_citations
+from lightrag_dagster.query.types import Reference
+
+ONE, TWO = Reference("1", "s", "sub/a.md"), Reference("2", "s", "b.md")
+LIST = "\n\n### References\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "references", "invalid"),
+    [
+        ("Plain.", "Plain.", (), 0),
+        ("So [1].", "So [1].", (ONE,), 0),
+        ("So [9].", "So.", (), 1),
+        ("So [2][9] and [9, 1].", "So [2] and [1].", (ONE, TWO), 1),
+        ("See [1](http://x) and array[1] and [7]: x", "See [1](http://x) and array[1] and [7]: x", (), 0),
+        (f"So.{LIST}- [1] s/sub/a.md\n- [2] b.md", f"So.{LIST}- [1] s/sub/a.md\n- [2] b.md", (ONE, TWO), 0),
+        (f"So.{LIST}- [1] s/sub/a.md\n- [3] c.md", f"So.{LIST}- [1] s/sub/a.md", (ONE,), 1),
+        (f"So.{LIST}* [2] other.pdf\n* [1] **s/sub/a.md**", f"So.{LIST}* [1] **s/sub/a.md**", (ONE,), 1),
+        (f"So [4].{LIST}- [4] x.md\n- [1]", f"So.{LIST}- [1]", (ONE,), 1),
+        ("So.\n\n**References:**\n[2] b.md", "So.\n\n**References:**\n[2] b.md", (TWO,), 0),
+    ],
+)
+def test_citations_are_resolved(text: str, expected: str, references: tuple[Reference, ...], invalid: int) -> None:
+    assert resolve_citations(text, (ONE, TWO)) == (expected, references, invalid)
+
+
+@given(
+    st.lists(st.sampled_from(["So", " [1]", "[2]", "[1, 2]", ".", "\n"])), st.sampled_from(["", LIST + "- [2] b.md\n"])
+)
+def test_what_is_known_stays_as_it_is(parts: list[str], listed: str) -> None:
+    text = "".join(parts) + listed
+    assert resolve_citations(text, (ONE, TWO))[::2] == (text.strip(), 0)

@@ -1,0 +1,36 @@
+import pytest
+from lxml import html as lxml_html
+
+from lightrag_dagster.readers.html.blocks import make_paragraph
+from lightrag_dagster.readers.html.page import read
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("<div>a <b>b</b> c</div>", "<p>a <b>b</b> c</p>"),
+        ("<div>a<p>b</p>c <i>d</i> e<ul><li>f</li></ul>g</div>",
+         "<div><p>a</p><p>b</p><p>c <i>d</i> e</p><ul><li>f</li></ul><p>g</p></div>"),
+        ("<div> <p>a</p> | <p>b</p>\n</div>", "<div><p>a</p><p>b</p></div>"),
+        ("<div><img src='a'><p>b</p></div>", '<div><p><img src="a"></p><p>b</p></div>'),
+        ("<div> &lt; </div>", "<div> &lt; </div>"),
+    ],
+)  # fmt: skip
+def test_loose_text_is_put_into_paragraphs(given: str, expected: str) -> None:
+    block = lxml_html.fragment_fromstring(given)
+    make_paragraph(block)
+    assert lxml_html.tostring(block, encoding="unicode") == expected
+
+
+def test_a_page_keeps_text_that_is_in_no_paragraph_and_loses_menus() -> None:
+    page = """<div id="header"><div>River office</div><div><a href="/">Home</a> <a href="/a">About us</a></div></div>
+<div><h1>Gauges</h1><div>The gauge was cleaned.</div><p>Its housing was cracked, so that rain reached the logger.</p>
+It was replaced <b>quickly</b>.</div><div id="sidebar">Most read</div><div class="footer">All rights reserved</div>"""
+    assert read(page.encode()).text == (
+        "# Gauges\n\nThe gauge was cleaned.\n\nIts housing was cracked, so that rain reached the logger.\n\n"
+        "It was replaced **quickly**."
+    )
+
+
+def test_a_block_in_a_heading_ends_nothing() -> None:
+    assert read(b"<h1><div>net/</div>udp.rs</h1><p>Sockets.</p>").text == "# net/udp.rs\n\nSockets."

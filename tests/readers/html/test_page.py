@@ -1,0 +1,144 @@
+import time
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from lightrag_dagster.readers.content import Content, Properties
+from lightrag_dagster.readers.html.page import read
+
+PAGE = """<!DOCTYPE html><html><head><title>My  page &amp; more</title><style>p {color: red}</style></head><body>
+<nav><a href="/">Home</a> <a href="/shop">Shop</a></nav>
+%s
+<footer>All rights reserved, as ever</footer></body></html>"""
+TEXT = """<h1>Head one</h1><p>The first paragraph says something of <b>some</b> length about snake_case.</p>
+<h2>Sub &lt;two&gt;</h2><p>The second paragraph is about as long as the first one was.</p><ul><li>one</li></ul>
+<pre><code># no heading
+x = 1</code></pre>"""
+MARKDOWN = """# Head one
+
+The first paragraph says something of **some** length about snake_case.
+
+## Sub <two>
+
+The second paragraph is about as long as the first one was.
+
+- one
+
+```
+# no heading
+x = 1
+```"""
+
+
+def extract_html(data: bytes) -> tuple[str | None, str]:
+    content = read(data)
+    assert isinstance(content.text, str)
+    return content.properties.title, content.text
+
+
+@pytest.mark.parametrize(
+    "body", [TEXT, f"<div>{TEXT}</div>", f"<main>{TEXT}</main>", f"<div><article>{TEXT}</article></div><div>x</div>"]
+)
+def test_the_main_text_keeps_its_headings_and_lists(body: str) -> None:
+    title, text = extract_html((PAGE % body).encode())
+    assert title == "My page & more"
+    assert text.strip() == MARKDOWN
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<html><body><h1>Note</h1><p>Hi</p></body></html>", ("Note", "# Note\n\nHi")),
+        ("<p>Hi there, <b>Bob</b>", (None, "Hi there, **Bob**")),
+        ("just text", (None, "just text")),
+        ("<title>T</title><h1>Only</h1><script>var x</script><!-- c -->tail", ("T", "# Only\n\ntail")),
+        (
+            "<section><h2>A</h2><p>a</p></section><section><h2>B</h2><p>b</p></section>",
+            (None, "## A\n\na\n\n## B\n\nb"),
+        ),
+        ("<nav>Home</nav><p>Short.</p>", (None, "Short.")),
+        # As frameworks write it, with a comment between two texts.
+        ("<h2>A <!-- c -->b</h2><ul><li>one<!-- --> two</li></ul>", (None, "## A b\n\n- one two")),
+        ("<p>Then</p><table><tr><td>a<!-- -->b</td></tr></table>", (None, "Then\n\nab")),
+        (
+            "<h2>A<a class='headerlink' href='#a'>¶</a></h2><p>Then</p>"
+            "<table><tr><th>a</th><th>b</th></tr><tr><td>c|d</td><td>e</td></tr></table>",
+            (None, "## A\n\nThen\n\n| a | b | \n|---|---|\n| c\\|d | e |"),
+        ),
+        ("<svg><text>only in a drawing</text><style>x</style></svg>", (None, "only in a drawing")),
+        ("<html><head><title>T</title></head><body></body></html>", ("T", "")),
+        ("<!-- nothing but a comment -->", (None, "")),
+        ("", (None, "")),
+    ],
+)
+def test_small_and_odd_pages(page: str, expected: tuple[str | None, str]) -> None:
+    assert extract_html(page.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<meta charset="ISO-8859-1"><p>Café au lait',
+        "<meta http-equiv='content-type' content='text/html; charset=latin-1'><p>Café au lait",
+        '<?xml version="1.0" encoding="iso-8859-1"?><html><body><p>Café au lait</p></body></html>',
+    ],
+)
+def test_the_declared_encoding_is_honoured(page: str) -> None:
+    assert extract_html(page.encode("latin-1"))[1] == "Café au lait"
+    assert extract_html(page.encode("utf-8"))[1] == "Café au lait"
+
+
+def test_undecodable_bytes_say_why() -> None:
+    with pytest.raises(ValueError, match="not valid UTF-8"):
+        extract_html("<p>水位が下がった".encode("shift_jis"))
+
+
+def test_escapes_in_code_are_the_authors() -> None:
+    page = r"<html><body><p>Call <code>re\.sub\_x</code> or my_name * 2 [sic].</p></body></html>"
+    assert extract_html(page.encode())[1] == r"Call `re\.sub\_x` or my_name * 2 [sic]."
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    extract_html(b"<html></html>")
+    extract_html(b"<p></p>")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("character", ["\x0c", "\x00", "&#12;", "&#xFFFE;"])
+def test_a_character_that_xml_has_not_costs_nothing_else(character: str) -> None:
+    _, text = extract_html(f"Page 1{character}<p>The weir was built in 1911.</p>".encode())
+    assert "The weir was built in 1911." in text
+
+
+@pytest.mark.parametrize("depth", [250, 300, 2000, 3000, pytest.param(1_000_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("tag", ["div", "blockquote"])
+def test_a_deeply_nested_page_keeps_its_text(depth: int, tag: str) -> None:
+    start = time.process_time()
+    page = (
+        f"<title>Weirs</title><p>Shallow.{f'<{tag}>' * depth}<p>It was built in 1911.</p>{f'</{tag}>' * depth}<p>After."
+    )
+    title, text = extract_html(page.encode())
+    assert title == "Weirs"
+    assert "It was built in 1911." in text
+    assert depth <= 2048 or text.split("\n") == ["Shallow.", "It was built in 1911.", "After."]
+    assert time.process_time() - start < 10
+
+
+def test_what_a_page_says_of_itself() -> None:
+    page = """<html lang="de-AT"><head><title>Pegel</title><meta name="Author" content="Ida Wren">
+<meta name="keywords" content="gauges, rivers"><meta property="article:tag" content="weirs">
+<meta property="article:published_time" content="2025-03-04T05:06:07Z"></head><body><p>Text</p></body></html>"""
+    expected = Properties("Pegel", "Ida Wren", date(2025, 3, 4), ("gauges", "rivers", "weirs"), "de")
+    assert read(page.encode()).properties == expected
+    jekyll = read(b"---\ntitle: Front\npublished: false\n---\n" + page.encode())
+    assert jekyll == Content("Text", replace(expected, title="Front", switched_off="published: false"))
+
+
+@pytest.mark.parametrize("section", ["section id='sharing-menu'", "div class='section' id='sharing-menu'"])
+def test_a_chapter_is_no_menu_by_its_name(section: str) -> None:
+    chapter = "<h2>Sharing menu</h2><p>The gauge is read by pressing the green key.</p>"
+    around = "<div id='menu'><p>Home and contact and imprint</p></div>"
+    main = f"<h1>Gauges</h1><p>How they are read.</p><{section}>{chapter}</{section.split()[0]}>"
+    _, text = extract_html(f"<body>{around}<main>{main}</main>".encode())
+    assert text == "# Gauges\n\nHow they are read.\n\n## Sharing menu\n\nThe gauge is read by pressing the green key."

@@ -1,0 +1,171 @@
+"""What is attached to mails; those of other programs: see test_samples.py and test_text_samples.py."""
+
+import io
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from lightrag_dagster.readers.content import Limits, ReadingOptions
+from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.readers.images.figures import find_marks
+from lightrag_dagster.readers.isolation import extract_isolated
+from lightrag_dagster.readers.mail import attachments
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+FIGURES = ReadingOptions(figures=True)
+
+
+def mail(*attached: tuple[str, bytes], subject: str = "Levels", text: str = "See the files.") -> EmailMessage:
+    message = EmailMessage()
+    message["Subject"] = subject
+    message.set_content(text)
+    for name, data in attached:
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    return message
+
+
+def sections(message: EmailMessage) -> str:
+    text = extract_text(message.as_bytes(), "a.eml").text
+    assert text.startswith("# Levels\n\nSee the files.")
+    return text.removeprefix("# Levels\n\nSee the files.").strip()
+
+
+@pytest.mark.parametrize("name", ["nodemailer-page.eml", "nodemailer-reply.eml"])
+def test_an_answer_with_attachments_of_another_program(name: str) -> None:
+    found = extract_text((SAMPLES / name).read_bytes(), name, FIGURES)
+    assert found.text.count("Kingfisher") == 2
+    assert found.text.count("\n\nAttachments: broken.pdf, all.zip\n\n") == 1
+    assert "\n\n## survey.rtf\n\nGauge survey\n\nIda Wren\n\n2025-03-04\n\n### Station visits\n\n" in found.text
+    assert found.text.endswith('\n\n## levels.json\n\n```\n{"Corley": 0.97}\n```')
+    assert [(one.width, one.height) for one in found.figures] == [(320, 200)]
+    assert (found.note or "").startswith("1 of 4 attachments are not read: broken.pdf: damaged")
+    for lost in ("Lerchbruck?", "Per Holm wrote", "River office"):
+        assert lost not in found.text
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "section"),
+    [
+        ("a b.csv", b"Station,Level\nSteinhag,1.42\n", "| Station | Level |\n| --- | --- |\n| Steinhag | 1.42 |"),
+        ("notes.txt", b"Kingfisher\n", "Kingfisher"),
+        (
+            "notes.md",
+            b"---\ntitle: T\n---\n# One\n\ntext\n\nTwo\n---\n\n```\n# no heading\n```\n\n###### Six\n\nend",
+            "### One\n\ntext\n\n#### Two\n\n```\n# no heading\n```\n\n###### Six\n\nend",
+        ),
+        ("level.py", b"# no heading\nx = '''```'''\n", "```\n# no heading\nx = '''```'''\n```"),
+        ("fence.sh", b"# a\n````\n", "`````\n# a\n````\n`````"),
+        ("PAGE.HTML", b"<h1>Kingfisher</h1><p>1.42</p>", "### Kingfisher\n\n1.42"),
+        ("more.eml", b"Subject: More\r\n\r\nIt fell.\r\n-- \r\nIda\r\n", "### More\n\nIt fell."),
+        ("hand.rtf", (SAMPLES / "hand.rtf").read_bytes(), None),
+        ("fpdf2.pdf", (SAMPLES / "fpdf2.pdf").read_bytes(), None),
+        ("xlsxwriter.xlsx", (SAMPLES / "xlsxwriter.xlsx").read_bytes(), None),
+    ],
+)
+def test_an_attachment_is_a_section_by_the_reader_of_its_format(name: str, data: bytes, section: str | None) -> None:
+    found = sections(mail((name, data)))
+    assert found.startswith(f"## {name}\n\n")
+    if section is not None:
+        assert found == f"## {name}\n\n{section}"
+    else:
+        assert "Steinhag" in found
+        assert "\n# " not in found
+
+
+def test_what_cannot_be_read_stays_a_name_and_the_row_says_why() -> None:
+    files = [("a.zip", b"PK"), ("b.pdf", b"%PDF-"), ("c.docx", b"no"), ("d.csv", b""), ("e.csv", b" "), ("f.png", b"x")]
+    found = extract_text(mail(*files, ("g.txt", b"Kingfisher")).as_bytes(), "a.eml")
+    names = "a.zip, b.pdf, c.docx, d.csv, e.csv, f.png"
+    assert found.text == f"# Levels\n\nSee the files.\n\nAttachments: {names}\n\n## g.txt\n\nKingfisher"
+    assert found.note is not None
+    assert found.note.startswith("3 of 5 attachments are not read: b.pdf: damaged or cut short")
+    assert "; c.docx: not what its suffix says: no ZIP archive" in found.note
+    assert found.note.endswith("; e.csv: it has no text")
+
+
+def test_mails_in_mails_are_read_and_attachments_of_deep_ones_are_names() -> None:
+    inner = mail(("level.txt", b"deepest"), subject="3")
+    for subject in ("2", "1"):
+        outer = mail(("level.txt", f"at {subject}".encode()), subject=subject)
+        outer.add_attachment(inner)
+        inner = outer
+    assert extract_text(inner.as_bytes(), "a.eml").text == (
+        "# 1\n\nSee the files.\n\n## level.txt\n\nat 1\n\n## 2\n\nSee the files.\n\n### level.txt\n\nat 2\n\n"
+        "### 3\n\nSee the files.\n\nAttachments: level.txt"
+    )
+
+
+def test_a_mail_attached_as_a_file_is_read_without_its_attachments() -> None:
+    inner = mail(("level.txt", b"deep")).as_bytes()
+    for _ in range(6):
+        inner = mail(("mail.eml", inner)).as_bytes()
+    assert extract_text(inner, "a.eml").text == (
+        "# Levels\n\nSee the files.\n\n## mail.eml\n\n### Levels\n\nSee the files.\n\nAttachments: mail.eml"
+    )
+
+
+def test_many_attachments_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "_MOST", 9)
+    many = mail(*((f"{number}.txt", b"Kingfisher") for number in range(50))).as_bytes()
+    found = extract_text(many, "a.eml")
+    assert (found.text.count("\n## "), found.text.count("Kingfisher")) == (9, 9)
+    assert (found.note or "").startswith("41 of 50 attachments are not read: 9.txt: a mail has no more than 9")
+    monkeypatch.setattr(attachments, "_MOST_CHARACTERS", 15)
+    assert extract_text(many, "a.eml").text.count("Kingfisher") == 1
+
+
+def test_an_attachment_that_ends_its_parser_costs_only_itself() -> None:
+    data = (SAMPLES / "hostile/far-cell.xlsx").read_bytes()
+    found = extract_isolated(mail(("far.xlsx", data)).as_bytes(), "a.eml", ReadingOptions(), Limits(60, 512))
+    assert found.text == "# Levels\n\nSee the files.\n\nAttachments: far.xlsx"
+    assert (found.note or "").startswith("its attachments are not read: ")
+    assert "needs more memory than documents.max_memory_mb = 512" in (found.note or "")
+
+
+def picture(kind: str = "PNG", side: int = 100) -> bytes:
+    target = io.BytesIO()
+    Image.new("RGB", (side, 80), "navy").save(target, kind)
+    return target.getvalue()
+
+
+def test_images_in_and_beside_the_page_are_figures() -> None:
+    message = EmailMessage()
+    message["Subject"] = "Levels"
+    message.set_content("<p>The Kingfisher gauge fell.</p><p><img src='cid:a@b' alt='A chart'></p>", subtype="html")
+    message.add_related(picture(), "image", "png", cid="<a@b>", disposition="inline", filename="image001.png")
+    message.add_related(picture(side=10), "image", "png", cid="<c@d>", disposition="inline", filename="logo.png")
+    message.add_attachment(picture("JPEG", 120), maintype="image", subtype="jpeg", filename="weir.jpg")
+    found = extract_text(message.as_bytes(), "a.eml", FIGURES)
+    first, second = find_marks(found.text)
+    assert (first[2], second[2]) == ("A chart", "weir.jpg")
+    assert [one.name for one in found.figures] == [first[3], second[3]]
+    assert found.text[: first[0]] == "# Levels\n\nThe Kingfisher gauge fell.\n\n"
+    assert (found.text[first[1] : second[0]], found.text[second[1] :]) == ("\n\n", "")
+    assert extract_text(message.as_bytes(), "a.eml").text == (
+        "# Levels\n\nThe Kingfisher gauge fell.\n\nAttachments: weir.jpg"
+    )
+
+
+def test_a_mail_whose_parts_are_damaged_keeps_its_text() -> None:
+    data = b"""Subject: Levels
+Content-Type: multipart/mixed; boundary="a"
+
+--a
+Content-Type: multipart/alternative
+
+nothing
+--a
+Content-Type: text/plain
+
+The gauge fell.
+--a--
+"""
+    assert extract_text(data, "a.eml").text == "# Levels\n\nThe gauge fell."
+
+
+def test_images_of_an_attachment_are_figures() -> None:
+    found = extract_text(mail(("figures.docx", (SAMPLES / "figures.docx").read_bytes())).as_bytes(), "a.eml", FIGURES)
+    assert len(found.figures) == 1
+    assert next(find_marks(found.text))[3] == found.figures[0].name

@@ -1,0 +1,63 @@
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.readers.office.charts import chart_text
+
+SAMPLES = Path(__file__).parents[1] / "samples" / "charts"
+LEVELS = "Levels in m\n\n|  | spring | autumn |\n| --- | --- | --- |\n| Steinhag | 1.42 | 0.8 |\n| Corley | 0.97 |"
+
+
+@pytest.mark.parametrize("name", ["python-pptx.pptx", "libreoffice.pptx"])
+def test_charts_are_tables_of_their_numbers(name: str) -> None:
+    read = extract_text((SAMPLES / name).read_bytes(), name)
+    columns, lines, points = (f"## Levels{slide.rstrip()}" for slide in read.text.split("## Levels")[1:])
+    assert columns == lines == f"## Levels\n\n{LEVELS}"
+    assert points.replace(".0 ", " ") == (
+        "## Levels\n\nLevels in m\n\n"
+        "|  | weir |\n| --- | --- |\n| 0.5 | 12 |\n| 1 | 30 |\n\n|  | dam |\n| --- | --- |\n| 2.5 | 12 |\n| 3 | 30 |"
+    )
+
+
+def test_a_diagram_is_a_list() -> None:
+    read = extract_text((SAMPLES / "diagram.pptx").read_bytes(), "diagram.pptx")
+    assert read.text == "## Rounds\n\n- Read the gauge\n- Call the office"
+
+
+def test_categories_of_two_levels_and_series_without_names_or_numbers() -> None:
+    points = "".join(f"<lvl><pt idx='0'><v>{level}</v></pt></lvl>" for level in ("May", "2025"))
+    series = f"<ser><cat>{points}</cat><val><pt idx='0'><v>3</v></pt><pt idx='1'/></val></ser><ser/>"
+    assert chart_text(etree.fromstring(f"<chartSpace>{series}</chartSpace>")).splitlines()[-1] == "| 2025 May | 3 |"
+    assert chart_text(etree.fromstring("<chartSpace/>")) == ""
+
+
+def test_a_number_without_a_place_is_the_first() -> None:
+    label, number = (
+        f"<{name}><pt{place}><v>{value}</v></pt></{name}>"
+        for name, place, value in (("cat", " idx='0'", "May"), ("val", "", 3))
+    )
+    chart = etree.fromstring(f"<chartSpace><ser>{label}{number}</ser></chartSpace>")
+    assert chart_text(chart).splitlines()[-1] == "| May | 3 |"
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "kept"),
+    [
+        ("python-pptx.pptx", b"/relationships/chart", "## Levels\n\n## Levels\n\n## Levels"),
+        ("diagram.pptx", b"/relationships/diagramData", "## Rounds"),
+    ],
+)
+def test_a_chart_or_diagram_that_is_not_in_the_file_costs_only_itself(name: str, part: bytes, kept: str) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(SAMPLES / name) as deck, zipfile.ZipFile(data, "w") as copy:
+        for member in deck.namelist():
+            content = deck.read(member)
+            if member.startswith("ppt/slides/_rels/"):
+                content = re.sub(rb"<Relationship [^>]*" + part + rb"[^>]*/>", b"", content)
+            copy.writestr(member, content)
+    assert extract_text(data.getvalue(), name).text == kept

@@ -1,0 +1,110 @@
+import time
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.readers.content import Properties, make_properties, parse_day, parse_language
+from lightrag_dagster.readers.plain.front_matter import split_front_matter
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (
+            "title: Survey\nauthor: Ida Wren\ndate: 2025-03-04\ntags: [gauges, rivers]\nlang: en-GB",
+            Properties("Survey", "Ida Wren", date(2025, 3, 4), ("gauges", "rivers"), "en"),
+        ),
+        (
+            "Title: 'A: b'\nauthors:\n- name: Ida\n- Per\ndate: 2025-03-04T05:06:07+01:00\n"
+            "keywords: a, b\ncategories: [b, c]",
+            Properties("A: b", "Ida, Per", date(2025, 3, 4), ("a", "b", "c")),
+        ),
+        # Not YAML, for the second colon and the day that is none.
+        ("title: Survey: the gauges\ndate: 2025-02-30\nlanguage: de", Properties("Survey: the gauges", language="de")),
+        ("title: 2025\ntags: 7", Properties("2025", tags=("7",))),
+        ("title: [a]\nauthor: {x: y}\ndate: soon\ntags: {a: b}\nlang: 7", Properties()),
+        ("draft: true", Properties(switched_off="draft: true")),
+        ("published: false", Properties(switched_off="published: false")),
+        ("draft: 'True'", Properties(switched_off="draft: true")),
+        ("draft: false\npublished: 2025-03-04", Properties()),
+        ("layout: page", Properties()),
+    ],
+)
+@pytest.mark.parametrize("end", ["---", "..."])
+def test_front_matter(block: str, expected: Properties, end: str) -> None:
+    assert split_front_matter(f"---\n{block}\n{end}\n# Text\n") == (expected, "\n# Text\n")
+    windows = f"\ufeff---\n{block}\n{end}\n# Text\n".replace("\n", "\r\n")
+    assert split_front_matter(windows)[0] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nA text between two rules.\n---\nmore",
+        "---\n- a\n---\n",
+        "---\n\n---\n",
+        "---\nnever: closed",
+        "text\n---\na: b\n---",
+    ],
+)
+def test_what_is_no_front_matter_stays(text: str) -> None:
+    assert split_front_matter(text) == (Properties(), text)
+
+
+@pytest.mark.parametrize(
+    "nested", ["[" * 60_000, "- " * 30_000, "[" * 3_900, "- " * 1_900, "{a: " * 900, "&a [*a, *a] " * 300]
+)
+def test_a_nested_block_does_no_harm(nested: str) -> None:
+    started = time.process_time()
+    split_front_matter(f"---\na: {nested}\n---\ntext")
+    assert time.process_time() - started < 10
+
+
+@given(st.text("ab:-[]{}&*!|>'\"\n #", max_size=60))
+def test_any_block_is_front_matter_or_text(block: str) -> None:
+    text = f"---\n{block}\n---\nrest"
+    _, rest = split_front_matter(text)
+    assert rest in (text, "\nrest") or text.endswith(rest)
+
+
+@pytest.mark.parametrize(
+    ("value", "day"),
+    [
+        ("2025-03-04", date(2025, 3, 4)),
+        ("D:20250304050607+01'00'", date(2025, 3, 4)),
+        (" 20250304", date(2025, 3, 4)),
+        (date(2025, 3, 4), date(2025, 3, 4)),
+        ("2025-13-01", None),
+        ("0000-01-01", None),
+        ("2025", None),
+        ("D:", None),
+        (None, None),
+        (2025, None),
+    ],
+)
+def test_days(value: object, day: date | None) -> None:
+    assert parse_day(value) == day
+
+
+@pytest.mark.parametrize(
+    ("value", "language"),
+    [
+        ("en-GB", "en"),
+        ("de_DE.UTF-8", "de"),
+        ("DE", "de"),
+        ("gsw", "gsw"),
+        ("und", None),
+        ("English", None),
+        ("", None),
+    ],
+)
+def test_languages(value: str, language: str | None) -> None:
+    assert parse_language(value) == language
+
+
+def test_values_are_cleaned() -> None:
+    made = make_properties(" A\x00 &amp;\n b ", ["x\ud800", None, " "], None, ["a; b", "a", "", "c\nd"], None)
+    assert made == Properties("A & b", "x", None, ("a", "b", "c d"))
+    assert make_properties("(anonymous)", "Untitled", True) == Properties()

@@ -1,0 +1,69 @@
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.readers.plain.tables import markdown_table, read
+
+RULE = "| --- | --- |"
+
+
+@pytest.mark.parametrize(
+    ("rows", "table"),
+    [
+        ([["a", "b"], ["1", "2"]], f"| a | b |\n{RULE}\n| 1 | 2 |"),
+        ([["a", "b"]], f"| a | b |\n{RULE}"),
+        # Short rows stay short, and the header names as many columns as any row has.
+        ([["a"], ["1", "2"], ["3", ""]], f"| a |  |\n{RULE}\n| 1 | 2 |\n| 3 |"),
+        # Empty rows and columns around the table are left out, and none within.
+        ([["", ""], ["", "a", "", "b"], ["", "1"]], "| a |  | b |\n| --- | --- | --- |\n| 1 |"),
+        ([["a|b", "c\nd  e"], ["\\", "x"]], f"| a\\|b | c d e |\n{RULE}\n| \\ | x |"),
+        ([["", ""], []], ""),
+        ([], ""),
+    ],
+)
+def test_markdown_tables(rows: list[list[str]], table: str) -> None:
+    assert markdown_table(rows) == table
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("a,b\n1,2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
+        ("a;b\n1,5;2,5\n", f"| a | b |\n{RULE}\n| 1,5 | 2,5 |"),
+        ("a\tb\n1\t2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
+        ("a|b\n1|2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
+        ('a,b\r\n"1, ""one""\nand",2\r\n', f'| a | b |\n{RULE}\n| 1, "one" and | 2 |'),
+        ("only one column\nof text", "| only one column |\n| --- |\n| of text |"),
+        ("höhe;größe\n1;2\n", f"| höhe | größe |\n{RULE}\n| 1 | 2 |"),
+        ("", ""),
+    ],
+)
+def test_delimited_text(text: str, table: str) -> None:
+    assert read(text.encode()).text == table
+    assert read(b"\xef\xbb\xbf" + text.encode()).text == table
+
+
+def test_a_cell_without_an_end_is_text() -> None:
+    text = 'a,"b\n' + "x" * 1_100_000
+    assert read(text.encode()).text == text
+
+
+def test_a_wide_row_does_not_make_the_others_wide() -> None:
+    text = "a\n" * 10_000 + "," * 10_000 + "b\n"
+    table = read(text.encode()).text
+    assert len(table) < 8 * len(text)
+
+
+@given(st.lists(st.lists(st.text("a|,;\"\n\t '", max_size=5), min_size=2, max_size=2), min_size=1, max_size=5))
+def test_every_cell_of_a_file_is_in_the_table(rows: list[list[str]]) -> None:
+    file = io.StringIO()
+    csv.writer(file).writerows([["first", "second"], *rows])
+    table = read(file.getvalue().encode()).text
+    assert isinstance(table, str)
+    lines = [line.replace("\\|", "\0").strip("|").split("|") for line in table.split("\n")[2:]]
+    cells = [[cell.strip().replace("\0", "|") for cell in line] for line in lines]
+    expected = [[" ".join(cell.split()) for cell in row] for row in rows]
+    assert [row + [""] * (2 - len(row)) for row in cells] == [row for row in expected if any(row)]

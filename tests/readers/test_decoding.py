@@ -1,0 +1,150 @@
+import codecs
+import random
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.readers.content import UnreadableError
+from lightrag_dagster.readers.decoding import decode
+
+GERMAN = "Der Pegel fiel über Nacht um 12 cm; die Böschung rutschte. Größe und Straße, Überlauf, Äpfel."
+RUSSIAN = "Уровень воды упал за ночь на двенадцать сантиметров. Станция была очищена весной."
+JAPANESE = "水位は夜の間に十二センチ下がった。観測所は春に清掃されました。ハウジングにひびが入っていた。"
+CHINESE = "夜间水位下降了十二厘米。观测站在春天进行了清洁，外壳已经破裂，需要更换密封圈。"
+TAIWANESE = "夜間水位下降了十二公分。觀測站在春天進行了清潔，外殼已經破裂，需要更換密封圈。"
+KOREAN = "밤사이 수위가 십이 센티미터 내려갔다. 관측소는 봄에 청소되었고 하우징에 금이 갔다."
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (GERMAN, "cp1252"),
+        ("Le débit a été relevé à l’aube ; l’échelle était cassée. Ça coûte 5 €.", "cp1252"),
+        ("The station was read at 5 °C in spring, and the level fell.", "cp1252"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy. Vodočet byl na jaře vyčištěn.", "cp1250"),
+        (RUSSIAN, "cp1251"),
+        (RUSSIAN, "koi8-r"),
+        ("Η στάθμη του νερού έπεσε κατά δώδεκα εκατοστά μέσα στη νύχτα.", "cp1253"),
+        (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc_jp"),
+        (JAPANESE, "iso2022_jp"),
+        (CHINESE, "gb18030"),
+        (TAIWANESE, "big5"),
+        (KOREAN, "euc_kr"),
+        (GERMAN, "utf-16-le"),
+        (RUSSIAN, "utf-16-be"),
+        (GERMAN, "utf-32-le"),
+        (JAPANESE, "utf-16"),
+        (JAPANESE, "utf-32"),
+        (JAPANESE, "utf-8-sig"),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 3000])
+def test_the_encoding_is_detected(text: str, encoding: str, times: int) -> None:
+    text = "\n".join([text] * times)
+    assert decode(text.encode(encoding)) == (text, None)
+
+
+CUSTOMERS = "Kunde;Name;Ort;Betrag\n17;Käthe Müller;Köln;90,50\n18;Hans Weiß;Fürth;12,00\n19;Jörg Koch;Kassel;7,10\n"
+
+
+@pytest.mark.parametrize("times", [1, 500])
+def test_letters_among_much_ascii_tell_a_windows_code_page(times: int) -> None:
+    text = CUSTOMERS * times
+    assert decode(text.encode("cp1252")) == (text, None)
+
+
+def test_letters_far_below_count_too() -> None:
+    above = "A line of ASCII.\n" * 30_000
+    for text, encoding in ((f"{RUSSIAN}\n" * 9, "cp1251"), (f"{GERMAN}\n", "cp1252"), (CUSTOMERS, "cp1252")):
+        assert decode((above + text).encode(encoding)) == (above + text, None)
+    assert decode(f"{above}Köln".encode("cp1252")) == (f"{above}Köln", GUESSED)
+    assert decode(f"{above}{GERMAN}".encode() + b"\xff").text == f"{above}{GERMAN}\ufffd"
+
+
+GUESSED = "its encoding is not certain and read as Windows-1252; save the file as UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "expected", "note"),
+    [
+        ("Kunde;Ort\n17;Köln, 5 m²\n", "cp1252", "Kunde;Ort\n17;Köln, 5 m²\n", GUESSED),
+        ("# Größe\nlevel = 1\n", "cp1252", "# Größe\nlevel = 1\n", GUESSED),
+        ("ab\xff of the gauge", "latin-1", "abÿ of the gauge", GUESSED),
+        # One of many words has a capital inside.
+        ("Müller;Köln\nWeiß;Fürth\nKöcH;Kassel", "cp1252",
+         "M\ufffdller;K\ufffdln\nWei\ufffd;F\ufffdrth\nK\ufffdcH;Kassel", 5),
+        # Words confirm a Windows code page alone.
+        ("рыба;{0}\nмост;{0}\nвесной;{0}\nночь;{0}\n".format("abc def ghi" * 2), "koi8-r",
+         "{1};{0}\n{1};{0}\n{1}\ufffd\ufffd;{0}\n{1};{0}\n".format("abc def ghi" * 2, "\ufffd" * 4), 18),
+        # What Windows-1252 makes of them is no word: a sign or a capital in it, three letters with accents in a row.
+        ("18;Jörg;Kassel;Köln;7,10", "cp850", "18;J\ufffdrg;Kassel;K\ufffdln;7,10", 2),
+        ("18;Jörg;Kassel;Käthe;7,10", "mac_roman", "18;J\ufffdrg;Kassel;K\ufffdthe;7,10", 2),
+        ("level = 1.42  # Река\nflow = level * width_of_the_river", "cp1251",
+         "level = 1.42  # \ufffd\ufffd\ufffd\ufffd\nflow = level * width_of_the_river", 4),
+    ],
+)  # fmt: skip
+def test_few_characters_in_doubt_fail_no_file(text: str, encoding: str, expected: str, note: str | int) -> None:
+    if isinstance(note, int):
+        note = f"its encoding cannot be told, bytes stand as \ufffd: {note}; save the file as UTF-8"
+    assert decode(text.encode(encoding)) == (expected, note)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(GERMAN.encode() + b"\xff", f"{GERMAN}\ufffd"), (JAPANESE.encode()[:-1], f"{JAPANESE[:-1]}\ufffd")],
+)
+def test_utf_8_with_an_error_is_not_taken_for_another_encoding(data: bytes, expected: str) -> None:
+    assert decode(data) == (expected, "places that are not UTF-8 stand as \ufffd: 1; copy the file again or correct it")
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "reason"),
+    [
+        (b"a\xff\xfe", None, "not valid UTF-8: invalid start byte at byte 1"),
+        (b"\xff\xfea", None, "not valid UTF-16: truncated data at byte 2"),
+        (b"a\xff", "x-mac", "not valid UTF-8: invalid start byte at byte 1, and declares the unknown encoding 'x-mac'"),
+        ("\u6c34\u4f4d".encode("shift_jis"), None, "not valid UTF-8: invalid start byte at byte 0"),
+        (GERMAN.encode("cp1252") + b"\x00", None, "not valid UTF-8: invalid start byte at byte 15"),
+    ],
+)
+def test_undecodable_bytes_say_why(data: bytes, declared: str | None, reason: str) -> None:
+    with pytest.raises(ValueError, match="not valid") as caught:
+        decode(data, declared)
+    assert str(caught.value) == f"{reason}; save the file as UTF-8"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        random.Random(1).randbytes(5000),
+        bytes(range(256)) * 20,
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + random.Random(2).randbytes(500),
+        b"PK\x03\x04\x14\x00\x00\x00\x08\x00" + random.Random(3).randbytes(500),
+        b"\x7fELF\x02\x01\x01" + bytes(300) + b"\x90\xff",
+        bytes(1000),
+    ],
+)
+def test_binary_data_is_no_text(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"^not "):
+        decode(data)
+
+
+def test_a_declared_encoding_is_used_when_utf_8_fails() -> None:
+    assert decode("café".encode("latin-1"), "ISO-8859-1") == ("café", None)
+    assert decode("café".encode(), "ISO-8859-1") == ("café", None)
+
+
+@given(st.text())
+def test_utf_8_is_never_guessed_otherwise(text: str) -> None:
+    if not text.startswith("\ufeff") and "\x00" not in text:
+        assert decode(text.encode()) == (text, None)
+        assert decode(codecs.BOM_UTF8 + text.encode()) == (text, None)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_text_or_have_a_reason(data: bytes) -> None:
+    with suppress(UnreadableError):
+        assert isinstance(decode(data).text, str)

@@ -1,0 +1,224 @@
+"""Rows of tables as documents."""
+
+import json
+import pickle
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy
+from pydantic import SecretStr
+
+from lightrag_dagster.errors import SettingsError, SourceError
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.pending import why_ingest
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import RowsSettings, Settings, load_settings
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.sources import Source, find_source
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables import shards
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from tests.support import FLOOD, OFFICE, RIVER
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "1", "text": RIVER, "note": "first", "changed": "2026-01-02T03:04:05"},
+    {"id": "2/b", "text": FLOOD, "note": None, "changed": None},
+]
+
+
+def write_csv(folder: Path) -> dict[str, Any]:
+    lines = [",".join(f'"{value or ""}"' for value in row.values()) for row in ROWS]
+    (folder / "rows.csv").write_text("\n".join([",".join(ROWS[0]), *lines]))
+    return {"uri": str(folder / "rows.csv")}
+
+
+def write_jsonl(folder: Path) -> dict[str, Any]:
+    (folder / "below").mkdir()
+    for number, row in enumerate(ROWS):
+        (folder / "below" / f"{number}.jsonl").write_text(json.dumps(row))
+    (folder / "below" / "README.md").write_text("not rows")
+    return {"uri": str(folder), "include": ["**/*.jsonl"]}
+
+
+def write_parquet(folder: Path) -> dict[str, Any]:
+    pq.write_table(pa.Table.from_pylist(ROWS), folder / "rows.parquet")
+    return {"uri": f"{folder}/*.parquet"}
+
+
+def write_duckdb(folder: Path) -> dict[str, Any]:
+    with duckdb.connect(str(folder / "rows.duckdb")) as connection:
+        connection.register("given", pa.Table.from_pylist(ROWS))
+        connection.execute("CREATE TABLE pages AS SELECT * FROM given")
+    return {"uri": str(folder / "rows.duckdb"), "rows": {"query": "SELECT * FROM pages"}}
+
+
+def write_sqlite(folder: Path) -> dict[str, Any]:
+    engine = sqlalchemy.create_engine(f"sqlite:///{folder}/rows.sqlite")
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text("CREATE TABLE pages (id TEXT, text TEXT, note TEXT, changed TEXT)"))
+        values = ", ".join(f":{name}" for name in ROWS[0])
+        connection.execute(sqlalchemy.text(f"INSERT INTO pages VALUES ({values})"), ROWS)
+    engine.dispose()
+    return {"rows": {"query": "SELECT * FROM pages", "database_variable": "PAGES_URL"}}
+
+
+WRITERS = [write_csv, write_jsonl, write_parquet, write_duckdb, write_sqlite]
+
+
+def configured(folder: Path, source: dict[str, Any], **rows: Any) -> Settings:
+    """Return settings with one source."""
+    (folder / "sources").mkdir(exist_ok=True)
+    named = source | {"rows": source.get("rows", {}) | rows}
+    return load_settings(home=folder / "home", sources=folder / "sources", named_sources={"pages": named})
+
+
+def source_of(folder: Path, source: dict[str, Any], **rows: Any) -> Source:
+    return find_source(configured(folder, source, **rows), "pages")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for tables; PAGES_URL names an SQLite database in it."""
+    (tmp_path / "tables").mkdir()
+    monkeypatch.setenv("PAGES_URL", f"sqlite:///{tmp_path}/tables/rows.sqlite")
+    return tmp_path / "tables"
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_rows_of_every_kind_of_table_are_the_same_documents(
+    folder: Path, tmp_path: Path, write: Callable[[Path], dict[str, Any]]
+) -> None:
+    source = source_of(tmp_path, write(folder), modified="changed")
+    listed = sorted(list_files(source), key=lambda one: one.path)
+    assert [(one.path, one.content, one.kind) for one in listed] == [
+        ("1", RIVER.encode(), ".md"),
+        ("2/b", FLOOD.encode(), ".md"),
+    ]
+    assert [one.modified_at for one in listed] == [datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), EPOCH]
+    assert source.origin.read(listed[0], 5) == RIVER.encode()[:5]
+    assert pickle.loads(pickle.dumps(source)) == source
+
+
+def test_a_template_joins_columns_and_front_matter_has_the_properties(folder: Path, tmp_path: Path) -> None:
+    rows = {"text": "# {note}\n\n{text}", "title": "Note {id}", "author": "note", "tags": "{note}, {id}"}
+    listed = {one.path: one for one in list_files(source_of(tmp_path, write_csv(folder), **rows))}
+    content = (listed["1"].content or b"").decode()
+    head = "---\ntitle: Note 1\nauthor: first\ntags: first, 1\n---\n\n"
+    assert content == f"{head}# first\n\n{RIVER}"
+    assert "author" not in (listed["2/b"].content or b"").decode()
+
+
+@pytest.mark.parametrize("kind", ["markdown", "html"])
+def test_properties_become_columns(folder: Path, tmp_path: Path, kind: str) -> None:
+    rows = {"format": kind, "title": "{note}: {id}", "author": "note", "date": "changed", "tags": "{note}, {id}"}
+    settings = configured(tmp_path, write_csv(folder), **rows)
+    tables = SourceTables(Home(settings.home))
+    read_source(find_source(settings, "pages"), tables, Recipes.of(settings))
+    found = {row["path"]: row for row in tables.read("raw_documents", "pages").to_pylist()}
+    one = found["1"]
+    assert (one["title"], one["author"], one["tags"]) == ("first: 1", "first", ["first", "1"])
+    assert (one["date"], one["media_type"]) == (date(2026, 1, 2), f"text/{kind}")
+    assert one["content"] == RIVER
+    assert (found["2/b"]["author"], found["2/b"]["date"]) == (None, None)
+
+
+def test_values_of_any_type_become_text(folder: Path, tmp_path: Path) -> None:
+    row = {"id": 7, "text": ["a", "b"], "more": {"k": [1, None]}, "day": "2026-01-02", "none": None, "real": 1.5}
+    (folder / "rows.jsonl").write_text(json.dumps(row))
+    text = "{text}|{more}|{day}|{none}|{real}|{{}}"
+    (listed,) = list_files(source_of(tmp_path, {"uri": str(folder / "rows.jsonl")}, text=text))
+    assert (listed.path, listed.content) == ("7", b'a, b|{"k": [1, null]}|2026-01-02||1.5|{}')
+
+
+@pytest.fixture
+def _few_a_shard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "ROWS", 1)
+
+
+@pytest.mark.usefixtures("_few_a_shard")
+def test_only_a_changed_row_changes_its_document(folder: Path, tmp_path: Path) -> None:
+    settings = configured(tmp_path, write_parquet(folder))
+    source, tables, recipes = find_source(settings, "pages"), SourceTables(Home(settings.home)), Recipes.of(settings)
+    first = read_source(source, tables, recipes).version
+    assert (first.counts["status"], first.shards) == ({"processed": 2}, 2)
+    rows = {row["path"]: row for row in tables.read("raw_documents", "pages").to_pylist()}
+    assert (rows["1"]["title"], rows["1"]["content"], rows["1"]["media_type"]) == ("1", RIVER, "text/markdown")
+
+    assert "chunks" in str(why_ingest(source, tables, recipes))
+    pq.write_table(pa.Table.from_pylist([ROWS[1], {"id": "3", "text": OFFICE}]), folder / "rows.parquet")
+    assert "input changed" in str(why_ingest(source, tables, recipes))
+    accepting = Recipes.of(settings.changed(documents={"accept_deletes": True}))
+    read_source(source, tables, accepting)
+    again = {row["path"]: row for row in tables.read("raw_documents", "pages").to_pylist()}
+    assert again == {"2/b": rows["2/b"], "3": again["3"]}
+    assert again["3"]["content"] == OFFICE
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "reason"),
+    [
+        ("id,text\n1,a\n1,b\n", {}, "several rows of .*rows.csv have the id '1'"),
+        ("id,text\n1,a\n,b\n", {}, "a row has no id"),
+        ("key,text\n1,a\n", {}, "its rows have no column 'id'; there are key, text"),
+        ("id,text\n1,a\n", {"title": "{subject}"}, "its rows have no column 'subject'"),
+        ("id,text\n\xff\n", {}, "cannot be listed"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_one_line(
+    folder: Path, tmp_path: Path, text: str, rows: dict[str, Any], reason: str
+) -> None:
+    (folder / "rows.csv").write_bytes(text.encode("latin-1"))
+    settings = configured(tmp_path, {"uri": str(folder / "rows.csv")}, **rows)
+    with pytest.raises(SourceError, match=f"source 'pages': .*{reason}"):
+        read_source(find_source(settings, "pages"), SourceTables(Home(settings.home)), Recipes.of(settings))
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ({"uri": "rows.duckdb"}, "needs rows.query"),
+        ({"uri": "rows.csv", "rows": {"query": "SELECT 1"}}, "rows.query is for a DuckDB file or a database"),
+        ({"uri": "https://docs.example/rows.csv"}, "rows are read from this machine or a bucket"),
+        ({"uri": "zip::/srv/rows.zip"}, "rows are read from this machine or a bucket"),
+        (
+            {"uri": "s3://bucket/rows.csv", "rows": {"query": "SELECT 1"}},
+            "rows.query is for a DuckDB file or a database",
+        ),
+    ],
+)
+def test_settings_that_do_not_fit_are_one_line(tmp_path: Path, source: dict[str, Any], reason: str) -> None:
+    with pytest.raises(SourceError, match=f"source 'pages'.*{reason}"):
+        list(list_files(source_of(tmp_path, source)))
+
+
+def test_a_source_is_in_one_place_and_templates_are_whole() -> None:
+    for source in ({"include": ["*"]}, {"uri": "x", "rows": {"database_variable": "X", "query": "SELECT 1"}}):
+        with pytest.raises(SettingsError, match="either a uri or"):
+            load_settings(named_sources={"pages": source})
+    with pytest.raises(SettingsError, match=r"named_sources\.pages\.rows\.text"):
+        load_settings(named_sources={"pages": {"uri": "x", "rows": {"text": "{open"}}})
+
+
+def test_rows_of_postgres_stream(postgres: SecretStr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGES_URL", postgres.get_secret_value().replace("postgresql://", "postgresql+psycopg://", 1))
+    query = "SELECT n AS id, 'Report ' || n AS text, now() AS changed FROM generate_series(1, 2500) AS n"
+    rows = {"query": query, "database_variable": "PAGES_URL"}
+    listed = list(list_files(source_of(tmp_path, {"rows": rows}, modified="changed")))
+    assert (len(listed), listed[-1].path, listed[-1].content) == (2500, "2500", b"Report 2500")
+    assert listed[0].modified_at > EPOCH
+
+
+def test_the_password_of_a_database_is_never_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = RowsSettings(query="SELECT 1", database_variable="PAGES_URL").model_dump()
+    for url in ("postgresql+psycopg://someone:hush-word@127.0.0.1:9/pages", "no url with hush-word", ""):
+        monkeypatch.setenv("PAGES_URL", url)
+        with pytest.raises(SourceError, match="the database of PAGES_URL cannot be listed") as refused:
+            list(list_files(source_of(tmp_path, {"rows": rows})))
+        assert "hush-word" not in str(refused.value)

@@ -1,0 +1,120 @@
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files import atomic
+
+ROWS = pa.table({"a": [1, 2], "b": ["x", "y\n"]})
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file.txt"
+    atomic.write_text(path, "one é")
+    atomic.write_text(path, "two")
+    assert path.read_text(encoding="utf-8") == "two"
+    assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_file_is_flushed_before_it_is_named_and_then_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, flushed = tmp_path / "file.txt", []
+
+    def note(descriptor: int) -> None:
+        flushed.append((os.fstat(descriptor).st_ino, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", note)
+    atomic.write_text(path, "text")
+    assert flushed == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
+
+
+def test_a_block_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    atomic.write_text(path, "old")
+
+    def fail(temporary: Path) -> None:
+        temporary.write_text("half")
+        raise KeyError("x")
+
+    with pytest.raises(KeyError), atomic.replacing(path) as temporary:
+        fail(temporary)
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_a_reader_keeps_the_file_it_opened(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    atomic.write_text(path, "old")
+    with path.open() as reader:
+        atomic.write_text(path, "new")
+        assert reader.read() == "old"
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"cannot write .*file/x: .*; nothing was changed") as refused:
+        atomic.write_text(tmp_path / "file" / "x", "text")
+    assert "\n" not in str(refused.value)
+
+
+def test_equal_rows_are_equal_bytes(tmp_path: Path) -> None:
+    atomic.write_parquet(tmp_path / "a.parquet", ROWS)
+    atomic.write_parquet(tmp_path / "b.parquet", pa.concat_tables([ROWS.slice(0, 1), ROWS.slice(1)]))
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    assert atomic.read_parquet(tmp_path / "a.parquet") == ROWS
+    assert atomic.read_parquet(tmp_path / "a.parquet", ["b"]).column_names == ["b"]
+    assert atomic.count_rows(tmp_path / "a.parquet") == 2
+
+
+def test_a_folder_name_adds_no_column(tmp_path: Path) -> None:
+    atomic.write_parquet(tmp_path / "year=2026" / "a.parquet", ROWS)
+    assert atomic.read_parquet(tmp_path / "year=2026" / "a.parquet").column_names == ["a", "b"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"x" * 100 + b"PAR1"])
+def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.parquet").write_bytes(content)
+    with pytest.raises(StoreError, match=r"a\.parquet cannot be read .*; delete it and run again"):
+        atomic.read_parquet(tmp_path / "a.parquet")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"a\.parquet is missing; run"):
+        atomic.read_parquet(tmp_path / "a.parquet")
+
+
+def test_a_folder_is_flushed_with_all_below_it(tmp_path: Path) -> None:
+    atomic.write_text(tmp_path / "a" / "b" / "c.txt", "x")
+    atomic.sync_tree(tmp_path)
+    with pytest.raises(StoreError, match=r"cannot write .*gone"):
+        atomic.sync_tree(tmp_path / "gone")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreError, match="Permission denied"):
+        atomic.write_text(tmp_path / "x", "text")
+
+
+def test_columns_that_an_older_version_did_not_write_are_empty(tmp_path: Path) -> None:
+    schema = pa.schema(
+        [
+            pa.field("id", pa.string()),
+            pa.field("note", pa.string()),
+            pa.field("kind", pa.string(), False),
+            pa.field("rows", pa.int64(), False),
+        ]
+    )
+    pq.write_table(pa.table({"id": ["a"], "gone": [1]}), tmp_path / "rows.parquet")
+    assert atomic.read_conforming(tmp_path / "rows.parquet", schema).to_pylist() == [
+        {"id": "a", "note": None, "kind": "", "rows": None}
+    ]
+    found = atomic.read_conforming(tmp_path / "rows.parquet", schema, ["note", "id"])
+    assert found.to_pylist() == [{"note": None, "id": "a"}]
+    with pytest.raises(StoreError, match="is missing"):
+        atomic.read_conforming(tmp_path / "other.parquet", schema)

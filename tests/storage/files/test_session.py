@@ -1,0 +1,103 @@
+"""Sessions of writers, and what readers take over from them."""
+
+import pytest
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files import session
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.files.mirror import mirror_of
+from tests.storage.files.machines import Machine, write
+
+TABLE = "tables/chunks/notes/1.parquet"
+RECORD = "tables/chunks/notes/current.json"
+
+
+def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    with session.writing(one):
+        table, record = write(one, TABLE, "rows"), write(one, RECORD, "1")
+    mirror = mirror_of(one)
+    assert mirror is not None
+    assert mirror.held([table, record]) == {table, record}
+    Files(other).refresh()
+    assert (other.root / RECORD).read_text() == "1"
+    assert not (other.root / TABLE).exists()
+    Files(other).open([other.root / TABLE, other.root / "tables/chunks/notes/2.parquet"])
+    assert (other.root / TABLE).read_text() == "rows"
+    assert sorted(path.name for path in other.root.glob("tables/chunks/notes/*")) == ["1.parquet", "current.json"]
+    with session.writing(one):
+        record.unlink()
+    Files(other).refresh()
+    assert not (other.root / RECORD).exists()
+
+
+def test_what_was_not_pushed_is_forgotten_by_the_next_writer(machine: Machine) -> None:
+    one = machine("one")
+    with session.writing(one):
+        write(one, RECORD, "1")
+        write(one, "generations/gen-1/generation.json", "{}")
+    write(one, RECORD, "never pushed")
+    write(one, "accepted/notes.json", "never pushed")
+    write(one, "generations/gen-1/graph.kuzu", "never pushed")
+    write(one, "generations/gen-2/entities.parquet", "never pushed")
+    with session.writing(one):
+        assert (one.root / RECORD).read_text() == "1"
+        assert not (one.root / "accepted/notes.json").exists()
+        assert [path.name for path in one.root.glob("generations/*/*")] == ["generation.json"]
+
+
+def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:
+    one = machine("one")
+    write(one, "CURRENT", "left by a killed process")
+    session.push(one)
+    Files(one).refresh()
+    assert not one.current.exists()
+
+
+def test_a_block_within_takes_over_what_other_ingestions_wrote_and_keeps_what_it_wrote(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    with session.writing(one):
+        write(one, "accepted/mine.json", "mine")
+        write(one, "NEWEST", "mine")
+        with session.writing(other):
+            write(other, "accepted/yours.json", "yours")
+        with session.writing(one):
+            assert (one.root / "accepted/yours.json").read_text() == "yours"
+            assert (one.root / "accepted/mine.json").read_text() == "mine"
+    Files(other).refresh()
+    assert (other.root / "NEWEST").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("CURRENT", "another builder published"), (RECORD, "another ingestion wrote")]
+)
+def test_the_slower_of_two_writers_is_told(machine: Machine, name: str, message: str) -> None:
+    one, other = machine("one"), machine("other")
+    with pytest.raises(StoreError, match=message), session.writing(one):  # noqa: PT012
+        with session.writing(other):
+            write(other, name, "quicker")
+        write(one, name, "slower")
+    Files(one).refresh()
+    assert (one.root / name).read_text() == "quicker"
+
+
+def test_what_a_failed_block_wrote_is_there_as_on_a_disk(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    with pytest.raises(KeyError), session.writing(one):  # noqa: PT012
+        write(one, RECORD, "1")
+        raise KeyError
+    Files(other).refresh()
+    assert (other.root / RECORD).read_text() == "1"
+
+
+def test_a_folder_is_removed_on_disk_and_in_the_bucket(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    with session.writing(one):
+        write(one, "generations/gen-1/generation.json", "{}")
+        write(one, "generations/gen-1/graph.kuzu", "graph")
+    with session.writing(other):
+        assert list(Files(other).list_folder(other.generations)) == [other.generation("gen-1") / "graph.kuzu"]
+        Files(other).remove_folder(other.generation("gen-1"))
+    assert Files(one).list_folder(one.generations) == {}
+    Files(one).refresh()
+    assert not one.generation("gen-1").exists()

@@ -1,0 +1,284 @@
+"""Garbage collection beside real builds."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import lancedb
+import lancedb.table
+import pyarrow as pa
+import pytest
+from pydantic import SecretStr
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.query import snapshot
+from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.query.snapshot import open_snapshot
+from lightrag_dagster.schemas import ANSWERS
+from lightrag_dagster.settings import RetentionSettings
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building, ingesting
+from lightrag_dagster.storage.snapshots import gc, snapshots
+from lightrag_dagster.storage.snapshots.gc import collect_garbage
+from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
+from tests.buckets import S3Server
+from tests.storage.years import Years, build_year
+from tests.support import snapshot_contents
+
+Result = TypeVar("Result")
+
+QUESTION = "Who maintains the gauge at Halden Weir?"
+
+
+def keep(number: int, days: float = 0) -> RetentionSettings:
+    return RetentionSettings(snapshots=number, grace_days=days)
+
+
+def test_a_name_opens_a_snapshot_and_keeps_it(years: Years) -> None:
+    settings, (first, *_, last) = years(3)
+    home = Home(settings.home)
+    snapshots.pin(home, "audit", first)
+    with pytest.raises(StoreError, match=f"{first} is named audit"):
+        snapshots.pin(home, "audit", last)
+    build_year(settings, 2004)
+
+    garbage = collect_garbage(home, keep(1), dry_run=False)
+
+    assert garbage.retained[first] == "named audit"
+    assert len(garbage.generations) == 2
+    with KnowledgeBase.open(settings.home, "audit", settings=settings) as knowledge:
+        assert knowledge.snapshot_id == first
+        assert "2001" in knowledge.context("Who built the gauge at Halden Weir?", mode="naive")
+    snapshots.pin(home, "audit", None)
+    with pytest.raises(StoreError, match="no snapshot audit"):
+        KnowledgeBase.open(settings.home, "audit", settings=settings)
+
+
+def test_garbage_is_what_nobody_needs(years: Years) -> None:
+    settings, _ = years(3)
+    home = Home(settings.home)
+    before = snapshot_contents(settings)
+
+    planned = collect_garbage(home, keep(2), dry_run=True)
+    assert len(list_snapshots(home)) == 3
+    done = collect_garbage(home, keep(2), dry_run=False)
+
+    assert planned.generations == done.generations
+    assert len(done.generations) == 1
+    assert done.table_versions == planned.table_versions > 3
+    assert done.bytes_after < done.bytes_before
+    assert [one.sequence for one in list_snapshots(home)] == [2, 3]
+    assert snapshot_contents(settings) == before
+    assert collect_garbage(home, keep(2), dry_run=False).table_versions == 0
+    build_year(settings, 2001)
+    assert snapshot_contents(settings)["entities"] != before["entities"]
+
+
+def test_vectors_are_cleaned_up_to_the_oldest_version_that_a_snapshot_reads(
+    years: Years, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LanceDB refuses to remove what is older than a limit when a tag is, as those of all retained snapshots are."""
+    settings, _ = years(3)
+    optimize = lancedb.table.LanceTable.optimize
+    limits: list[tuple[datetime, list[datetime]]] = []
+
+    def watched(table: Any, *, cleanup_older_than: timedelta | None = None, **more: Any) -> Any:
+        if cleanup_older_than is not None:
+            tagged = {table.tags.get_version(tag) for tag in table.tags.list()}
+            times = sorted(one["timestamp"] for one in table.list_versions() if one["version"] in tagged)
+            limits.append((datetime.now() - cleanup_older_than, times))
+            cleanup_older_than += timedelta(seconds=60)
+        return optimize(table, cleanup_older_than=cleanup_older_than, **more)
+
+    monkeypatch.setattr(gc, "CLEANUP_MARGIN", timedelta(0))
+    monkeypatch.setattr(lancedb.table.LanceTable, "optimize", watched)
+    collect_garbage(Home(settings.home), keep(2), dry_run=False)
+    assert len(limits) == 3
+    for limit, (oldest, newest) in limits:
+        assert oldest <= limit < newest
+
+
+def test_answers_and_evaluations_that_were_replaced_are_garbage(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home, ALL_SOURCES, "first", "second")
+    assert collect_garbage(home, keep(1), dry_run=False).table_versions == 1
+    assert SourceTables(home).read("answers", ALL_SOURCES)["answer"].to_pylist() == ["second"]
+
+
+def test_a_snapshot_stays_for_its_grace_period(years: Years) -> None:
+    settings, (first, second, third) = years(3)
+    home = Home(settings.home)
+    manifest = snapshots.read_manifest(home, first)
+    old = (datetime.now(UTC) - timedelta(days=30)).isoformat(timespec="seconds")
+    home.generation(first).joinpath("manifest.json").write_text(
+        manifest.model_copy(update={"published_at": old}).model_dump_json()
+    )
+
+    # It was published long ago, but readers could open it until a moment ago.
+    assert collect_garbage(home, keep(1, days=7), dry_run=False).retained == {
+        first: "in its grace period",
+        second: "in its grace period",
+        third: "published",
+    }
+    assert collect_garbage(home, keep(1), dry_run=False).generations == sorted([first, second])
+
+
+def test_a_snapshot_that_a_release_replaced_stays_for_its_grace_period(years: Years) -> None:
+    settings, (first, _, third) = years(3)
+    home = Home(settings.home)
+    pointer = home.current.read_text()
+    assert first in pointer
+    snapshots.rollback(home, first)
+    before = snapshots.last_current(home, snapshots.read_manifest(home, third))
+    snapshots.release(home)
+    assert snapshots.current_snapshot(home) == snapshots.read_manifest(home, third)
+    assert snapshots.last_current(home, snapshots.read_manifest(home, first)) >= before
+    assert collect_garbage(home, keep(1, days=1), dry_run=True).retained[first] == "in its grace period"
+
+
+def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(years: Years) -> None:
+    settings, (first, *_) = years(3)
+    home = Home(settings.home)
+    with KnowledgeBase.open(settings.home, first, settings=settings) as knowledge:
+        assert first in collect_garbage(home, keep(1), dry_run=False).generations
+        with pytest.raises(StoreError, match=f"{first} was removed by `gc` while it was open; open .* again"):
+            knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes"))
+        with pytest.raises(StoreError, match=f"{first} was removed by `gc` while it was open"):
+            knowledge.sql("FROM entities")
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        assert knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes")).chunks
+
+
+def test_a_snapshot_that_is_removed_while_it_is_opened_is_named(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, (first, *_) = years(3)
+    home = Home(settings.home)
+
+    def collected_meanwhile(home: Home) -> Manifest:
+        """Return the snapshot that was current before two were published and garbage was collected."""
+        found = snapshots.read_manifest(home, first)
+        collect_garbage(home, keep(1), dry_run=False)
+        return found
+
+    monkeypatch.setattr(snapshot, "require_current", collected_meanwhile)
+    with pytest.raises(StoreError, match=f"{first} was removed by `gc`"):
+        open_snapshot(home, None)
+
+
+@contextmanager
+def elsewhere(home: Home, source: str) -> Iterator[Callable[[Callable[[], Result]], Result]]:
+    """Hold the lock of a source in another thread, as an ingestion does, and give what runs something there."""
+    with ThreadPoolExecutor(1) as thread, ExitStack() as held:
+        thread.submit(held.enter_context, ingesting(home, source, 0)).result()
+        try:
+            yield lambda task: thread.submit(task).result()
+        finally:
+            thread.submit(held.close).result()
+
+
+def answers(text: str) -> pa.Table:
+    row = {field.name: [] if pa.types.is_list(field.type) else "" for field in ANSWERS}
+    return pa.Table.from_pylist([row | {"answer": text}], ANSWERS)
+
+
+def write(home: Home, source: str, *texts: str) -> None:
+    """Write versions of a table, one after the other, which are old by now."""
+    for text in texts:
+        SourceTables(home).write("answers", source, answers(text), inputs={}, fingerprint="")
+    for path in home.root.rglob("*.parquet"):
+        os.utime(path, (0, 0))
+
+
+def files_of(home: Home, source: str) -> int:
+    return len(list(home.source_table("answers", source).glob("*.parquet")))
+
+
+@pytest.mark.parametrize("stored", ["new", "first"], ids=["a new file", "an old file that is used again"])
+def test_the_files_of_a_running_ingestion_stay(any_home: Home, stored: str) -> None:
+    write(any_home, "busy", "first", "second")
+    write(any_home, "quiet", "first", "second")
+    tables = SourceTables(any_home)
+    with elsewhere(any_home, "busy") as run, building(any_home, 0):
+        shard = run(lambda: tables.store("answers", "busy", answers(stored)))
+        for path in tables.stored_paths("answers", "busy", [shard]):
+            os.utime(path, (0, 0))
+        planned = collect_garbage(any_home, keep(1), dry_run=True)
+        done = collect_garbage(any_home, keep(1), dry_run=False)
+        run(lambda: tables.record("answers", "busy", [shard], inputs={}, fingerprint=""))
+    assert (done.skipped, done.table_versions) == (planned.skipped, planned.table_versions) == (["busy"], 1)
+    assert tables.read("answers", "busy")["answer"].to_pylist() == [stored]
+    assert files_of(any_home, "quiet") == 1
+    with building(any_home, 0):
+        again = collect_garbage(any_home, keep(1), dry_run=False)
+    assert again.skipped == []
+    assert files_of(any_home, "busy") == 1
+    assert tables.read("answers", "busy")["answer"].to_pylist() == [stored]
+
+
+def test_a_file_of_a_backfill_stays_while_it_runs(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home, "busy", "first", "second")
+    candidate = SourceTables(home, candidate=True)
+    with elsewhere(home, "busy") as run, building(home, 0):
+        shard = run(lambda: candidate.store("answers", "busy", answers("first")))
+        assert collect_garbage(home, keep(1), dry_run=False).skipped == ["busy"]
+        run(lambda: candidate.record("answers", "busy", [shard], inputs={}, fingerprint=""))
+    with building(home, 0):
+        assert collect_garbage(home, keep(1), dry_run=False).table_versions == 0
+    assert candidate.read("answers", "busy")["answer"].to_pylist() == ["first"]
+
+
+def test_a_source_without_garbage_is_not_waited_for(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home, "busy", "first")
+    with elsewhere(home, "busy"), building(home, 0):
+        assert collect_garbage(home, keep(1), dry_run=False).skipped == []
+
+
+def test_a_table_is_written_under_the_lock_of_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path)
+    monkeypatch.setattr("lightrag_dagster.storage.tables.source_tables._LOCK_SECONDS", 0)
+    with elsewhere(home, ALL_SOURCES), pytest.raises(BuilderLockedError, match="is ingesting source 'all'"):
+        write(home, ALL_SOURCES, "first")
+    assert files_of(home, ALL_SOURCES) == 0
+
+
+@pytest.fixture
+def machine(buckets: S3Server, postgres: SecretStr, tmp_path: Path) -> Callable[[str], Home]:
+    """Homes on machines by name, which share a bucket and a database."""
+    uri = buckets.new_bucket()
+
+    def make(name: str) -> Home:
+        (tmp_path / name / "0").mkdir(parents=True)
+        return Home(tmp_path / name / "0", postgres, uri, 1e9)
+
+    return make
+
+
+def test_what_another_machine_recorded_meanwhile_stays_in_a_bucket(machine: Callable[[str], Home]) -> None:
+    one, other = machine("one"), machine("other")
+    write(one, "notes", "first", "second")
+    with building(one, 0):
+        write(other, "notes", "third")
+        assert collect_garbage(one, keep(1), dry_run=False).table_versions == 2
+    reader = machine("reader")
+    Files(reader).refresh()
+    assert SourceTables(reader).read("answers", "notes")["answer"].to_pylist() == ["third"]
+
+
+def test_a_file_that_is_cached_and_was_collected_is_stored_again(machine: Callable[[str], Home]) -> None:
+    one, other = machine("one"), machine("other")
+    write(one, "notes", "first", "second")
+    with building(other, 0):
+        assert collect_garbage(other, keep(1), dry_run=False).table_versions == 1
+    write(one, "notes", "first")
+    reader = machine("reader")
+    Files(reader).refresh()
+    assert SourceTables(reader).read("answers", "notes")["answer"].to_pylist() == ["first"]

@@ -1,0 +1,84 @@
+"""A run mends what it can of the records of a home by itself, and a message says so only where it is true."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.database.vectors import VectorStore
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import snapshots
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
+from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Generation:
+    """The second of two snapshots."""
+    home = home_of(tmp_path_factory.mktemp("built"), river=RIVER, office=OFFICE)
+    publish(asyncio.run(build(merge(home, "river"))))
+    generation = asyncio.run(build(merge(home, "river", "office")))
+    publish(generation)
+    return generation
+
+
+@pytest.fixture
+def generation(built: Generation, tmp_path: Path) -> Generation:
+    return copy_of(built, tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", '{"id": 3}'])
+def test_a_damaged_pointer_is_written_again(generation: Generation, content: str) -> None:
+    home = generation.home
+    home.current.write_text(content)
+    home.newest.write_text(content)
+    with pytest.raises(StoreError, match="CURRENT is damaged; `lightrag-dagster run` writes it again"):
+        snapshots.current_snapshot(home)
+    assert [one.path.name for one in find_current_damage(home)] == ["CURRENT", "NEWEST"]
+
+    assert [str(one) for one in repair_current(home)] == [f"{home.current} is damaged", f"{home.newest} is damaged"]
+    current = snapshots.current_snapshot(home)
+    assert current is not None
+    assert current.snapshot_id == generation.id
+    assert not home.newest.exists()
+    assert find_current_damage(home) == []
+
+
+def test_the_held_snapshot_is_pointed_to_again(generation: Generation) -> None:
+    home = generation.home
+    first = snapshots.list_snapshots(home)[0].snapshot_id
+    snapshots.rollback(home, first)
+    home.current.write_text("")
+    repair_current(home)
+    current = snapshots.current_snapshot(home)
+    assert current is not None
+    assert current.snapshot_id == first
+
+
+def test_a_damaged_hold_says_what_deleting_it_means(generation: Generation) -> None:
+    generation.home.held.write_text("{")
+    with pytest.raises(StoreError, match="HELD is damaged; delete it; then no rollback holds a snapshot"):
+        snapshots.latest_snapshot(generation.home)
+
+
+def test_a_file_is_no_home(tmp_path: Path) -> None:
+    (tmp_path / "passwd").write_text("root")
+    with pytest.raises(SettingsError, match="passwd is a file; name the folder of a home"):
+        Home.of(load_settings(home=tmp_path / "passwd"))
+
+
+def test_each_database_says_what_moving_it_away_costs(tmp_path: Path) -> None:
+    for name, store, price in (
+        ("responses", ResponseStore, "its answers are then paid for again"),
+        ("vectors", VectorStore, "its vectors are then paid for again"),
+        ("ledger", lambda path: Ledger(path).last_run(), "nothing is paid for again, and budgets count from zero"),
+    ):
+        path = tmp_path / f"{name}.sqlite"
+        path.write_bytes(b"this is not a database, but long enough to look like something" * 100)
+        with pytest.raises(StoreError, match=rf"is damaged; restore it from a backup, or move it away \({price}\)"):
+            store(path)

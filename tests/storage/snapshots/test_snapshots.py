@@ -1,0 +1,228 @@
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightrag_dagster.errors import BuilderLockedError, IntegrityError, StoreError
+from lightrag_dagster.indexes.cypher.reader import CypherReader
+from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.indexes.views import open_views
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots import snapshots
+from lightrag_dagster.storage.snapshots.generations import Generation, remove_leftovers
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, list_snapshots, read_manifest
+from tests.graphs import graph_rows
+from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Generation, Generation]:
+    """Two finished generations of one home, of one source and of both."""
+    home = home_of(tmp_path_factory.mktemp("two"), river=RIVER, office=OFFICE)
+    return generation_of(home, "river"), generation_of(home, "river", "office")
+
+
+@pytest.fixture
+def first(two: tuple[Generation, Generation], tmp_path: Path) -> Generation:
+    return copy_of(two[0], tmp_path)
+
+
+@pytest.fixture
+def second(two: tuple[Generation, Generation], first: Generation) -> Generation:
+    return Generation(first.home, two[1].id)
+
+
+def generation_of(home: Home, *sources: str) -> Generation:
+    return asyncio.run(build(merge(home, *sources)))
+
+
+def test_nothing_is_published_in_a_new_home(tmp_path: Path) -> None:
+    assert current_snapshot(Home(tmp_path)) is None
+    assert list_snapshots(Home(tmp_path)) == []
+
+
+def test_a_manifest_says_what_a_snapshot_is_made_of(second: Generation) -> None:
+    home, generation = second.home, second
+    published = publish(generation)
+    assert published.snapshot_id == generation.id
+    assert published.sequence == 1
+    assert published.inputs == generation.inputs()
+    assert published.rows == {
+        "raw_documents": 3,
+        "chunks": 5,
+        "extractions": 5,
+        "entity_mentions": 11,
+        "relation_mentions": 6,
+        "parsed": 5,
+        "entities": 5,
+        "relations": 5,
+        "entity_evidence": 9,
+        "relation_evidence": 5,
+    }
+    assert {name: (entry.rows, entry.dimensions) for name, entry in published.vectors.tables.items()} == {
+        "chunk_vectors": (4, 8),
+        "entity_vectors": (5, 8),
+        "relation_vectors": (5, 8),
+    }
+    assert published.graph is not None
+    assert published.graph.entities == 5
+    assert current_snapshot(home) == read_manifest(home, generation.id) == published
+
+
+def test_publishing_the_current_snapshot_again_changes_nothing(first: Generation) -> None:
+    home = first.home
+    published = publish(first)
+    before = {path: path.stat().st_mtime_ns for path in home.root.rglob("*")}
+    assert publish(first) == published
+    assert {path: path.stat().st_mtime_ns for path in home.root.rglob("*")} == before
+
+
+def test_the_sequence_goes_on(first: Generation, second: Generation) -> None:
+    home = first.home
+    assert [publish(one).sequence for one in (first, second)] == [1, 2]
+    assert [one.snapshot_id for one in list_snapshots(home)] == [first.id, second.id]
+    assert publish(first).sequence == 3
+    assert [one.snapshot_id for one in list_snapshots(home)] == [second.id, first.id]
+
+
+def test_a_broken_generation_is_not_published(first: Generation, second: Generation) -> None:
+    home, bad = first.home, second
+    good = publish(first)
+    for table in ("entities", "relations"):
+        atomic.write_parquet(bad.path(f"{table}.parquet"), bad.read_table(table).slice(1))
+    with pytest.raises(IntegrityError, match=rf"{bad.id} must not be published: .*; and \d+ more; delete") as refused:
+        publish(bad)
+    assert "\n" not in str(refused.value)
+    assert current_snapshot(home) == good
+    assert not bad.has("manifest.json")
+
+
+def test_a_builder_that_lost_its_lock_publishes_nothing(first: Generation, second: Generation) -> None:
+    home, good = first.home, publish(first)
+    with building(home, 0) as lock:
+        home.lock.unlink()
+        with pytest.raises(BuilderLockedError, match="lock was lost"):
+            snapshots.publish(home, second, [], lock)
+        assert current_snapshot(home) == good
+    with building(home, 0) as lock:
+        assert snapshots.publish(home, second, [], lock).snapshot_id == second.id
+    assert current_snapshot(home) != good
+
+
+@pytest.mark.long  # test_readers.py holds it too
+def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER, office=OFFICE)
+    first = publish(generation_of(home, "river", "office"))
+    generation = Generation(home, first.snapshot_id)
+    reader = open_vectors(home, first.vectors.tables["entity_vectors"])
+    question = reader.vectors([generation.read_table("entities")["entity_id"][0].as_py()]).popitem()[1]
+    count = "MATCH (:Chunk)-[m:MENTIONS]->(e:Entity) RETURN count(*) AS edges"
+    with (
+        open_views(generation.path("views.duckdb")) as views,
+        closing(CypherReader(generation.path("graph.kuzu"))) as graph,
+    ):
+
+        def seen() -> list[object]:
+            return [
+                views.execute("SELECT entity_id, name FROM entities ORDER BY ALL").fetchall(),
+                views.execute("SELECT count(*) FROM chunks").fetchall(),
+                graph.query(count),
+                reader.search(question, 10, -1.0),
+                reader.rows().sort_by("id").to_pylist(),
+            ]
+
+        before = seen()
+        write_source(home, "office", {"new.md": [["Oslo", "Bergen"]]})
+        second = publish(generation_of(home, "river", "office"))
+        third = publish(generation_of(home, "river"))
+        assert seen() == before
+    assert current_snapshot(home) == third
+    newer = Generation(home, second.snapshot_id).path("graph.kuzu")
+    assert graph_rows(newer, "MATCH (e:Entity {name: 'Oslo'}) RETURN e.name AS name") == [{"name": "Oslo"}]
+    reopened = open_vectors(home, first.vectors.tables["entity_vectors"])
+    assert reopened.rows().sort_by("id").to_pylist() == before[-1]
+
+
+@pytest.mark.parametrize("content", ["", "gen-1", '{"snapshot": "gen-1"}'])
+def test_a_damaged_pointer_is_named(tmp_path: Path, content: str) -> None:
+    home = Home(tmp_path)
+    home.current.write_text(content)
+    with pytest.raises(StoreError, match="CURRENT is damaged; `lightrag-dagster run` writes it again") as refused:
+        current_snapshot(home)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_damaged_manifest_is_named(first: Generation) -> None:
+    home = first.home
+    published = publish(first)
+    path = home.generation(published.snapshot_id) / "manifest.json"
+    path.write_text(path.read_text()[:40])
+    with pytest.raises(
+        StoreError, match=r"manifest\.json is damaged; `lightrag-dagster run` makes that of the current snapshot again"
+    ):
+        current_snapshot(home)
+    path.unlink()
+    with pytest.raises(StoreError, match=rf"there is no snapshot {published.snapshot_id} in"):
+        current_snapshot(home)
+
+
+def test_an_unknown_snapshot_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no snapshot gen-x in .*snapshots"):
+        read_manifest(Home(tmp_path), "gen-x")
+
+
+def test_a_half_built_generation_does_not_disturb_the_next_run(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER)
+    half = merge(home, "river")
+    half.path("relations.parquet").unlink()
+    for leftover in (".graph.kuzu.abc", ".views.duckdb.abc.tmp"):
+        half.path(leftover).write_bytes(b"half")
+    (home.root / ".CURRENT.abc.tmp").write_text('{"id"')
+    remove_leftovers(home)
+    published = publish(generation_of(home, "river"))
+    assert published.snapshot_id == half.id
+    assert not list(home.generation(half.id).glob(".*"))
+
+
+PUBLISH = """
+import asyncio, sys
+from pathlib import Path
+from lightrag_dagster.storage.home import Home
+from tests.graphs import graph_rows
+from tests.storage.corpus import build, merge, publish
+home = Home(Path(sys.argv[1]))
+print("go", flush=True)
+publish(asyncio.run(build(merge(home, "river", "office"))))
+"""
+
+
+@pytest.mark.long  # test_crashes.py kills one
+def test_a_killed_run_is_repaired_by_the_next(tmp_path: Path) -> None:
+    home = home_of(tmp_path, river=RIVER, office=OFFICE)
+    first = publish(generation_of(home, "river"))
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(
+        [sys.executable, "-c", PUBLISH, str(home.root)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(root)},
+    ) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "go\n"
+        time.sleep(0.3)
+        run.kill()
+    seen = current_snapshot(home)
+    assert seen is not None
+    second = publish(generation_of(home, "river", "office"))
+    assert seen in (first, second)
+    assert current_snapshot(home) == second
+    reader = open_vectors(home, second.vectors.tables["entity_vectors"])
+    assert np.isfinite(np.stack(list(reader.vectors(reader.rows(["id"])["id"].to_pylist()).values()))).all()

@@ -1,0 +1,47 @@
+"""Connections to the one database of a process do not see each other's views."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files, view_source_files
+
+SCHEMA = pa.schema([("number", pa.int64())])
+
+
+def write(path: Path, number: int) -> Path:
+    pq.write_table(pa.table({"number": [number]}, SCHEMA), path)
+    return path
+
+
+def test_views_of_one_name_are_each_connections_own(tmp_path: Path) -> None:
+    with in_memory() as one, in_memory() as other:
+        for connection, number in ((one, 1), (other, 2)):
+            view_files(connection, "numbers", [write(tmp_path / f"it's {number}.parquet", number)], SCHEMA)
+        assert [connection.execute("FROM numbers").fetchall() for connection in (one, other)] == [[(1,)], [(2,)]]
+        view_files(one, "numbers", [], SCHEMA)
+        assert one.execute("FROM numbers").fetchall() == []
+    with in_memory() as later:
+        assert later.execute("SELECT count(*) FROM duckdb_views() WHERE view_name = 'numbers'").fetchall() == [(0,)]
+
+
+def test_what_does_not_fit_spills_into_the_folder(tmp_path: Path) -> None:
+    with spilling(tmp_path) as connection:
+        connection.execute("SET memory_limit = '60MB'")
+        rows = connection.execute("SELECT count(*) FROM (SELECT DISTINCT i, hash(i) h FROM range(6_000_000) t(i))")
+        assert rows.fetchall() == [(6_000_000,)]
+        assert (tmp_path / "spill").exists()
+
+
+def test_files_of_older_versions_have_all_columns(tmp_path: Path) -> None:
+    schema = pa.schema([("number", pa.int64()), ("words", pa.list_(pa.string())), ("at", pa.timestamp("us", "UTC"))])
+    older, newer = write(tmp_path / "1.parquet", 1), tmp_path / "2.parquet"
+    pq.write_table(pa.table({"number": [2], "words": [["a"]], "at": [None]}, schema), newer)
+    with in_memory() as connection:
+        for paths in ([older, newer], [older], []):
+            view_source_files(connection, "rows", paths, schema)
+            found = connection.sql("FROM rows").to_arrow_table()
+            assert found.column_names == schema.names
+            assert found["number"].to_pylist() == [1, 2][: len(paths)]
+            assert found["words"].to_pylist() == [None, ["a"]][: len(paths)]
