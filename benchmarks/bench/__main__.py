@@ -7,6 +7,7 @@ Before anything is timed each system indexes a few passages, so that Python has 
 """
 
 import argparse
+import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -45,7 +46,7 @@ def main(given: Sequence[str] | None = None) -> None:
     }
     stored = {
         "machine": machine(Path(tempfile.gettempdir())),
-        "versions": {"LightRAG": VERSION, "ours": version("lightrag-dagster")},
+        "versions": {"LightRAG": VERSION, "ours": _our_version()},
         "settings": settings,
         "latency": arguments.latency,
     }
@@ -65,6 +66,13 @@ def main(given: Sequence[str] | None = None) -> None:
                     results += _done(system, Trial(count, number, arguments.operations, arguments.modes))
     stored["processors_busy_with_others"] = round(others.processors(), 2)
     _write(stored | as_rows(results), arguments.output)
+
+
+def _our_version() -> str:
+    """Return the version of this package, with the commit, if this is a checkout."""
+    git = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return " ".join(filter(None, (version("lightrag-dagster"), commit)))
 
 
 def _done(system: System, trial: Trial) -> list[Result]:

@@ -26,6 +26,7 @@ def report(stored: Mapping[str, Any]) -> str:
         stored["machine"],
         others=stored["processors_busy_with_others"],
         lightrag=stored["versions"]["LightRAG"],
+        ours=stored["versions"]["ours"],
         rounds=max(row["round"] for row in stored["operations"]),
         latency=f"{stored['latency'] * 1000:.0f} ms",
         **{name.lower() + "_settings": _settings(given) for name, given in stored["settings"].items()},

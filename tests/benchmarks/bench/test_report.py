@@ -88,6 +88,7 @@ def test_each_cell_has_the_least_the_median_and_the_most() -> None:
 
 def test_conditions_are_stated() -> None:
     text = report(stored("LightRAG", "ours"))
+    assert "LightRAG 1.5.7 and this package (0.1.0) get" in text
     assert "2 processors (a processor), 8 GB, Linux, Python 3.11.7; homes on tmpfs" in text
     assert "`max_parallel_insert` 10" in text
     assert "`LIGHTRAG_LLM__PROVIDER` openai" in text
