@@ -1,6 +1,6 @@
 # `make demo` builds a knowledge base from the sample sources; `make test` runs everything CI runs.
 # Each installs only what it needs: demo what runs, ui the Dagster UI's launcher as well, test the tools too, test-long a
-# further S3 server.
+# further S3 server and LightRAG, bench LightRAG.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,9 +13,11 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests write in memory where it has room for them: on a disk they would wait for it.
 ROOM := $(shell df --output=avail -k /dev/shm 2>/dev/null | tail -1)
 export TMPDIR := $(if $(shell [ "$(ROOM)" -gt 6000000 ] 2>/dev/null && echo yes),/dev/shm,$(or $(TMPDIR),/tmp))
+# Options of `make bench`: `python -m benchmarks.bench --help`.
+BENCH ?= --count 100 200 --rounds 3
 PYTEST = env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: setup demo ui test test-long test-mutants docs format clean
+.PHONY: setup demo ui test test-long test-mutants bench docs format clean
 
 setup: .venv/dev
 
@@ -67,13 +69,17 @@ test-long: .venv/long
 test-mutants: setup
 	$(BIN)/python -m tests.mutants
 
+# Beside LightRAG itself, which is installed into an environment of its own when it is needed first: half an hour and more.
+bench: .venv/run
+	$(BIN)/python -m benchmarks.bench $(BENCH)
+
 docs: setup
-	$(BIN)/python -m lightrag_dagster.cli.settings_page > docs/settings.md.new
-	mv docs/settings.md.new docs/settings.md
+	for page in settings tables; do \
+		$(BIN)/python -m lightrag_dagster.cli.$${page}_page > docs/$$page.md.new && mv docs/$$page.md.new docs/$$page.md || exit; done
 
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv demo build *.egg-info
+	rm -rf .venv benchmarks/.venv demo build *.egg-info

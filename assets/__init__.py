@@ -1,4 +1,4 @@
-"""The Dagster assets, one module a stage: read, call the engine, write, report."""
+"""The Dagster assets, one module per stage: read, call the engine, write, report."""
 
 from lightrag_dagster.assets.answers import answers
 from lightrag_dagster.assets.chunks import chunks
@@ -24,7 +24,7 @@ PUBLICATION = [
     knowledge_base,
     published_graph,
 ]
-"""Assets over all sources: the published snapshot, and what it is made from and completed by."""
+"""Assets over all sources: the published snapshot, its parts and its additions."""
 
 ASSETS = [*INGESTION, *PUBLICATION, answers, retrieval_evaluation, status_report]
 

@@ -32,7 +32,7 @@ def answers(
         made = answer_all(opened, questions, previous)
         inputs = answer_inputs(opened.snapshot_id, questions)
         if made.asked_again:
-            # Other inputs than those of the next run, so that it asks again.
+            # Inputs that differ from those of the next run, so that it asks again.
             inputs["asked_again"] = str(made.asked_again)
         version = stored.write(
             "answers",

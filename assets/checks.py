@@ -1,4 +1,4 @@
-"""The checks that can be run again by themselves, without reading anything again."""
+"""The checks that can be run by themselves, without reading the sources."""
 
 import warnings
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, faile
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 REASON = "reason"
-"""The metadata of a failed check that has its description as it is."""
+"""The key of the metadata with a failed check's plain description."""
 
 
 def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
@@ -48,8 +48,8 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         asset: str, name: str, judged: Callable[..., dg.AssetCheckResult], description: str
     ) -> dg.AssetChecksDefinition:
         with warnings.catch_warnings():
-            # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a sick one
-            # green.
+            # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a failed
+            # one green.
             warnings.filterwarnings("ignore", category=dg.PreviewWarning)
             return dg.asset_check(
                 asset=namespace.key(asset), name=name, partitions_def=namespace.sources, description=description
@@ -74,7 +74,8 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
             "rejected_rows",
             _few_rows_rejected,
             "The share of rows in the model's answers that could not be used is at or under "
-            "extraction.max_rejected_share. Answers of which more was accepted, as by an older version, stay accepted.",
+            "extraction.max_rejected_share. Answers that were accepted with a larger share, as by an older version, "
+            "stay accepted.",
         ),
         check(
             "entity_mentions",
@@ -108,7 +109,7 @@ def source_accepted(
 def names_found(
     context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.AssetCheckResult:
-    """Warn of a source none of whose chunks names anything."""
+    """Warn of a source without any entity in its chunks."""
     current = _tables(context, config, lightrag).current_versions(context.partition_key)
     warning = source_warning(context.partition_key, current, lightrag.recipes)
     return dg.AssetCheckResult(
@@ -120,7 +121,7 @@ def names_found(
 
 
 def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
-    """Warn of a snapshot that lacks something although nothing was refused."""
+    """Warn of a published snapshot with something missing."""
     Files(lightrag.home).refresh()
     manifest = require_current(lightrag.home)
     warnings = snapshot_warnings(lightrag.recipes, manifest)
@@ -133,9 +134,9 @@ def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 
 def _tables(context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: LightRAG) -> SourceTables:
-    """Return what a check looks at, which another process may have made, on another machine.
+    """Refresh the home, in which another process may have written, and return the tables to check.
 
-    A backfill that was accepted has no candidate tables any more; then these are the current ones.
+    An accepted backfill no longer has candidate tables; then these are the current ones.
     """
     Files(lightrag.home).refresh()
     return lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))

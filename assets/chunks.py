@@ -1,4 +1,4 @@
-"""`chunks`: the pieces into which a source's documents are cut."""
+"""`chunks`: the pieces of a source's documents."""
 
 import dagster as dg
 

@@ -1,4 +1,4 @@
-"""`raw_documents`: the documents that a source holds now."""
+"""`raw_documents`: the present documents of a source."""
 
 import dagster as dg
 

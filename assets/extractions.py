@@ -1,4 +1,4 @@
-"""`extractions`: what the language model answered for each distinct chunk."""
+"""`extractions`: the language model's answers for each distinct chunk."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def extractions(
 ) -> Iterator[dg.MaterializeResult]:
     """Ask the model about every chunk that it has not answered yet; in a backfill, about outdated rows too.
 
-    In batch mode, unless all responses are there, the step submits what is missing and ends without a
+    In batch mode, unless all responses are there, the step submits the missing requests and ends without a
     materialisation: the rest of the run and its checks are skipped, the source's last accepted tables stay, and the
     sensor `batches` starts it again.
     """

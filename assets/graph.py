@@ -1,6 +1,6 @@
-"""`knowledge_graph`: the adjacency arrays that retrieval reads, and the Kùzu database unless it is large.
+"""`knowledge_graph`: the adjacency arrays for retrieval, and the Kùzu database unless it is large.
 
-`published_graph`: the Kùzu database of the published snapshot, where it is large.
+`published_graph`: the Kùzu database of the published snapshot, if it is large.
 """
 
 import dagster as dg

@@ -1,4 +1,4 @@
-"""The jobs: assets that are made in one run."""
+"""The jobs: sets of assets that one run makes."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 INGESTED = [key.path[-1] for definition in INGESTION for key in definition.keys]
 PUBLISHED = [key.path[-1] for definition in PUBLICATION for key in definition.keys]
 BUILDING = ("ingest", "backfill", "publish")
-"""The jobs that change what is accepted or published."""
+"""The jobs that change accepted or published data."""
 
 JOBS = (*BUILDING, "ask", "evaluate", "report")
 
@@ -46,5 +46,5 @@ def build_jobs(namespace: Namespace) -> "dict[str, Job]":
             ["retrieval_evaluation"],
             "Measure how well each mode finds what answers the filed questions.",
         ),
-        "report": job("report", ["status_report"], "Report what is pending, rejected or outdated."),
+        "report": job("report", ["status_report"], "Report pending, rejected and outdated data."),
     }

@@ -53,7 +53,7 @@ def integrity(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 
 def _rows(manifest: Manifest, home: Home) -> Metadata:
-    """Return the rows of every table, and how many more they are than in the snapshot before."""
+    """Return the rows of every table, and the difference from the snapshot before."""
     before = [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]
     metadata: Metadata = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
     for one in before:

@@ -1,4 +1,4 @@
-"""`entity_mentions`, `relation_mentions` and `parsed`: the raw responses, read; and the acceptance of the source."""
+"""`entity_mentions`, `relation_mentions` and `parsed`: the parsed responses; and the acceptance of the source."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from lightrag_dagster.resources import LightRAG
 _DESCRIPTIONS = {
     "entity_mentions": "Entities as each chunk names them; parsing again costs no call.",
     "relation_mentions": "Relations as each chunk states them; parsing again costs no call.",
-    "parsed": "How many rows of the answers about each chunk became mentions, how many could not be used, and why.",
+    "parsed": "Numbers of rows of each chunk's answers that became mentions or could not be used, and the reason.",
 }
 
 

@@ -94,7 +94,7 @@ def merged(
         )
     record = report.generation.record()
     for name in MERGED_TABLES:
-        path = report.generation.path(f"{name}.parquet")
+        [path] = report.generation.table_files(name)
         yield dg.MaterializeResult(
             asset_key=context.asset_key_for_output(name),
             data_version=dg.DataVersion(record.tables[name]),
@@ -116,14 +116,14 @@ def merged(
 
 
 def _capped(path: Path) -> Metadata:
-    """Return how many rows of `entities` or `relations` list a part of their chunks or documents; none for evidence."""
+    """Return the number of rows of `entities` or `relations` with capped lists; none for evidence."""
     if "capped" not in pq.read_schema(path).names:
         return {}
     return {"capped": pc.sum(read_parquet(path, ["capped"])["capped"], min_count=0).as_py()}
 
 
 def column_lineage(table: str, namespace: Namespace) -> dict[str, dg.TableColumnLineage]:
-    """Return the metadata that shows which columns a merged table's columns are made from; none for evidence."""
+    """Return the metadata with the column lineage of a merged table; none for evidence."""
     if table not in _LINEAGE:
         return {}
     made_from = {

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.core.text.tables import cell, markdown_table
 from lightrag_dagster.pipeline.documents import Reading, ReadReport
 from lightrag_dagster.pipeline.losses import lost_of_source
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -32,6 +32,7 @@ LLM_POOL = "llm"
 # One run at a time writes the stores; the builder's lock would make the others wait too, but in a running process.
 WRITER_POOL = "writer"
 _PREVIEW_CHARACTERS = 60
+_CELL_CHARACTERS = 300
 
 Metadata = dict[str, Any]
 
@@ -154,11 +155,11 @@ def _about_documents(reading: Reading) -> dict[str, Any]:
         **reading.losses._asdict(),
         "media_types": reading.media_types,
         "slowest": dg.MetadataValue.md(_slowest(reading.slowest) if reading.slowest else "none"),
-        "largest": dg.MetadataValue.md(markdown_table(reading.largest)),
-        "failures": dg.MetadataValue.md(markdown_table(reading.failures) if len(reading.failures) else "none"),
+        "largest": dg.MetadataValue.md(_shown(reading.largest)),
+        "failures": dg.MetadataValue.md(_shown(reading.failures) if len(reading.failures) else "none"),
     }
     if reading.similar is not None:
-        similar = markdown_table(reading.similar) if reading.similar_count else "none"
+        similar = _shown(reading.similar) if reading.similar_count else "none"
         metadata |= {"similar_documents": reading.similar_count, "similar": dg.MetadataValue.md(similar)}
     return metadata
 
@@ -180,23 +181,15 @@ def column_schema(schema: pa.Schema) -> dg.TableSchema:
 
 def preview(table: pa.Table) -> str:
     """Return the first rows as a Markdown table; long values are cut."""
-    return markdown_table(table.slice(0, FIRST_ROWS), _PREVIEW_CHARACTERS)
+    return _shown(table.slice(0, FIRST_ROWS), _PREVIEW_CHARACTERS)
 
 
-def markdown_table(table: pa.Table, most: int = 300) -> str:
-    """Return rows as a Markdown table whose cells have so many characters at the most."""
-    lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
-    lines += ["| " + " | ".join(_cell(value, most) for value in row.values()) + " |" for row in table.to_pylist()]
-    return "\n".join(lines)
+def _shown(table: pa.Table, most: int = _CELL_CHARACTERS) -> str:
+    rows = ([cell(value, most) for value in row.values()] for row in table.to_pylist())
+    return markdown_table(table.column_names, rows)
 
 
 def _slowest(files: Sequence[Slow]) -> str:
     return markdown_table(
-        pa.table({"path": [one.path for one in files], "seconds": [round(one.seconds, 1) for one in files]})
+        ["path", "seconds"], [[cell(one.path, _CELL_CHARACTERS), f"{one.seconds:.1f}"] for one in files]
     )
-
-
-def _cell(value: object, most: int) -> str:
-    text = " ".join(str("" if value is None else value).split())
-    # Else the UI fetches the images that a document links to, and takes <SEP> for a tag.
-    return escaped(text if len(text) <= most else text[: most - 1] + "…")

@@ -1,8 +1,8 @@
-"""One prefix for the names by which Dagster knows a knowledge base, so that one deployment can hold several.
+"""A prefix for the names of a knowledge base in Dagster, so that one deployment can hold several.
 
 Asset keys get a first part (`finance/chunks`); names of partitions, groups, jobs, schedules and sensors begin with it
-(`finance_ingest`). Pools are shared, because Dagster has no public way to give a declared asset another one: they bound
-how many steps of the whole deployment call a model, or write stores, at once.
+(`finance_ingest`). Pools are shared, because Dagster has no public way to give a declared asset another one: they limit
+the steps of the whole deployment that call a model, or write stores, at once.
 """
 
 from dataclasses import dataclass
@@ -31,5 +31,5 @@ class Namespace:
 
     @property
     def sources(self) -> dg.DynamicPartitionsDefinition:
-        """The one partition dimension: a partition is a source, and states what that source holds now."""
+        """The one partition dimension: a partition is a source, in its present state."""
         return dg.DynamicPartitionsDefinition(name=self.partitions)

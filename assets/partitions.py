@@ -1,4 +1,4 @@
-"""The partitions of the assets as they are declared; `build_definitions` puts those of the namespace in their place."""
+"""The declared partitions of the assets; `build_definitions` replaces them by those of the namespace."""
 
 from lightrag_dagster.assets.namespace import Namespace
 

@@ -1,4 +1,4 @@
-"""`retrieval_evaluation`: how well each mode finds what answers the questions, on the published snapshot."""
+"""`retrieval_evaluation`: metrics of each mode's retrieval for the questions, on the published snapshot."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,9 @@ import pyarrow as pa
 
 from lightrag_dagster.assets.metadata import LLM_POOL, Metadata, account_of, stopwatch, table_metadata
 from lightrag_dagster.core.identity import table_version
+from lightrag_dagster.core.text.tables import markdown_table
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
-from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, markdown, verdict
+from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, verdict
 from lightrag_dagster.evaluation.summary import Change, advantages, changes, judge_default, summarise, with_history
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
@@ -60,7 +61,7 @@ def retrieval_evaluation(
     for name, table in ((QUESTIONS, history), (MODES, with_history(before.get(MODES), summary))):
         stored.write(name, ALL_SOURCES, table, inputs=inputs, fingerprint=fingerprint)
     return dg.MaterializeResult(
-        # Everything measured, except the time it took, which is never the same.
+        # Everything measured, except times, which always differ.
         data_version=dg.DataVersion(table_version(rows.drop_columns("milliseconds"))),
         metadata=table_metadata(summary, seconds=watch.seconds, questions=len(questions), missing_gold=missing)
         | _shown(summary, rows),
@@ -72,18 +73,18 @@ def _check(changed: Sequence[Change]) -> dg.AssetCheckResult:
     dropped = [one for one in changed if one.dropped]
     metadata: Metadata = {"dropped": [f"{one.mode} {one.metric}" for one in dropped]}
     if changed:
-        metadata["changes"] = dg.MetadataValue.md(markdown(change_cells(changed)))
+        metadata["changes"] = dg.MetadataValue.md(_table(change_cells(changed)))
     return dg.AssetCheckResult(
         check_name="no_mode_dropped",
         passed=not dropped,
-        # The published snapshot is sound, and the drop may be intended, as by a deleted document.
+        # The published snapshot is sound, and the drop may be intended, as after a deletion.
         severity=dg.AssetCheckSeverity.WARN,
         metadata=metadata,
     )
 
 
 def default_check(rows: pa.Table, mode: str) -> dg.AssetCheckResult:
-    """Say whether another mode finds more than the default one; rows are EVALUATED_QUESTIONS of one snapshot."""
+    """Check that no other mode finds more than the default one; rows are EVALUATED_QUESTIONS of one snapshot."""
     judged = judge_default(rows, mode)
     return dg.AssetCheckResult(
         check_name="default_mode_is_best",
@@ -100,6 +101,10 @@ def _shown(summary: pa.Table, rows: pa.Table) -> Metadata:
     recalls = (row for row in summary.to_pylist() if row["metric"] == "recall")
     # Dagster draws numbers over time.
     tables = {"modes": cells(summary), "beside the controls": advantage_cells(advantages(rows))}
-    return {name: dg.MetadataValue.md(markdown(table)) for name, table in tables.items()} | {
+    return {name: dg.MetadataValue.md(_table(table)) for name, table in tables.items()} | {
         f"recall/{row['mode']}": row["mean"] for row in recalls
     }
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    return markdown_table(rows[0], rows[1:])

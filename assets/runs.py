@@ -1,4 +1,4 @@
-"""The runs that are under way, and the history of those that have ended."""
+"""The unfinished runs, and the history of those that have ended."""
 
 import sqlite3
 from contextlib import closing
@@ -29,9 +29,9 @@ _BACKFILLS_UNDER_WAY = [BulkActionStatus.REQUESTED, BulkActionStatus.CANCELING]
 
 
 def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
-    """Return True if a run or a backfill in Dagster is making what this knowledge base merges or publishes.
+    """Return True if an unfinished run or backfill in Dagster makes parts that this knowledge base merges or publishes.
 
-    What counts are the assets, not the name of the job: the UI launches chosen assets under a name of its own.
+    The assets count, not the name of the job: the UI launches chosen assets under a name of its own.
     """
     built = {namespace.key(asset) for asset in (*INGESTED, *PUBLISHED)}
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)):
@@ -46,7 +46,7 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
 
 
 def under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
-    """Return True if any run of this knowledge base is under way in Dagster."""
+    """Return True if Dagster has an unfinished run of this knowledge base."""
     return bool(_runs(instance, namespace, dg.RunsFilter(statuses=_UNDER_WAY)))
 
 
@@ -56,9 +56,9 @@ def wipe_assets(instance: dg.DagsterInstance, namespace: Namespace) -> None:
 
 
 def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, command: str) -> int:
-    """Delete the runs of this knowledge base with their events and logs, but those of a command; return their number.
+    """Delete the runs of this knowledge base with their events and logs, except a command's; return their number.
 
-    Of Dagster's SQLite files nothing is left; another database keeps what was deleted until it is vacuumed.
+    Dagster's SQLite files are deleted too; another database keeps deleted rows until it is vacuumed.
     """
     ended = [run for run in _runs(instance, namespace) if run.is_finished]
     runs = [run for run in ended if run.tags.get(COMMAND_TAG) != command]
@@ -70,7 +70,7 @@ def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, command: str
             of_run = Path(storage.path_for_shard(run.run_id))
             for path in of_run.parent.glob(f"{of_run.name}*"):
                 path.unlink()
-        instance.run_storage.delete_run(run.run_id)  # last, so that a run of which something is left is found again
+        instance.run_storage.delete_run(run.run_id)  # last, so that an unfinished deletion is found again
     if isinstance(storage, SqliteEventLogStorage):
         index = Path(storage.path_for_shard("index"))
         files = [index, *index.parent.parent.glob("*.db")]
@@ -108,9 +108,9 @@ def _keys(namespace: Namespace) -> set[dg.AssetKey]:
 def end_orphans(instance: dg.DagsterInstance, home: Home, namespace: Namespace) -> None:
     """Report as failed each run of a command of this knowledge base that was killed.
 
-    A command holds the builder's lock as long as it lives; what Dagster still believes to run without it would keep its
-    place in the queue for ever. The runs of the daemon are watched by the daemon; they know from which code location
-    they were launched, and may have a command's tags when they continue what it began.
+    A command holds the builder's lock while it lives; a run of a killed command would always count as running and keep
+    its place in the queue. The daemon watches its own runs; they have the code location that launched them, and may
+    have a command's tags when they continue its work.
     """
     try:
         with building(home, 0):

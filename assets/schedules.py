@@ -1,4 +1,4 @@
-"""What Dagster does at fixed times."""
+"""The schedules: automation at fixed times."""
 
 import os
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from lightrag_dagster.assets.jobs import Job
 
 TICK_VARIABLES = ("DAGSTER_SCHEDULE_GRPC_TIMEOUT_SECONDS", "DAGSTER_GRPC_TIMEOUT_SECONDS")
-"""What says how many seconds Dagster waits for a tick of a schedule; the first that is set counts."""
+"""Environment variables with the seconds that Dagster waits for a tick of a schedule; the first one set counts."""
 
 DEFAULT_TICK_SECONDS = 60
 
 SLOW_TAG = "lightrag/slow"
-"""Run tag: why a source is ingested of which it is not known that anything changed."""
+"""Run tag: the reason to ingest a source without a known change."""
 
 MORNING = "0 6 * * *"
 """The report is made when the night's runs have ended and before the first person asks how they went."""
@@ -39,30 +39,30 @@ MORNING_SLACK = timedelta(hours=2)
 """A report made after five counts for this morning, so that the clock of a slow night does not matter."""
 
 FRESHNESS = {"status_report": dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)}
-"""Asset → by when it must have been made. The knowledge base has none: where nothing changes, nothing is published."""
+"""The freshness policy of each asset. The knowledge base has none: without changes, it is not published."""
 
 
 def build_schedules(settings: Settings, jobs: "Mapping[str, Job]") -> list[dg.ScheduleDefinition]:
-    """Return every schedule; raises SettingsError when `nightly` is no cron line."""
+    """Return every schedule; raises SettingsError when `nightly` is not a cron line."""
     namespace = Namespace(settings.namespace)
     try:
         at_night = dg.schedule(
             name=namespace.named("nightly"),
             cron_schedule=settings.nightly,
             job=jobs["ingest"],
-            description="Ingests every source of which files changed or chunks are to be asked about again; rows of "
+            description="Ingests every source with changed files or chunks to ask about again; rows of "
             "another recipe wait for a backfill. Stopped until it is started by hand, since it may cost money.",
         )(nightly)
     except dg.DagsterInvalidDefinitionError as error:
         raise SettingsError(
-            f"setting nightly: {settings.nightly!r} is no cron line; write one like '0 2 * * *'"
+            f"setting nightly: {settings.nightly!r} is not a cron line; write one like '0 2 * * *'"
         ) from error
     morning = dg.ScheduleDefinition(
         name=namespace.named("morning"),
         cron_schedule=MORNING,
         job=jobs["report"],
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="Reports what of each source is published, pending or rejected, and what is outdated.",
+        description="Reports the published, pending, rejected and outdated data of each source.",
     )
     return [at_night, morning]
 
@@ -70,7 +70,7 @@ def build_schedules(settings: Settings, jobs: "Mapping[str, Job]") -> list[dg.Sc
 def nightly(
     context: dg.ScheduleEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Request a run for each source of which something is pending."""
+    """Request a run for each source with pending work."""
     night = context.scheduled_execution_time.isoformat()
     known = set(context.instance.get_dynamic_partitions(Namespace(lightrag.settings.namespace).partitions))
     seconds = look_seconds()
@@ -82,30 +82,30 @@ def nightly(
 
 
 def look_seconds() -> float:
-    """Return how long a tick may look at the sources: two thirds of what Dagster waits for it, a minute by default."""
+    """Return the time that a tick may look at the sources: two thirds of Dagster's limit, a minute by default."""
     given = (os.environ.get(name) for name in TICK_VARIABLES)
     return float(next(filter(None, given), DEFAULT_TICK_SECONDS)) * 2 / 3
 
 
 class Due(NamedTuple):
-    """The sources that the nightly run ingests: those that `changed`, and those too `slow` to say."""
+    """The sources that the nightly run ingests: those that `changed`, and those too `slow` to list."""
 
     changed: list[str]
     slow: list[str]
 
 
 def requests_of(due: Due, night: str, seconds: float) -> list[dg.RunRequest]:
-    """Return a run for each source that is due, once a night; a tag says of which it is not known that it changed."""
+    """Return a run for each source that is due, once a night; a tag marks those without a known change."""
     slow = MAX_RUNTIME | {SLOW_TAG: f"not listed within {seconds:g} s"}
     tags = dict.fromkeys(due.changed, MAX_RUNTIME) | dict.fromkeys(due.slow, slow)
     return [dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=own) for name, own in tags.items()]
 
 
 def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds: float | None = None) -> Due:
-    """Return the sources, of those that are partitions already, that the nightly run ingests.
+    """Return the sources, among those that are partitions already, that the nightly run ingests.
 
-    A source that cannot be listed is one of them: its run fails and says why. So is one that was not listed in so many
-    seconds: its run lists it, and ends soon if nothing changed. One that waits for batches is left to the sensor
+    A source that cannot be listed is one of them: its run fails with the reason. So is one that was not listed within
+    the seconds: its run lists it, and ends soon without changes. One that waits for batches is left to the sensor
     `batches`.
     """
     Files(Home.of(settings)).refresh()

@@ -1,7 +1,7 @@
-"""What Dagster does by itself.
+"""The sensors and conditions: automation by events.
 
 The sensors compare records in the home, through `pipeline.pending`, since Dagster's event log knows neither removed
-partitions nor what was accepted. Assets downstream of the knowledge base follow its content by conditions.
+partitions nor accepted versions. Assets downstream of the knowledge base follow its content by conditions.
 """
 
 import json
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lightrag_dagster.assets.jobs import Job
 
 WEBHOOK_VARIABLE = "LIGHTRAG_FAILURE_WEBHOOK"
-"""The address may hold a key, so it is no setting: it is read when it is used, and never logged."""
+"""The address may hold a key, so it is not a setting: it is read when it is used, and never logged."""
 
 CHECK_SECONDS = 60
 """Often enough for new folders and for publication: a merge takes longer than this."""
@@ -48,10 +48,10 @@ BATCH_CHECK_SECONDS = 300
 """A batch takes minutes at least and a day at most, so that five minutes more are nothing, and polite."""
 
 RETRY_SECONDS = 3600
-"""What failed for a passing reason has mostly passed after an hour, and the runs page stays readable."""
+"""Passing failures have mostly passed after an hour, and the runs page stays readable."""
 
 WEBHOOK_SECONDS = 5.0
-"""How long a message may take: the sensor that sends it must answer Dagster within a minute."""
+"""Timeout of a message: the sensor that sends it must answer Dagster within a minute."""
 
 FOLLOWS_DATA = (
     (
@@ -71,7 +71,7 @@ _log = logging.getLogger(__name__)
 
 
 def conditions(settings: Settings) -> dict[str, dg.AutomationCondition[Any]]:
-    """Return asset → when to make it by itself. Without questions there is nothing to ask."""
+    """Return the automation condition of each asset. Without questions, `answers` has none."""
     return dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA) if settings.questions else {}
 
 
@@ -83,18 +83,18 @@ _SENSORS = {
     ),
     "batches": (
         BATCH_CHECK_SECONDS,
-        "Looks at the batches under way at the language model's provider, and runs the ingestion or backfill of each "
-        "source whose batches are done: it stores their responses, and submits what follows from them.",
+        "Polls the open batches at the language model's provider, and runs the ingestion or backfill of each "
+        "source whose batches are done: it stores their responses, and submits the next requests.",
     ),
     "publish_accepted": (
         CHECK_SECONDS,
         "Merges and publishes when the accepted versions of the sources, or the sources themselves, are no longer "
-        "those of the newest snapshot, and no ingestion, backfill or publication is under way. Builds the graph of the "
-        "published snapshot when that was not done.",
+        "those of the newest snapshot, and no ingestion, backfill or publication is running. Builds the graph of the "
+        "published snapshot if it is missing.",
     ),
     "downstream": (
         CONDITION_CHECK_SECONDS,
-        "Makes what is downstream of the knowledge base again when another snapshot is published.",
+        "Rebuilds assets downstream of the knowledge base when another snapshot is published.",
     ),
     "record_failures": (
         FAILURE_CHECK_SECONDS,
@@ -106,7 +106,7 @@ _SENSORS = {
         "Does the same for each failed check of a run, such as `accepted`.",
     ),
 }
-"""Sensor → how often it looks, in seconds, and its description."""
+"""The interval of each sensor, in seconds, and its description."""
 
 
 def build_sensors(namespace: Namespace, jobs: "Mapping[str, Job]") -> list[dg.SensorDefinition]:
@@ -134,7 +134,7 @@ def build_sensors(namespace: Namespace, jobs: "Mapping[str, Job]") -> list[dg.Se
 
 
 def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SensorResult:
-    """Add a partition for each new source and delete that of each source that is gone."""
+    """Add a partition for each new source, and delete that of each missing source."""
     namespace = Namespace(lightrag.settings.namespace)
     wanted = set(find_sources(lightrag.settings))
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
@@ -172,19 +172,19 @@ def batches(
         for waiting, states in due.items()
         if waiting.source in partitions
     ]
-    return requests or dg.SkipReason("every extraction that waits has batches under way")
+    return requests or dg.SkipReason("every waiting extraction has open batches")
 
 
 def publish_accepted(
     context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.RunRequest | dg.SkipReason:
-    """Compare records of the home; a source that is gone counts as a change, and a graph that is missing too."""
+    """Compare records of the home; a missing source counts as a change, and a missing graph too."""
     namespace = Namespace(lightrag.settings.namespace)
     end_orphans(context.instance, lightrag.home, namespace)
     if building_under_way(context.instance, namespace):
-        return dg.SkipReason("waiting for the runs under way")
+        return dg.SkipReason("waiting for unfinished runs")
     Files(lightrag.home).refresh()
-    # The same is tried again after a while: what failed may have been mended outside.
+    # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
     attempt = int(time.time() // RETRY_SECONDS)
     if acceptable := to_accept(lightrag.settings):
         return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}")  # the merge accepts them
@@ -194,7 +194,7 @@ def publish_accepted(
     if generation := without_graph(lightrag.home):
         graph = namespace.key("published_graph")
         return dg.RunRequest(run_key=f"graph of {generation.id} {attempt}", asset_selection=[graph])
-    return dg.SkipReason("the newest snapshot holds what is accepted")
+    return dg.SkipReason("the newest snapshot holds all accepted versions")
 
 
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:

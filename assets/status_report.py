@@ -1,10 +1,11 @@
-"""`status_report`: what of each source is published, pending, rejected or outdated."""
+"""`status_report`: the published, pending, rejected and outdated rows of each source."""
 
 import dagster as dg
 
 from lightrag_dagster.assets.metadata import stopwatch
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.core.text.tables import cell, markdown_table
 from lightrag_dagster.pipeline.pending import PUBLISHED, Pending, pending
 from lightrag_dagster.resources import LightRAG
 
@@ -13,11 +14,11 @@ from lightrag_dagster.resources import LightRAG
     deps=[dg.AssetDep("extractions", partition_mapping=dg.AllPartitionMapping())],
     group_name="operations",
     kinds={"python"},
-    description="What of each source is not published yet and why, and how many rows other prompts, models or settings "
-    "made than today's.",
+    description="The unpublished data of each source with the reason, and the numbers of rows made with older prompts, "
+    "models or settings.",
 )
 def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
-    """Report what is pending."""
+    """Report the pending work."""
     with stopwatch() as watch:
         states = pending(lightrag.settings)
     return report(states, watch.seconds)
@@ -42,7 +43,7 @@ def report(states: Pending, seconds: float) -> dg.MaterializeResult:
 
 
 def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
-    """Say which sources are not published, and why; a rejected one is an error."""
+    """Check that all sources are published, and give reasons; a rejected one is an error."""
     states = pending(lightrag.settings)
     unpublished = {name: str(state) for name, state in states.sources.items() if str(state) != PUBLISHED}
     severity = dg.AssetCheckSeverity.ERROR if states.rejected else dg.AssetCheckSeverity.WARN
@@ -55,10 +56,10 @@ def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 
 def _table(states: Pending) -> str:
-    """Return a Markdown table, one row a source."""
-    lines = ["| source | state | documents | chunks | outdated rows |", "| --- | --- | --- | --- | --- |"]
+    """Return a Markdown table, one row per source."""
+    rows = []
     for name, state in states.sources.items():
         counts = (state.documents, state.chunks, state.outdated)
-        cells = [name, str(state), *(", ".join(f"{rows} {of}" for of, rows in one.items()) for one in counts)]
-        lines.append(f"| {' | '.join(escaped(' '.join(cell.split())) for cell in cells)} |")
-    return "\n".join(lines)
+        found = [name, str(state), *(", ".join(f"{rows} {of}" for of, rows in one.items()) for one in counts)]
+        rows.append([cell(one) for one in found])
+    return markdown_table(["source", "state", "documents", "chunks", "outdated rows"], rows)

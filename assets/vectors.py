@@ -1,4 +1,4 @@
-"""`chunk_vectors`, `entity_vectors` and `relation_vectors`: LanceDB tables, only changed rows embedded and written."""
+"""`chunk_vectors`, `entity_vectors` and `relation_vectors`: LanceDB tables; only changed rows are embedded."""
 
 from functools import partial
 

@@ -28,7 +28,7 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.documents.connectors.folder import Folder
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
@@ -80,7 +80,7 @@ def _read(folder: Path, megabytes: int) -> tuple[pa.Table, float]:
         if written >= megabytes * 1_000_000:
             break
     started = time.perf_counter()
-    source = Source("made-up", Folder(folder))
+    source = Source("made-up", LocalFolder(folder))
     listed = pa.Table.from_batches([rows_of(source, list_files(source))])
     nothing = (RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
     documents = read_listed(source, listed, nothing, DocumentSettings())[0]

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from benchmarks.multihop import METRICS, means, measured, prepared, shown
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.indexes.text_index import text_terms, title_of
 from lightrag_dagster.settings import Settings
 from tests.loopback import serving
@@ -48,13 +48,13 @@ def main() -> None:
                     compare(console, f"{folder.name}, {label}", settings, questions)
 
 
-def known_items(settings: Settings, count: int, share: float, *, titled: bool) -> list[Question]:
+def known_items(settings: Settings, count: int, share: float, *, titled: bool) -> list[FiledQuestion]:
     """Return questions made of a share of the words of sentences; the same ones each time."""
     chance = random.Random(1)
     with KnowledgeBase.open(settings=settings) as knowledge:
         rows = knowledge.snapshot.graph.chunks.rows.select(["chunk_id", "content"]).to_pylist()
     chance.shuffle(rows)
-    made: dict[str, Question] = {}
+    made: dict[str, FiledQuestion] = {}
     for row in rows:
         title = set() if titled else set(text_terms(title_of(row["content"])))
         sentences = [words for words in _sentences(row["content"], title) if len(words) >= 2 * _LEAST]
@@ -62,7 +62,7 @@ def known_items(settings: Settings, count: int, share: float, *, titled: bool) -
             words = chance.choice(sentences)
             kept = sorted(chance.sample(range(len(words)), max(_LEAST, round(share * len(words)))))
             asked = " ".join(words[place] for place in kept)
-            made.setdefault(asked, Question(question=asked, chunks=[row["chunk_id"]]))
+            made.setdefault(asked, FiledQuestion(question=asked, chunks=[row["chunk_id"]]))
     return list(made.values())
 
 
@@ -73,7 +73,7 @@ def _sentences(text: str, without: set[str]) -> Iterator[list[str]]:
         yield [word for word in words if without.isdisjoint(text_terms(word))]
 
 
-def compare(console: Console, name: str, settings: Settings, questions: Sequence[Question]) -> None:
+def compare(console: Console, name: str, settings: Settings, questions: Sequence[FiledQuestion]) -> None:
     found = measured(settings, questions, ["fusion", "naive", "bm25"])
     console.print(f"\n{name}, {len(questions)} questions")
     for mode, values in found.items():

@@ -32,7 +32,7 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.evaluation.bootstrap import Values, estimates
 from lightrag_dagster.evaluation.evaluation import evaluate
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.query.modes import MODES, fusion, linking, transitions
@@ -77,10 +77,10 @@ def main() -> None:
             console.print(shown(np.concatenate(gains)))
 
 
-def gold_of(data: Path) -> list[Question]:
+def gold_of(data: Path) -> list[FiledQuestion]:
     """Return the questions with the documents that should be found."""
     return [
-        Question(question=one["question"], documents=[f"{data.name}/{name}.txt" for name in one["supporting"]])
+        FiledQuestion(question=one["question"], documents=[f"{data.name}/{name}.txt" for name in one["supporting"]])
         for one in rows_of(data / "questions.jsonl")
     ]
 
@@ -143,7 +143,7 @@ def records(triples: Sequence[Sequence[str]]) -> str:
     return "\n".join([*lines, "<|COMPLETE|>"])
 
 
-def compared(console: Console, name: str, settings: Settings, questions: Sequence[Question]) -> Values:
+def compared(console: Console, name: str, settings: Settings, questions: Sequence[FiledQuestion]) -> Values:
     """Print how well every mode finds; return by how much the recall@5 of `fusion` is above that of `naive`."""
     console.print(f"\n{name}, {len(questions)} questions{'':18}recall@2  recall@5  MRR")
     found = measured(settings, questions, [name for name, mode in MODES.items() if mode.retrieves])
@@ -167,12 +167,12 @@ def compared(console: Console, name: str, settings: Settings, questions: Sequenc
     return difference
 
 
-def ablated(settings: Settings, questions: Sequence[Question], options: dict[str, Any]) -> Values:
+def ablated(settings: Settings, questions: Sequence[FiledQuestion], options: dict[str, Any]) -> Values:
     with patch.object(fusion, "FUSION", replace(fusion.FUSION, **options)):
         return measured(settings, questions, ["fusion"])["fusion"]
 
 
-def measured(settings: Settings, questions: Sequence[Question], modes: Sequence[str]) -> dict[str, Values]:
+def measured(settings: Settings, questions: Sequence[FiledQuestion], modes: Sequence[str]) -> dict[str, Values]:
     """Return for each mode recall@2, recall@5 and MRR of each question, shape (questions, 3)."""
     chosen = settings.changed(evaluation={"modes": tuple(modes)})
     with KnowledgeBase.open(settings=chosen) as knowledge:

@@ -19,12 +19,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.passages import write_sources
-from lightrag_dagster.cli.progress import Display
+from lightrag_dagster.cli.progress import TerminalDisplay
 from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.settings import load_settings
 
 
-class Meter(Display):
+class Meter(TerminalDisplay):
     """Notes when each step begins, and the most memory that was seen while it ran. Megabytes."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ LightRAGError                    catch this one; the command line turns it into 
 │       └── BudgetExceededError  the run may not spend more
 ├── EmbeddingError               vectors of the wrong number, size or value
 ├── StoreError                   a file or store in the home that is missing, locked or unreadable
-│   ├── OlderFormatError         a home that the next builder brings forward
+│   ├── OlderFormatError         a home that the next builder migrates
 │   └── BuilderLockedError       another process is building in this home
 ├── EngineError                  workers that were killed repeatedly
 ├── IntegrityError               a generation whose stores disagree, so that it must not be published
@@ -23,7 +23,7 @@ LightRAGError                    catch this one; the command line turns it into 
 
 
 def one_line(error: Exception) -> str:
-    """Return what a library's error says, on one line, to be part of one of ours."""
+    """Return the message of a library's error, on one line, for use in one of ours."""
     return " ".join(str(error).split())
 
 
@@ -64,7 +64,7 @@ class ProviderAccessError(ProviderError):
 
 
 class BudgetExceededError(ProviderAccessError):
-    """The run has spent what it may."""
+    """The budget of the run is used up."""
 
 
 class EmbeddingError(LightRAGError):
@@ -76,7 +76,7 @@ class StoreError(LightRAGError):
 
 
 class OlderFormatError(StoreError):
-    """A home has an older format; the next builder brings it forward."""
+    """A home has an older format; the next builder migrates it."""
 
 
 class BuilderLockedError(StoreError):
@@ -100,4 +100,4 @@ class ClosedError(QueryError):
 
 
 class NoSnapshotError(QueryError):
-    """Nothing has been published in this home yet."""
+    """The home has no published snapshot yet."""

@@ -310,7 +310,7 @@ STAMPS = pa.schema(
         _field("sketch", pa.list_(pa.uint32()), "MinHash of its text, where that is asked for.", nullable=True),
     ]
 )
-"""How documents were found when they were read. It goes with a version of RAW_DOCUMENTS and says nothing of its rows:
+"""The state of documents when they were read. It goes with a version of RAW_DOCUMENTS and is not part of its rows:
 copies of a source have other stamps and the same documents."""
 
 MERGED_TABLES: dict[str, pa.Schema] = {

@@ -1,4 +1,4 @@
-"""The Dagster resources: one object that everything is built from, made from the settings, and the query resource."""
+"""The Dagster resources: the one that builds everything, made from the settings, and the one for queries."""
 
 from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
 from lightrag_dagster.resources.lightrag import LightRAG
@@ -8,5 +8,5 @@ __all__ = ["KnowledgeBaseResource", "LightRAG", "build_resources"]
 
 
 def build_resources(settings: Settings) -> dict[str, object]:
-    """Return every resource by the name under which assets ask for it."""
+    """Return every resource by its name in the assets."""
     return {"lightrag": LightRAG(settings)}

@@ -1,4 +1,4 @@
-"""The published knowledge base as a Dagster resource, for this project's assets and for anybody else's."""
+"""The published knowledge base as a Dagster resource, for assets of this project and of others."""
 
 import asyncio
 import threading
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class KnowledgeBaseResource(dg.ConfigurableResource):
-    """Asks the knowledge base that is published in a home.
+    """The published knowledge base of a home, for questions.
 
-    The snapshot is opened at the first question of a run, so that an asset downstream of `knowledge_base` sees what
-    its own run has published, and stays the same to the end of the run. It is opened once in a process, and threads and
+    The snapshot is opened at the first question of a run, so that an asset downstream of `knowledge_base` sees the
+    snapshot of its own run, and stays the same to the end of the run. It is opened once in a process, and threads and
     tasks share it.
 
     Example:
@@ -50,7 +50,7 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
 
     @takes_options
     def retrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
-        """Return what the run's snapshot holds on the question; see `KnowledgeBase.retrieve`."""
+        """Return everything found in the run's snapshot; see `KnowledgeBase.retrieve`."""
         return self._knowledge().retrieve(query, **options)
 
     @takes_options
@@ -65,12 +65,12 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
 
     @takes_options
     async def aretrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
-        """Do as `retrieve`, in an event loop."""
+        """Retrieve in a thread, for an event loop; see `retrieve`."""
         return await (await asyncio.to_thread(self._knowledge)).aretrieve(query, **options)
 
     @takes_options
     async def aquery(self, query: str, **options: "Unpack[QueryOptions]") -> Answer:
-        """Do as `query`, in an event loop."""
+        """Query in a thread, for an event loop; see `query`."""
         return await (await asyncio.to_thread(self._knowledge)).aquery(query, **options)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:

@@ -1,4 +1,4 @@
-"""What builds a knowledge base, as one Dagster resource made from the settings."""
+"""The builder of a knowledge base, as one Dagster resource made from the settings."""
 
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -21,14 +21,14 @@ from lightrag_dagster.storage.snapshots.records import Embedder
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 LOCK_SECONDS = 3600.0
-"""How long a step waits for another builder: longer than any merge, shorter than a night."""
+"""Time that a step waits for another builder: longer than any merge, shorter than a night."""
 
 
 class LightRAG:
-    """Home, tables, recipes and models of one set of settings.
+    """The home, tables, recipes and models of one set of settings.
 
-    It is a plain object, so that nothing of it can be overridden in the launchpad: a model that is asked is always the
-    one that the recipe names. API keys are read from the environment by the SDK and are no part of it.
+    It is a plain object, so that the launchpad cannot override any part: models are always those that the recipes name.
+    API keys are read from the environment by the SDK and are not a part of it.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -36,7 +36,7 @@ class LightRAG:
 
     @cached_property
     def home(self) -> Home:
-        """The home; not looked for when definitions are loaded, since that of a bucket claims a folder of the cache."""
+        """The home; not opened when definitions are loaded, since that of a bucket claims a folder of the cache."""
         return Home.of(self.settings)
 
     @cached_property
@@ -57,13 +57,13 @@ class LightRAG:
         return open_chat_model(self.settings.llm, self.home, role, account)
 
     def describing_model(self, account: Account) -> OpenDescriber | None:
-        """Return what opens the language model that describes images, here or in a worker; None where none does."""
+        """Return a function that opens the language model for images, here or in a worker; None without one."""
         if not self.recipes.describes_figures:
             return None
         return partial(open_chat_model, self.settings.llm, self.home, "describe", account)
 
     def extraction_model(self, account: Account, *, backfill: bool = False) -> OpenModel:
-        """Return what opens the language model for extraction, in the mode of `llm.mode`, here or in a worker.
+        """Return a function that opens the model for extraction, in the mode of `llm.mode`, here or in a worker.
 
         Batches remember if it is a backfill.
 
@@ -82,11 +82,11 @@ class LightRAG:
     def embedder(
         self, account: Account, embedder: Embedder, engine: Engine
     ) -> AbstractAsyncContextManager[CountingEmbedder]:
-        """Open an embedder, which need not be the one of the settings, for one block."""
+        """Open an embedder, which may differ from the one of the settings, for one block."""
         return open_embedder(settings_of(embedder, self.settings.embedding), self.home, account, engine)
 
     def chunking_embedder(self, account: Account) -> OpenEmbedder | None:
-        """Return what opens the embedder of the settings where documents are cut by meaning, here or in a worker."""
+        """Return a function that opens the embedder if documents are cut by meaning, here or in a worker; else None."""
         if not self.recipes.compares_meaning:
             return None
         return partial(open_embedder, self.settings.embedding, self.home, account)

@@ -39,7 +39,7 @@ class PostgresServer:
             for part in (package, package.with_name(f"{package.name}.libs")):
                 shutil.copytree(part, folder / "programs" / part.name)
             package = folder / "programs" / package.name
-        self._programs = next(package.glob("pginstall*/bin"))
+        self._programs = min(package.glob("pginstall*/bin"))  # the oldest of several: what it dumps, all can load
         access = ("-U", "postgres", "--auth-local=trust", "--auth-host=scram-sha-256")
         options = (*access, "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
         subprocess.run(
@@ -72,6 +72,16 @@ class PostgresServer:
         """Return the URL of an empty schema, which is a database of its own to the project."""
         self.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         return f"postgresql://postgres:secret-word@/postgres?host={self._folder}&options=-csearch_path%3D{schema}"
+
+    def dump(self, schema: str) -> str:
+        """Return the statements that make a schema and its rows again."""
+        options = ("-h", self._folder, "-p", self._listen[-1], "-U", "postgres", "-n", schema)
+        dumped = subprocess.run(
+            [self._programs / "pg_dump", *options, "--inserts", "--no-owner"],
+            cwd=self._folder, capture_output=True, text=True, check=True, **self._as,
+        )  # fmt: skip
+        # Lines that begin with a backslash are for psql alone.
+        return "".join(line for line in dumped.stdout.splitlines(keepends=True) if not line.startswith("\\"))
 
     def finds(self, word: str) -> bool:
         """Look for a word in all files of the data folder but the write-ahead log."""

@@ -1,4 +1,4 @@
-"""The commands. Each imports what it needs when it runs, so that `--help` and `query` do not import Dagster."""
+"""The commands. Each imports its modules when it runs, so that `--help` and `query` do not import Dagster."""
 
 import os
 from enum import StrEnum
@@ -28,7 +28,7 @@ app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
 
 
-_Sources = Annotated[list[str] | None, typer.Option(help="Only this source; can be repeated.")]
+_Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]
 _Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
 _EscapeFormulas = Annotated[
     bool,
@@ -36,11 +36,11 @@ _EscapeFormulas = Annotated[
         "--escape-formulas", help="With --format csv: put ' before text that a spreadsheet would take for a formula."
     ),
 ]
-_MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before more than this is spent. US dollars.")]
+_MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
 
 
 class TableFormat(StrEnum):
-    """How `sql` prints rows."""
+    """The form in which `sql` prints rows."""
 
     table = "table"
     csv = "csv"
@@ -95,7 +95,7 @@ def plan(
     backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
-    """Show what `run` would do and cost; no model is asked."""
+    """Show the work and the cost of a `run`; no model is asked."""
     from lightrag_dagster.cli.plan import show_plan
 
     show_plan(console(), source or [], backfill=backfill, as_json=as_json)
@@ -110,7 +110,7 @@ def backfill(
     everything: Annotated[bool, typer.Option("--all", help="Everything that is outdated.")] = False,
     max_cost: _MaxCost = None,
 ) -> None:
-    """Make again what older prompts, models or settings made; without options, show the price."""
+    """Rebuild rows made with older prompts, models or settings; without options, show the cost."""
     from lightrag_dagster.cli.backfill import run_backfill
 
     wanted = {"everything": everything, "knowledge_base": knowledge_base}
@@ -126,7 +126,7 @@ def try_recipe(
     max_cost: _MaxCost = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
-    """Build a sample by today's settings, and compare it with what is stored, before a backfill."""
+    """Build a sample with today's settings and compare it with the stored rows, before a backfill."""
     from lightrag_dagster.cli.trial import Tried, show_trial
 
     show_trial(console(), documents, Tried(prompts, model, questions, max_cost), as_json=as_json)
@@ -134,30 +134,30 @@ def try_recipe(
 
 @app.command()
 def query(
-    question: Annotated[str, typer.Argument(help="What to ask.")],
+    question: Annotated[str, typer.Argument(help="The question.")],
     snapshot: _Snapshot = None,
     mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(MODES)}.")] = None,
-    source: Annotated[list[str] | None, typer.Option(help="See this source alone; can be repeated.")] = None,
-    path: Annotated[list[str] | None, typer.Option(help="See paths like 2024/* alone; can be repeated.")] = None,
-    media_type: Annotated[list[str] | None, typer.Option(help="See text/html, say, alone; can be repeated.")] = None,
-    document: Annotated[list[str] | None, typer.Option(help="See this doc_id alone; can be repeated.")] = None,
-    author: Annotated[list[str] | None, typer.Option(help="See what this person wrote alone; can be repeated.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="See documents with this tag alone; can be repeated.")] = None,
-    language: Annotated[list[str] | None, typer.Option(help="See documents in de, say; can be repeated.")] = None,
-    modified_since: Annotated[str | None, typer.Option(help="See files modified since, like 2026-01-31.")] = None,
-    dated_since: Annotated[str | None, typer.Option(help="See documents that bear this date or a later one.")] = None,
-    dated_until: Annotated[str | None, typer.Option(help="See documents that bear this date or an older one.")] = None,
-    low_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds entities; can be repeated.")] = None,
-    high_level: Annotated[list[str] | None, typer.Option(help="One that finds relations; can be repeated.")] = None,
+    source: Annotated[list[str] | None, typer.Option(help="Search only this source (repeatable).")] = None,
+    path: Annotated[list[str] | None, typer.Option(help="Search only paths like 2024/* (repeatable).")] = None,
+    media_type: Annotated[list[str] | None, typer.Option(help="Search only e.g. text/html (repeatable).")] = None,
+    document: Annotated[list[str] | None, typer.Option(help="Search only this doc_id (repeatable).")] = None,
+    author: Annotated[list[str] | None, typer.Option(help="Search only this author (repeatable).")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Search only this tag (repeatable).")] = None,
+    language: Annotated[list[str] | None, typer.Option(help="Search only this language, e.g. de (repeatable).")] = None,
+    modified_since: Annotated[str | None, typer.Option(help="Only files modified since, like 2026-01-31.")] = None,
+    dated_since: Annotated[str | None, typer.Option(help="Only documents of this date or a later one.")] = None,
+    dated_until: Annotated[str | None, typer.Option(help="Only documents of this date or an older one.")] = None,
+    low_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds entities (repeatable).")] = None,
+    high_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds relations (repeatable).")] = None,
     top_k: Annotated[int | None, typer.Option(help="Entities, and relations, found by vector search.")] = None,
     chunk_top_k: Annotated[int | None, typer.Option(help="Chunks in the context.")] = None,
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
     user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print answer and retrieval as JSON.")] = False,
-    only_context: Annotated[bool, typer.Option(help="Print what was retrieved, as the model would see it.")] = False,
+    only_context: Annotated[bool, typer.Option(help="Print the context that the model would see.")] = False,
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
     stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
-    explain: Annotated[bool, typer.Option(help="Print after it what each step found, kept and cut.")] = False,
+    explain: Annotated[bool, typer.Option(help="Then print the rows found, kept and cut by each step.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw the names and passages used into this SVG file.")] = None,
 ) -> None:
     """Ask the published knowledge base."""
@@ -204,7 +204,7 @@ def evaluate(
 @app.command()
 def sql(
     statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
-    output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
+    output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
     escape_formulas: _EscapeFormulas = False,
     snapshot: _Snapshot = None,
     timeout: Annotated[float | None, typer.Option(help="Most time that it may take. Seconds.")] = None,
@@ -230,7 +230,7 @@ def sql(
 @app.command()
 def cypher(
     query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
-    output: Annotated[TableFormat, typer.Option("--format", help="How rows are printed.")] = TableFormat.table,
+    output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
     limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
     escape_formulas: _EscapeFormulas = False,
 ) -> None:
@@ -250,7 +250,7 @@ def _require_csv(output: TableFormat, *, escape_formulas: bool) -> None:
 def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Show the published snapshot, and what is pending or failed in each source."""
+    """Show the published snapshot, and the pending and failed rows of each source."""
     from lightrag_dagster.cli.status import show_status
 
     show_status(console(), as_json=as_json)
@@ -274,9 +274,9 @@ def release() -> None:
 
 @app.command()
 def gc(
-    dry_run: Annotated[bool, typer.Option(help="Only show what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option(help="Only show the files to remove.")] = False,
 ) -> None:
-    """Remove what no retained snapshot uses."""
+    """Remove files that no retained snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
 
     collect(console(soft_wrap=True), dry_run=dry_run)
@@ -286,7 +286,7 @@ def gc(
 def backup(
     target: Annotated[str, typer.Argument(help="An empty folder, or a URI such as s3://bucket/prefix.")],
 ) -> None:
-    """Copy the home, with what is in its database, to another place."""
+    """Copy the home, including its database, to another place."""
     from lightrag_dagster.cli.backup import run_backup
 
     run_backup(console(soft_wrap=True), target)
@@ -302,8 +302,8 @@ def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backu
 
 @app.command()
 def purge(
-    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]...", help="What was deleted from its source.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Remove it; without, only show what would be removed.")] = False,
+    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]...", help="Deleted documents or sources.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Remove; otherwise only show the data to remove.")] = False,
 ) -> None:
     """Remove every trace of documents, or sources, that are deleted already; older snapshots go too."""
     from lightrag_dagster.cli.purge import run_purge

@@ -1,4 +1,4 @@
-"""`backfill`: make rows again that other prompts, models or settings made."""
+"""`backfill`: rebuild rows that were made with other prompts, models or settings."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ from lightrag_dagster.stages.documents.sources import chosen_sources
 def run_backfill(
     console: Console, names: Sequence[str], *, everything: bool, knowledge_base: bool, max_cost: float | None
 ) -> int:
-    """Print the price, then make what is outdated again of the named sources, the knowledge base, or all; publish.
+    """Print the cost, then rebuild the outdated rows of the named sources, the knowledge base or all; publish.
 
-    Without a choice, the price of all is all that happens. What was answered stays, so that a backfill that was
-    interrupted is resumed by another. Returns the exit code: 0, or 1 when a source failed or is not accepted.
+    Without a choice, only print the cost of all. Answers are kept, so that another backfill resumes one that was
+    interrupted. Return the exit code: 0, or 1 when a source failed or is not accepted.
     """
     settings = load_settings()
     if names:

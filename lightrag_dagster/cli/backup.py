@@ -15,7 +15,7 @@ _MEGABYTE = 1_000_000
 
 
 def run_backup(console: Console, target: str) -> None:
-    """Copy the home to a place, and print what was copied."""
+    """Copy the home to a folder or bucket, and print the numbers of files and rows."""
     home = Home.of(load_settings())
     with _shown(console, "backup of", home):
         copied = back_up(home, target, _LOCK_SECONDS)
@@ -23,7 +23,7 @@ def run_backup(console: Console, target: str) -> None:
 
 
 def run_restore(console: Console, source: str) -> None:
-    """Copy a backup to the home, and print what was copied."""
+    """Copy a backup to the home, and print the numbers of files and rows."""
     home = Home.of(load_settings())
     with _shown(console, "restore of", home):
         copied = restore(source, home, _LOCK_SECONDS)

@@ -14,7 +14,7 @@ from lightrag_dagster.storage.home import Home
 
 _HOUR = 3600.0
 _SHOWN = 8
-"""How many characters of a name are shown; they are enough to choose it."""
+"""Characters of a name that are shown; they are enough to choose it."""
 
 
 def list_batches(console: Console, *, every: bool) -> None:
@@ -35,7 +35,7 @@ def list_batches(console: Console, *, every: bool) -> None:
         with BatchLedger(home.batches) as ledger:
             batches = ledger.batches(*([] if every else OPEN))
     if not batches:
-        console.print("No batches." if every else "No batches are under way.")
+        console.print("No batches." if every else "No batches are open.")
         return
     columns = ("batch", "source", "state", "done", "hours", "cost")
     print_table(console, columns, [_row(batch) for batch in batches], wrap={"source", "state"})
@@ -52,7 +52,7 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
         raise SettingsError("name the batches to cancel, or give --all; `lightrag-dagster batch list` shows them")
     settings = load_settings()
     if not asyncio.run(_cancel(console, settings.llm, Home.of(settings), names, every=every)):
-        console.print("No batches are under way.")
+        console.print("No batches are open.")
 
 
 def _row(batch: Batch) -> tuple[str, ...]:
@@ -68,19 +68,19 @@ def _row(batch: Batch) -> tuple[str, ...]:
 
 
 async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequence[str], *, every: bool) -> bool:
-    """Cancel the chosen batches; return whether there are any."""
+    """Cancel the chosen batches; return True if there are any."""
     from lightrag_dagster.models.batch.batches import open_batches
 
     async with open_batches(llm, home) as batches:
         opened = batches.ledger.batches(*OPEN)
         for name in names:
             if not any(batch.name.startswith(name) for batch in opened):
-                raise SettingsError(f"no batch {name} is under way; `lightrag-dagster batch list` shows those that are")
+                raise SettingsError(f"no open batch is named {name}; `lightrag-dagster batch list` shows the open ones")
         chosen = [batch for batch in opened if every or batch.name.startswith(tuple(names))]
         for batch in chosen:
             if await batches.cancel(batch):
                 message = "is being cancelled; the next run stores the answers that it has"
             else:
-                message = f"was given up; {batch.host} has no such batch under way"
+                message = f"was given up; {batch.host} has no such batch"
             console.print(f"{batch.name[:_SHOWN]} {message}.")
     return bool(chosen)

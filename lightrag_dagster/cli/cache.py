@@ -15,7 +15,7 @@ _MEGABYTE = 1_000_000
 
 
 def show_stats(console: Console) -> None:
-    """Print how much each store holds, and what it cost; raises StoreError."""
+    """Print the size and the cost of each store; raises StoreError."""
     home = Home.of(load_settings())
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
         totals = responses.totals()
@@ -29,7 +29,7 @@ def show_stats(console: Console) -> None:
 
 
 def run_prune(console: Console, unused_for: str, *, dry_run: bool) -> None:
-    """Remove the responses and vectors that were not used for a time such as `90d`, and print how many.
+    """Remove the responses and vectors that were not used for a time such as `90d`, and print their number.
 
     Raises:
         SettingsError: the time is not a number of days.

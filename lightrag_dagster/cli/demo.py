@@ -29,7 +29,7 @@ _EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"
 
 
 def run_demo(console: Console) -> None:
-    """Build, publish and ask; print what was built and what to try next.
+    """Build, publish and ask; print the counts and the commands to try next.
 
     Raises:
         SourceError: the package was installed without the examples of its repository.
@@ -71,7 +71,7 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
         sources=examples / "sources",
         named_sources={},
         questions=examples / "questions.yaml",
-        # Four of the modes tell enough, and the demo stays short.
+        # Four of the modes are enough to compare, and the demo stays short.
         evaluation=EvaluationSettings(modes=("fusion", "naive", "bm25", "mix")),
         llm=LLMSettings(),
         embedding=EmbeddingSettings(),

@@ -1,4 +1,4 @@
-"""`evaluate`: measure how well each mode finds, by a question file."""
+"""`evaluate`: retrieval metrics of each mode, by a question file."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTab
 
 
 def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
-    """Measure, print, and return 1 when a mode dropped since the previously evaluated snapshot, else 0.
+    """Measure and print; return 1 when a mode dropped since the previously evaluated snapshot, else 0.
 
     Raises:
         SettingsError: there is no question file, or it cannot be used.

@@ -1,4 +1,4 @@
-"""How a command ends: every error and signal is one line on standard error and an exit code."""
+"""The end of a command: every error and signal is one line on standard error and an exit code."""
 
 import atexit
 import gc
@@ -36,7 +36,7 @@ class Commands(TyperGroup):
         """Run the command.
 
         Raises:
-            typer.Exit: it did not end well; one line says why.
+            typer.Exit: it failed; one line says why.
         """
         with _signals() as signals:
             try:
@@ -44,7 +44,7 @@ class Commands(TyperGroup):
             except BaseException as error:
                 if isinstance(error, (SystemExit, BrokenPipeError)) or type(error).__module__.startswith("typer"):
                     raise
-                # However a library reports an interruption, and DuckDB does so by a RuntimeError, it is one.
+                # Libraries report an interruption in different ways; DuckDB raises a RuntimeError.
                 if stopped := signals.received(wait=not isinstance(error, Exception)):
                     line, code = _stopped(stopped), 128 + stopped
                 else:
@@ -56,9 +56,9 @@ class Commands(TyperGroup):
 def leave(run: Callable[[], object]) -> None:
     """Run the command line and end the process.
 
-    After a success what libraries registered with `atexit` still runs. Python's own clean-up does not: it takes 0.2
-    seconds, and after an error the stores' bindings would print a list of the objects that are still referred to, below
-    the line that matters.
+    After a success, functions registered with `atexit` still run. Python's own clean-up does not: it takes 0.2
+    seconds, and after an error the stores' bindings would print a list of the objects that are still referred to,
+    below the line that matters.
     """
     # Imports make many objects and no garbage.
     gc.set_threshold(100_000)
@@ -80,10 +80,10 @@ def leave(run: Callable[[], object]) -> None:
 
 
 class _Signals:
-    """Watches for SIGINT and SIGTERM from a thread, since neither handler nor exception says which of them it was.
+    """A watch for SIGINT and SIGTERM in a thread, since neither handler nor exception says which of them it was.
 
-    Dagster replaces the handlers while it runs a job, by one for both. Where an interruption is lost, in a callback of
-    a library or a long call into one, the thread ends the process. What is stored is safe from that: it is written so.
+    Dagster replaces the handlers while it runs a job, by one for both. If an interruption is lost, in a callback of a
+    library or a long call into one, the thread ends the process. The stores survive that: every write is atomic.
     """
 
     def __init__(self, reader: int) -> None:
@@ -92,7 +92,7 @@ class _Signals:
         self._arrived, self.ended = threading.Event(), threading.Event()
 
     def received(self, *, wait: bool) -> signal.Signals | None:
-        """Return the signal, if there was one; `wait` for the thread where the main thread has seen it already."""
+        """Return the signal, if there was one; `wait` for the thread if the main thread has seen it already."""
         if wait:
             self._arrived.wait(_SEEN_SECONDS)
         return self._signal
@@ -144,7 +144,7 @@ def _stopped(number: signal.Signals) -> str:
 
 
 def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
-    """Return the line and the exit code of an error; print or store the traceback of one that was not foreseen."""
+    """Return the line and the exit code of an error; print or store the traceback of an unexpected one."""
     if isinstance(error, LightRAGError):
         return f"error: {error}", PERSON
     said = f"unexpected error: {type(error).__name__}: {' '.join(str(error).split())}"

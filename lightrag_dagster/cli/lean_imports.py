@@ -1,4 +1,4 @@
-"""Leave out what libraries import and nothing here calls: LanceDB's REST client, half a second, and a downloader."""
+"""Placeholders for modules that libraries import and nothing here calls: LanceDB's REST client and a downloader."""
 
 import sys
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _UNUSED = (
 
 
 class _Placeholders(MetaPathFinder, Loader):
-    """Finds these modules and loads them empty; every name in them is an exception class without meaning."""
+    """An importer that loads these modules empty; every name in them is an exception class without meaning."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -34,5 +34,5 @@ def _placeholder(name: str) -> type[Exception]:
 
 
 def leave_out_unused() -> None:
-    """Load placeholders for these modules from now on; for a process that runs nothing but a command."""
+    """Load placeholders for these modules from now on; for a process that runs only one command."""
     sys.meta_path.insert(0, _Placeholders())

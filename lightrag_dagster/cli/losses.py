@@ -1,4 +1,4 @@
-"""The lines about what failed, was skipped or cut, below what `run` and `status` print."""
+"""The lines about failed, skipped and cut rows that `run` and `status` print."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from lightrag_dagster.pipeline.losses import Loss
 
 
 def print_losses(console: Console, losses: Iterable[Loss], warnings: Iterable[str]) -> None:
-    """Print a line for each kind of rows that lost some, with the command that lists them, and one a warning."""
+    """Print a line for each kind of loss, with the command that lists the rows, and one for each warning."""
     for loss in losses:
         console.print(f"{loss}", style="yellow", end="", highlight=False)
         console.print(f': lightrag-dagster sql "{loss.query}"', soft_wrap=True, highlight=False)

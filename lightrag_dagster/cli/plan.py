@@ -1,4 +1,4 @@
-"""`plan`: what `run` or `backfill` would do and cost."""
+"""`plan`: the work and the cost of a `run` or `backfill`."""
 
 import json
 from collections.abc import Sequence
@@ -8,13 +8,14 @@ from rich.console import Console
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.plan.estimates import Estimate
-from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, Step, make_plan
+from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, make_plan
+from lightrag_dagster.pipeline.plan.steps import Step
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import load_settings
 
 
 def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json: bool) -> None:
-    """Print what a run, or a backfill, of some sources or of all would do; raises as `make_plan`."""
+    """Print the work of a run, or a backfill, of some sources or of all; raises as `make_plan`."""
     settings = load_settings()
     knowledge_base = backfill and not names
     plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base)
@@ -30,7 +31,7 @@ def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json
 
 
 def print_plan(console: Console, plan: Plan) -> None:
-    """Print a plan as two tables: what each source needs, and what all of it costs."""
+    """Print a plan as two tables: the work of each source, and the cost of all."""
     if plan.sources:
         columns = ("source", "documents", "to ask", "answered", "failed", "input tokens")
         print_table(console, columns, [_source_row(one) for one in plan.sources], wrap={"source", "documents"})

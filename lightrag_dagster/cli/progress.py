@@ -1,4 +1,4 @@
-"""Progress on the terminal: a bar for what is counted, a spinner for what is not."""
+"""Progress on the terminal: a bar for steps that count, a spinner for others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,8 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from lightrag_dagster.core import progress
 
 
-class Display:
-    """One line a Dagster step, with a bar while the step counts what it does."""
+class TerminalDisplay:
+    """The lines of Dagster's steps on a terminal, each with a bar while the step counts."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -18,7 +18,7 @@ class Display:
         self._prefix = self._title = ""
 
     def run(self, name: str) -> None:
-        """Say which run the following steps belong to."""
+        """Begin the steps of a run."""
         self._prefix = name
 
     def start(self, step: str) -> None:
@@ -38,12 +38,12 @@ class Display:
         self._step = None
 
     def count(self, stage: str, done: int, total: int) -> None:
-        """Show how far the running step is."""
+        """Show the progress of the running step."""
         if self._step is not None:
             self._bars.update(self._step, completed=done, total=max(total, 1))
 
     def note(self, text: str) -> None:
-        """Show what the running step is waiting for; an empty text ends the wait."""
+        """Show a note about a wait of the running step; an empty text ends the wait."""
         if self._step is None:
             return
         title = f"{self._title}: {text}" if text else self._title
@@ -53,7 +53,7 @@ class Display:
 
 
 @contextmanager
-def display(console: Console) -> Iterator[Display]:
+def display(console: Console) -> Iterator[TerminalDisplay]:
     """Show progress on `console` while the block runs."""
     columns = (
         SpinnerColumn(finished_text="[green]✓[/]"),
@@ -63,7 +63,7 @@ def display(console: Console) -> Iterator[Display]:
         TimeElapsedColumn(),
     )
     bars = Progress(*columns, console=console)
-    shown = Display(bars)
+    shown = TerminalDisplay(bars)
     try:
         with progress.listening(shown.count, shown.note):
             yield shown

@@ -1,4 +1,4 @@
-"""`purge`: remove documents for good."""
+"""`purge`: permanent removal of documents."""
 
 from collections.abc import Sequence
 from uuid import uuid4
@@ -13,7 +13,7 @@ from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapsho
 
 
 def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
-    """Print what has the documents and what would be removed, and with `yes` remove it.
+    """Print the snapshots that have the documents and the data to be removed; with `yes` remove it.
 
     Raises:
         SourceError: a document or source is still there.

@@ -17,7 +17,7 @@ from lightrag_dagster.stages.prompts import NO_CONTEXT
 
 
 class Output(Enum):
-    """What is printed."""
+    """The part of a result that is printed."""
 
     text = "the answer"
     json = "answer and retrieval as JSON"
@@ -27,7 +27,7 @@ class Output(Enum):
 
 
 def output_of(*, only_prompt: bool, only_context: bool, as_json: bool, stream: bool) -> Output:
-    """Return what to print; raises QueryError where more than one output is asked for."""
+    """Return the output that was chosen; raises QueryError if more than one was."""
     options = {
         "--only-prompt": (only_prompt, Output.prompt),
         "--only-context": (only_context, Output.context),
@@ -48,16 +48,16 @@ def ask(
     picture: Path | None = None,
     snapshot: str | None = None,
 ) -> None:
-    """Ask and print; with the option `explain`, all but JSON, which has them, is followed by the steps.
+    """Ask and print; with the option `explain`, the steps follow, except in JSON, which has them.
 
-    Notes on options that changed nothing go to standard error.
+    Notes on options without effect go to standard error.
 
     Args:
-        console: Where it is printed.
-        question: What is asked.
-        options: How.
-        output: What is printed.
-        picture: The SVG file to write what was used to.
+        console: The console to print on.
+        question: The question.
+        options: Its options.
+        output: The part of the result to print.
+        picture: An SVG file to draw the entities and passages into.
         snapshot: Id or name of a snapshot; the published one unless given.
 
     Raises:
@@ -111,9 +111,9 @@ def _write(picture: Path, drawn: str) -> None:
 
 
 def explanation(steps: tuple[Step, ...]) -> str:
-    """Return the steps as lines: name, milliseconds and what it did, then its items; a dash marks those cut.
+    """Return the steps as lines: name, milliseconds and facts, then the items; a dash marks those cut.
 
-    A passage is followed by the ways that led to it from elsewhere.
+    A passage is followed by the paths that led to it.
     """
     lines = []
     for step in steps:

@@ -16,8 +16,8 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(columns: Sequence[str], rows: Iterable[Sequence[object]], *, escape_formulas: bool = False) -> None:
-    """Write a header and rows as CSV; with `escape_formulas` an apostrophe comes before text that begins as one."""
-    writer = csv.writer(_Lines(), lineterminator="\r\n")
+    """Write a header and rows as CSV; `escape_formulas` puts an apostrophe before text that begins like a formula."""
+    writer = csv.writer(_LineFeeds(), lineterminator="\r\n")
     writer.writerow(map(_as_text, columns) if escape_formulas else columns)
     writer.writerows((map(_as_text, row) for row in rows) if escape_formulas else rows)
 
@@ -40,7 +40,7 @@ def print_rows(
     wrap: Collection[str],
     more: int = 0,
 ) -> None:
-    """Print rows as `print_table` does, and say it when there are none, or so many `more` that are not printed."""
+    """Print rows as `print_table` does, with a line if there are none, or `more` that are not printed."""
     if columns:
         print_table(console, columns, rows, wrap=wrap)
     if not rows:
@@ -49,7 +49,7 @@ def print_rows(
         console.print(f"{more:,} more rows; use --format csv for all of them.")
 
 
-class _Lines:
+class _LineFeeds:
     """Standard output with line feeds, for a writer that ends rows by CR LF: only so does it quote cells with a CR."""
 
     def write(self, row: str) -> None:
@@ -57,7 +57,7 @@ class _Lines:
 
 
 def _in_json(cell: object) -> object:
-    """Return a decimal as a number, and what JSON has no number for as null."""
+    """Return a decimal as a number, and infinity and NaN as null."""
     match cell:
         case Decimal():
             return int(cell) if cell == cell.to_integral_value() else float(cell)
@@ -75,5 +75,5 @@ def _as_text(cell: object) -> object:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Number repeated names as DuckDB does: a, a_1."""
+    """Make names distinct as DuckDB does: a, a_1."""
     return [f"{name}_{names[:at].count(name)}" if name in names[:at] else name for at, name in enumerate(names)]

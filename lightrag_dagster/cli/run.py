@@ -1,4 +1,4 @@
-"""`run`: bring everything up to date."""
+"""`run`: ingestion, merge and publication of all that changed."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ def run_pipeline(
     wait: bool,
     verify: bool,
 ) -> int:
-    """Run the pipeline, say what happened, and return the exit code: 0, or 1 when a source failed or is not accepted.
+    """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source failed or is not accepted.
 
     `overrides` are settings for this run alone, by section; `wait` stays until batches are done; `verify` reads all
     files of the current snapshot.
@@ -38,7 +38,7 @@ def run_pipeline(
 
 
 def print_outcome(console: Console, outcome: Outcome) -> int:
-    """Say what happened and return the exit code: 0, or 1 when a source failed or is not accepted."""
+    """Print the outcome and return the exit code: 0, or 1 when a source failed or is not accepted."""
     for damage in outcome.damaged:
         console.print(f"damaged, and built again: {damage}", soft_wrap=True)
     for state, reasons in (("failed", outcome.failed), ("is not accepted", outcome.rejected)):
@@ -61,7 +61,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
         withheld = outcome.failed or outcome.rejected or outcome.waiting
-        what = "What is withheld is not published" if withheld else "Nothing changed"
+        what = "Withheld sources are not published" if withheld else "Nothing changed"
         console.print(f"{what}; {outcome.manifest.snapshot_id} stays published.")
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")
@@ -79,7 +79,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:
-    """Wait until some sources can continue, and return them; none when none that could waits for a batch."""
+    """Wait until some sources can continue, and return them; none if no source waits for a batch."""
     sources = [source for source in outcome.waiting if source not in outcome.failed]
     if not sources:
         return []

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from lightrag_dagster.core.text.tables import markdown_table
 from lightrag_dagster.settings import Section, Settings
 
 _INTRODUCTION = """\
@@ -28,14 +29,14 @@ llm:
 ```
 
 Lists and mappings are JSON in a variable. `<name>` is a name that you choose. An unknown name in the file is an
-error. API keys are no settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
+error. API keys are not settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
 `JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME` moves the Dagster
 instance out of the home. `LIGHTRAG_DATABASE` is a secret too: keep it out of the file, no message shows its password.
 """
 
 
 class Leaf(NamedTuple):
-    """One setting: its name with dots, its default as JSON or nothing, and its meaning."""
+    """One setting: its name with dots, its default as JSON or empty, and its meaning."""
 
     name: str
     default: str
@@ -43,7 +44,7 @@ class Leaf(NamedTuple):
 
     @property
     def variable(self) -> str:
-        """The environment variable; nothing where a part of the name is chosen by the user."""
+        """The environment variable; empty if a part of the name is chosen by the user."""
         return "" if "<" in self.name else "LIGHTRAG_" + self.name.replace(".", "__").upper()
 
 
@@ -70,13 +71,10 @@ def page() -> str:
 
 
 def _table(title: str, text: str, settings: list[Leaf]) -> str:
-    rows = [
-        f"| `{leaf.name}` | {f'`{leaf.variable}`' if leaf.variable else ''} | {_code(leaf.default)} | {leaf.meaning} |"
-        for leaf in settings
-    ]
+    rows = ([_code(leaf.name), _code(leaf.variable), _code(leaf.default), leaf.meaning] for leaf in settings)
     introduction = [" ".join(text.split()), ""] if text else []
-    head = ["| name | environment variable | default | meaning |", "|---|---|---|---|"]
-    return "\n".join([f"## {title}", "", *introduction, *head, *rows, ""])
+    table = markdown_table(["name", "environment variable", "default", "meaning"], rows)
+    return "\n".join([f"## {title}", "", *introduction, table, ""])
 
 
 def _types(annotation: Any) -> list[type]:

@@ -38,7 +38,7 @@ def list_snapshots(console: Console) -> None:
 
 
 def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> None:
-    """Print what changed from one snapshot to another, by default the published one."""
+    """Print the differences of one snapshot and another, by default the published one."""
     home = Home.of(load_settings())
     Files(home).refresh()
     found = snapshots.diff(home, before, after or snapshots.require_current(home).snapshot_id)
@@ -78,7 +78,7 @@ def release(console: Console) -> None:
 
 
 def collect(console: Console, *, dry_run: bool) -> None:
-    """Remove what no retained snapshot uses, and print what was kept and removed."""
+    """Remove files that no retained snapshot uses, and print the kept snapshots and the numbers removed."""
     from lightrag_dagster.storage.snapshots.gc import collect_garbage
 
     retention = load_settings().retention

@@ -29,7 +29,7 @@ from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, named
 
 _SHOWN_ROWS = 100
 
-# DuckDB does not count single values, such as a list of a billion numbers, rows on their way out, and what reads files.
+# DuckDB does not count single values, such as a list of a billion numbers, rows on their way out, and file readers.
 _PROCESS_LIMITS = 2
 """Memory that this process may take for a statement. Memory limits of the database."""
 
@@ -51,11 +51,11 @@ def run_sql(
     """Print the rows of every statement; `csv` and `json` go to standard output alone.
 
     Several results are separated by an empty line; as JSON each is an array on a line of its own. Rows are printed as
-    they come: of a statement that fails midway those that came before are printed.
+    they come: if a statement fails midway, the rows before that are printed.
 
     Raises:
         NoSnapshotError: no source was ever read.
-        QueryError: DuckDB refuses a statement, or it needs too much memory or time; what came before is printed.
+        QueryError: DuckDB refuses a statement, or it needs too much memory or time; earlier rows are printed.
         StoreError: there is no such snapshot, or a table of it is missing or damaged.
     """
     tables = _tables(Home.of(load_settings()), snapshot)
@@ -77,7 +77,7 @@ def run_sql(
 
 @contextmanager
 def _bounded(size: int) -> Iterator[None]:
-    """Let this process take so many further bytes for the block, on Linux; raises QueryError when it needs more."""
+    """Limit the further bytes that this process may take in the block, on Linux; raises QueryError above that."""
     before, most = resource.getrlimit(resource.RLIMIT_DATA)
     if _MEMORY_IN_PAGES.exists():
         taken = int(_MEMORY_IN_PAGES.read_text().split()[_DATA]) * os.sysconf("SC_PAGE_SIZE")
@@ -93,7 +93,7 @@ def _bounded(size: int) -> Iterator[None]:
 
 
 def _tables(home: Home, snapshot: str | None) -> TableFiles:
-    """Return the tables of a snapshot, by default the published one; before the first, what was read so far."""
+    """Return the tables of a snapshot, by default the published one; before the first, those of the sources."""
     refresh_snapshot(home, snapshot)
     manifest = named_snapshot(home, snapshot) if snapshot else current_snapshot(home)
     if manifest is not None:
@@ -129,7 +129,7 @@ def _rows_of(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
 
 
 def _cells(name: str, column: pa.Array) -> list[object]:
-    """Return the cells of a column; raises QueryError for dates and times that Python has not."""
+    """Return the cells of a column; raises QueryError for dates and times that Python cannot represent."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
     except (OverflowError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""`status`: what is published, and what of each source is pending, rejected or outdated."""
+"""`status`: the published snapshot, and the pending, rejected and outdated rows of each source."""
 
 import json
 import sys
@@ -60,7 +60,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
 
 
 def _facts(home: Home, states: Pending) -> dict[str, object]:
-    """Return what the tables of the console show."""
+    """Return the facts of the console's tables."""
     manifest, ledger = states.manifest, Ledger(home.ledger)
     return {
         "snapshot_id": manifest.snapshot_id if manifest else None,
@@ -97,10 +97,10 @@ def _print_problems(console: Console, states: Pending) -> None:
                 soft_wrap=True,
             )
     if states.outdated:
-        console.print(f"Of the knowledge base are outdated: {' and '.join(states.outdated)}.")
+        console.print(f"Outdated in the knowledge base: {' and '.join(states.outdated)}.")
     if states.outdated or any(state.outdated for state in states.sources.values()):
         console.print(
-            "What is outdated was made by other prompts, models or settings and stays until "
+            "Outdated rows were made with other prompts, models or settings; they stay until "
             "`lightrag-dagster backfill`, which shows the price first.",
             soft_wrap=True,
         )
@@ -120,7 +120,7 @@ def _print_batches(console: Console, home: Home) -> None:
         batches = ledger.batches(*OPEN)
     if batches:
         done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
-        counted = f"{len(batches)} under way, {done} of {requests} requests done at the last look"
+        counted = f"{len(batches)} open, {done} of {requests} requests done at the last look"
         console.print(f"Batches: {counted}; see `lightrag-dagster batch list`.")
 
 

@@ -1,4 +1,4 @@
-"""Groups of commands about what is kept: snapshots, stored responses and vectors, and batches."""
+"""Groups of commands about stored things: snapshots, responses and vectors, and batches."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ def snapshots_diff(
     after: Annotated[str | None, typer.Argument(help="Another; the published one unless given.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every name as JSON.")] = False,
 ) -> None:
-    """Show documents, entities and relations added, changed and removed from one snapshot to another."""
+    """Show the documents, entities and relations that two snapshots differ in."""
     from lightrag_dagster.cli.snapshots import diff
 
     diff(console(), before, after, as_json=as_json)
@@ -43,7 +43,7 @@ def snapshots_pin(
 
 @snapshots_app.command("unpin")
 def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> None:
-    """Take a name away."""
+    """Remove a name from a snapshot."""
     from lightrag_dagster.cli.snapshots import pin
 
     pin(console(soft_wrap=True), name, None)
@@ -54,7 +54,7 @@ cache_app = typer.Typer(help="Stored responses and vectors, which were paid for.
 
 @cache_app.command("stats")
 def cache_stats() -> None:
-    """Show how many responses and vectors are stored, and their cost."""
+    """Show the numbers of stored responses and vectors, and their cost."""
     from lightrag_dagster.cli.cache import show_stats
 
     show_stats(console())
@@ -62,8 +62,8 @@ def cache_stats() -> None:
 
 @cache_app.command("prune")
 def cache_prune(
-    unused_for: Annotated[str, typer.Option(help="Remove those that were not used for this many days.")] = "90d",
-    dry_run: Annotated[bool, typer.Option(help="Only say how much would be removed.")] = False,
+    unused_for: Annotated[str, typer.Option(help="Remove those not used for this time, such as 90d.")] = "90d",
+    dry_run: Annotated[bool, typer.Option(help="Only print the numbers to remove.")] = False,
 ) -> None:
     """Remove responses and vectors that were not used for a long time; they are paid for again if needed."""
     from lightrag_dagster.cli.cache import run_prune

@@ -14,12 +14,12 @@ def visible(text: str) -> str:
 
 
 class _Terminal(Console):
-    """A console to which no text, of a document or a model, gives commands."""
+    """A console on which the text of a document or a model is never a command."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(text), **options)
 
 
 def console(*, soft_wrap: bool = False, stderr: bool = False) -> Console:
-    """Return a console that prints every text as it is: `[note]` in a document is no markup."""
+    """Return a console that prints every text as it is: `[note]` in a document is not markup."""
     return _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap, stderr=stderr)

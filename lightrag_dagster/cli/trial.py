@@ -1,4 +1,4 @@
-"""`try`: what another recipe makes of a sample, and what that costs."""
+"""`try`: the result and the cost of another recipe, on a sample."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ _NAMED = 8
 
 
 class Tried(NamedTuple):
-    """The settings that are replaced for the trial, and its spending limit in US dollars."""
+    """The settings to try, and the spending limit of the trial in US dollars."""
 
     prompts: Path | None = None
     model: str | None = None
@@ -57,7 +57,7 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
                 console.print(f"{len(names):,} {what} {said}: {_first(names)}", soft_wrap=True)
     console.print(
         f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. "
-        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, less what is stored.",
+        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, less stored answers.",
         soft_wrap=True,
     )
     if not trial.questions:

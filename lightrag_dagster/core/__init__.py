@@ -1,1 +1,1 @@
-"""Identity, progress, async helpers, protocols and tokens: what every floor above uses."""
+"""Identity, progress, async helpers, protocols and tokens, which all other packages use."""

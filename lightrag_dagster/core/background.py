@@ -1,7 +1,7 @@
-"""Threads and an event loop beside the caller's, which never keep the interpreter from ending.
+"""Threads and an event loop in addition to the caller's, which never keep the interpreter from ending.
 
-Python waits at its end for every thread of a `ThreadPoolExecutor` and for every thread that is no daemon, so also for a
-call to a server that never answers.
+Python waits at its end for every thread of a `ThreadPoolExecutor` and for every thread that is not a daemon, even if
+it calls a server that never answers.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _Call = tuple["Future[Any]", Callable[[], Any]]
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """A `ThreadPoolExecutor` whose threads are daemons, and which shares with it only the interface."""
+    """An executor with the interface of `ThreadPoolExecutor` whose threads are daemons."""
 
     # asyncio takes no executor of another class for its own calls.
 
@@ -74,7 +74,7 @@ class DaemonThreads(ThreadPoolExecutor):
             self._calls.put(None)
 
     def __del__(self) -> None:
-        self._release()  # without the lock, which nobody can release in a process that was forked while it was held
+        self._release()  # without the lock, which cannot be released in a process that was forked while it was held
 
 
 def _work(calls: "SimpleQueue[_Call | None]", waiting: threading.Semaphore) -> None:
@@ -122,9 +122,9 @@ class BackgroundLoop:
             raise
 
     def close(self, last: Callable[[], Coroutine[Any, Any, None]], timeout: float | None = None) -> None:
-        """Cancel what runs, run a last coroutine and end the thread, waiting at most `timeout` seconds; once.
+        """Cancel all tasks, run a last coroutine and end the thread, waiting at most `timeout` seconds; once.
 
-        What the coroutine raises is raised.
+        An error of the coroutine is raised.
         """
         with self._starting:
             if self._closing:

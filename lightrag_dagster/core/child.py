@@ -1,8 +1,8 @@
-"""A process of this package that answers questions, so that one that hangs, crashes or fills it costs only itself.
+"""Child processes that answer questions, so that a question that hangs or crashes one costs only itself.
 
-It runs `serve(channel, arguments)` of a module, which prepares itself, says that it is ready, and then answers what
-comes. Of the environment it gets what programs need to run, and no keys. It ends with the process that started it, at
-once, when a question was not answered, or after a minute without one. Limits are `serve`'s to set.
+A child runs `serve(channel, arguments)` of a module, which prepares itself, reports that it is ready, and then answers
+messages. It gets the environment variables that programs need to run, and no keys. It ends at once with the process
+that started it, after a question that was not answered, or after a minute without one. `serve` sets its own limits.
 """
 
 import os
@@ -23,7 +23,7 @@ from lightrag_dagster.errors import one_line
 _MAIN = "import sys; sys.path[:] = {path!r}; from {module} import main; main()"
 _PASSED_ON = {"PATH", "HOME", "LANG", "TMPDIR", "TZ", "VIRTUAL_ENV"}
 _ALL_PASSED_ON = ("LC_", "LD_", "DYLD_", "PYTHON")
-# Of memory that is only reserved, which counts: one arena, and no thread of numpy's for each processor.
+# Reserved memory counts against a limit, so: one arena, and no thread of numpy's for each processor.
 _LITTLE_RESERVED = {"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 Answer = TypeVar("Answer")
@@ -42,7 +42,7 @@ class PoolClosedError(Exception):
 
 
 class Child:
-    """A process that runs `serve` of a module. It `is_new` until it has answered."""
+    """A process that runs `serve` of a module; `is_new` until it has answered."""
 
     def __init__(self, module: str, arguments: Sequence[str], prefixes: tuple[str, ...]) -> None:
         self.is_new = True
@@ -94,7 +94,7 @@ class Child:
             raise ChildEndedError(self.end()) from error
 
     def end(self, seconds: float = 1.0) -> str:
-        """Let the process end for so long, or kill it; return the signal that ended it, if any: " (SIGSEGV)"."""
+        """Wait for the process to end, then kill it; return the signal that ended it, if any: " (SIGSEGV)"."""
         self._channel.close()
         try:
             code = self.process.wait(seconds)
@@ -108,13 +108,13 @@ class Child:
         self.process.kill()
 
     def forget(self) -> None:
-        """Leave the process to the one that started it, of which this one is a fork."""
+        """Leave the process to the one that started it, after a fork."""
         self._channel.close()
         self.process.returncode = 0
 
 
 class Pool:
-    """Processes that do the same, each reused for one question after the other; threads may share it.
+    """A pool of equal processes, each reused for one question after the other; threads may share it.
 
     A fork of this process starts its own. They end when the pool is closed or no longer used, or Python ends.
     """
@@ -130,9 +130,9 @@ class Pool:
         """Prepare processes; the first is started by the first question.
 
         Args:
-            module: its `serve` is run.
-            arguments: what `serve` gets.
-            prefixes: of the names of further environment variables that are passed on.
+            module: the module whose `serve` is run.
+            arguments: the arguments of `serve`.
+            prefixes: prefixes of further environment variables that are passed on.
             most: number of processes at once; further questions wait for their turn. None: any number.
         """
         self._start = partial(Child, module, arguments, prefixes)
@@ -147,10 +147,10 @@ class Pool:
         weakref.finalize(self, _end_all, self._children)
 
     def ask(self, exchange: Callable[[Child], Answer]) -> Answer:
-        """Return the answer of `exchange` with a process that has nothing to do; after an error it is not used again.
+        """Return the answer of `exchange` with an idle process; after an error the process is not used again.
 
-        Where a process ends that answered before, a new one is asked: an earlier question, or a minute without any,
-        may have been the cause.
+        If a process that answered before ends, a new one is asked: an earlier question, or a minute without any, may
+        have been the cause.
 
         Raises:
             ChildEndedError: a new process ended as well.
@@ -166,7 +166,7 @@ class Pool:
             return self._try(self._take(reuse=False), exchange)
 
     def close(self) -> None:
-        """End all processes; what waits for an answer gets PoolClosedError."""
+        """End all processes; callers that wait for an answer get PoolClosedError."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -176,7 +176,7 @@ class Pool:
         _end_all(idle)
 
     def after_fork(self) -> None:
-        """Begin anew in a fork, without the processes of the other one."""
+        """Start again in a fork, without the processes of its parent."""
         for child in self._children:
             child.forget()
         self._children.clear()

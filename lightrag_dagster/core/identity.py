@@ -48,8 +48,8 @@ def document_id(source: str, path: str) -> str:
 
 
 def chunk_id(content: str, heading: str | None, context: str | None = None) -> str:
-    """Return the id of a chunk: a hash of its text, heading and context, which all reach the prompt."""
-    # `digest(content, heading or "", context)`, of which cutting into small chunks asks for millions.
+    """Return the id of a chunk: a hash of its text, heading and context, all of which reach the prompt."""
+    # `digest(content, heading or "", context)`; cutting into small chunks calls this millions of times.
     encoded = b"[%b,%b" % (_quoted(content), _behind_content(heading or "", context))
     return "chunk-" + hashlib.sha256(encoded).hexdigest()[:_DIGITS]
 
@@ -60,7 +60,7 @@ def _behind_content(heading: str, context: str | None) -> bytes:
 
 
 def _quoted(text: str) -> bytes:
-    """Return a string as JSON, in half the time that the encoder takes where there are no control characters."""
+    """Return a string as JSON, in half the encoder's time if there are no control characters."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data.translate(None, _CONTROLS)) < len(data):
         return _as_json(text)
@@ -88,7 +88,12 @@ def relation_id(first_entity_id: str, second_entity_id: str) -> str:
 def extraction_key(chunk_id: str, extraction_fingerprint: str, language: str | None = None) -> str:
     """Return the label of one chunk's extraction: the chunk, and the prompts, model and parameters used.
 
+<<<<<<< HEAD
     `language` is the code of the document's language, empty if unknown, where the answer follows it.
+=======
+    `language` is the code of the document's language if the answer follows it, else empty. All are plain ASCII, so
+    `left(sha256('["' || chunk_id || '","' || fingerprint || '"]'), 32)` is the same in SQL.
+>>>>>>> main
     """
     return digest(chunk_id, extraction_fingerprint, *([] if language is None else [language]))
 
@@ -132,7 +137,7 @@ class TableHash:
 
 
 class _HashingSink:
-    """A write-only file that keeps nothing but a running SHA-256."""
+    """A write-only file that keeps only a running SHA-256."""
 
     closed = False
 

@@ -1,4 +1,4 @@
-"""Work in threads of which some may never end, such as one that looks at a dead network disk."""
+"""Work in threads, some of which may never end, such as one that looks at a dead network disk."""
 
 import threading
 import time
@@ -13,10 +13,10 @@ Result = TypeVar("Result")
 def map_in_time(
     function: Callable[[Item], Result], items: Sequence[Item], at_once: int, seconds: float | None = None
 ) -> Generator[tuple[Item, Result]]:
-    """Yield each item and its result as they come, so many at a time, until the seconds are over.
+    """Yield each item and its result as they come, a number at a time, until the seconds are over.
 
-    What has not come by then is left out. It goes on in its thread, and keeps no process from ending. An error of the
-    function ends the rest as well, and is raised.
+    Results that have not come by then are left out; their threads continue, and keep no process from ending. An error
+    of the function ends the rest as well, and is raised.
     """
     waiting: SimpleQueue[Item] = SimpleQueue()
     done: SimpleQueue[tuple[Item, Callable[[], Result]]] = SimpleQueue()
@@ -45,7 +45,7 @@ def map_in_time(
 
 
 def _outcome(function: Callable[[Item], Result], item: Item) -> Callable[[], Result]:
-    """Do the work, and return what gives its result or raises its error."""
+    """Do the work, and return a function that returns its result or raises its error."""
     try:
         result = function(item)
     except BaseException as error:

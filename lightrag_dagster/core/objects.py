@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 Tag = dict[str, str]
-"""What names the state of an object in conditions: `e_tag`, and `version` where the provider has one."""
+"""The name of an object's state in conditions: `e_tag`, and `version` where the provider has one."""
 
 _MULTIPART_BYTES = 64 << 20
 """Larger files are uploaded in parts, which no provider does on condition."""
@@ -191,7 +191,7 @@ class Objects:
 
     @contextmanager
     def _explained(self, key: str) -> Iterator[None]:
-        """Turn errors into a StoreError, but for those that say how things are."""
+        """Raise StoreError instead, except for not-found and precondition errors."""
         from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
         try:

@@ -14,10 +14,10 @@ _note_listener: ContextVar[NoteListener | None] = ContextVar("progress_note_list
 
 
 class Display(Protocol):
-    """Shows the steps of a run as they begin and end; what a step counts comes by `report`."""
+    """A view of the steps of a run as they begin and end; counts of a step come by `report`."""
 
     def run(self, name: str) -> None:
-        """Say which run the following steps belong to."""
+        """Begin the steps of a run."""
         ...
 
     def start(self, step: str) -> None:
@@ -41,7 +41,7 @@ def report(stage: str, done: int, total: int) -> None:
 
 @contextmanager
 def part(number: int, count: int, total: int) -> Iterator[None]:
-    """Take what is reported in the block, in this thread and its asyncio tasks, as one of `count` equal parts."""
+    """Count reports of the block, in this thread and its asyncio tasks, as one of `count` equal parts."""
     token = _part.set((number, count, total) if count > 1 else None)
     try:
         yield
@@ -50,7 +50,7 @@ def part(number: int, count: int, total: int) -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Tell the listener, if any, what the running step is waiting for; an empty text ends the wait."""
+    """Tell the listener, if any, about a wait of the running step; an empty text ends the wait."""
     listener = _note_listener.get()
     if listener is not None:
         listener(text)

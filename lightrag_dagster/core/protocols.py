@@ -47,8 +47,8 @@ class ChatRequest:
 
     `max_output_tokens` overrides the provider's own setting when given. `attempt` counts up when the same question is
     asked again after an unusable answer: each attempt has a stored answer of its own. `json_answer` asks the provider
-    for a JSON object, `answer_schema` for one of this JSON schema. `language` tells rules the code of the language that
-    the text is in; a language model reads of it in the messages.
+    for a JSON object, `answer_schema` for one of this JSON schema. `language` is the code of the text's language, for
+    rules; a language model finds it in the messages.
     """
 
     role: Role
@@ -67,7 +67,7 @@ def rough_tokens(request: ChatRequest) -> int:
 
 @dataclass(frozen=True)
 class ChatResponse:
-    """An answer, with the tokens and US dollars that it took when it was bought."""
+    """An answer, with its tokens and its cost in US dollars when it was bought."""
 
     text: str
     finish_reason: str = "stop"
@@ -119,7 +119,7 @@ class Embedder(Protocol):
         ...
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
-        """Return the 1-dimensional array that `embed_queries` needs of the corpus, or None if it needs nothing.
+        """Return the 1-dimensional array about the corpus that `embed_queries` needs, or None if it needs nothing.
 
         The order of the texts does not matter, and the array of two lists of texts is the sum of theirs.
         """
@@ -167,13 +167,13 @@ class CountingEmbedder(Embedder, Protocol):
 
 
 class CountingModel(ChatModel, Protocol):
-    """A chat model that counts what it does."""
+    """A chat model that counts its calls."""
 
     usage: Usage
 
 
 class ExtractionModel(CountingModel, Protocol):
-    """A chat model that counts what it does, and names the batches at the provider it still waits for."""
+    """A chat model that counts its calls, and names the batches at the provider it still waits for."""
 
     @property
     def awaited(self) -> AbstractSet[str]:

@@ -1,4 +1,4 @@
-"""The inside of a process that answers questions, which `child` starts: its messages and its limits."""
+"""The code inside a child process that answers questions: its messages and its limits."""
 
 import os
 import resource
@@ -15,29 +15,29 @@ from threading import Thread
 from lightrag_dagster.errors import one_line
 
 IDLE_SECONDS = 60.0
-"""How long a process waits for a question before it ends."""
+"""Time that a process waits for a question before it ends."""
 
 START_SECONDS = 120.0
-"""How long a process may take to get ready, or to take a message."""
+"""Time that a process may take to get ready, or to take a message."""
 
 _LENGTH_BYTES = 8
 _PIECE_BYTES = 1 << 18
 
 
 class Channel:
-    """An end of a connection by which two processes exchange messages of bytes."""
+    """One end of a connection on which two processes exchange messages of bytes."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self.is_ready = False
 
     def say_ready(self, problem: str = "") -> None:
-        """Send the first message: a process can answer, or why it cannot."""
+        """Send the first message: the process is ready, or the reason why it is not."""
         self.is_ready = True
         self.send(problem.encode("utf-8", "replace"))
 
     def send(self, message: bytes, seconds: float = START_SECONDS) -> None:
-        """Send a message; raises OSError when the other end is closed, or takes nothing for so long (TimeoutError)."""
+        """Send a message; raises OSError when the other end is closed, TimeoutError when it does not read in time."""
         self._socket.settimeout(seconds)
         self._socket.sendall(len(message).to_bytes(_LENGTH_BYTES))
         self._socket.sendall(message)
@@ -72,7 +72,7 @@ class Channel:
 
 
 def main() -> None:
-    """Be a process that runs `serve` of the module that the command line names, until the other end is closed."""
+    """Run `serve` of the module that the command line names, until the other end is closed."""
     module, descriptor, *arguments = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the process that asks decides
     limit(resource.RLIMIT_CORE, 0)
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _end_with_the_other(descriptor: int) -> None:
-    """End this process, whatever it does, when the other end of its connection is closed."""
+    """End this process at once when the other end of its connection is closed."""
     closed = select.poll()
     closed.register(descriptor, select.POLLHUP)
     closed.poll()
@@ -96,6 +96,6 @@ def _end_with_the_other(descriptor: int) -> None:
 
 
 def limit(kind: int, value: int) -> None:
-    """Limit what this process may use of a resource, where the system can."""
-    with suppress(ValueError, OSError):  # macOS has no limit of memory
+    """Limit a resource of this process, if the system can."""
+    with suppress(ValueError, OSError):  # macOS cannot limit memory
         resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))

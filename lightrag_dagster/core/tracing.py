@@ -1,8 +1,8 @@
-"""Spans of OpenTelemetry: of calls of models, and of the steps of a retrieval. Nothing happens unless it is configured.
+"""Spans of OpenTelemetry for model calls and the steps of a retrieval; none unless tracing is configured.
 
-It is configured by a program that has set up OpenTelemetry's SDK, or by the variables of the environment that name an
-endpoint; the extra `tracing` then sends spans there. Attributes follow OpenTelemetry's conventions for generative AI.
-No text of a question, prompt or answer is among them.
+It is configured by a program that has set up OpenTelemetry's SDK, or by the environment variables that name an
+endpoint; the extra `tracing` then sends spans there. Attributes follow OpenTelemetry's conventions for generative AI,
+and never hold the text of a question, prompt or answer.
 """
 
 import logging
@@ -28,12 +28,12 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def span(name: str, attributes: Attributes, *, is_call: bool = False) -> Iterator[Callable[[Attributes], None]]:
-    """Trace a block, and give what adds attributes to its span; an error of the block is recorded in it.
+    """Trace a block, and yield a function that adds attributes to its span; an error of the block is recorded in it.
 
     Args:
-        name: What is done, and by what: `chat gpt-4o-mini`.
-        attributes: Those known at the beginning.
-        is_call: Another service is called.
+        name: Operation and target: `chat gpt-4o-mini`.
+        attributes: Attributes known at the beginning.
+        is_call: True if another service is called.
     """
     tracer = _tracer()
     if tracer is None:

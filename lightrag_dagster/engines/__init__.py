@@ -1,1 +1,1 @@
-"""Where work runs: an engine applies a function to items, in this process or in others."""
+"""Engines: each applies a function to items, in this process or in others."""

@@ -23,18 +23,18 @@ def open_engine(name: EngineName) -> Iterator[Engine]:
 
 
 def shares_disk(name: EngineName) -> bool:
-    """Say whether all workers of an engine see the disk of this process, on every cluster."""
+    """Return True if all workers of an engine always see the disk of this process."""
     return name != "ray"
 
 
 def map_rows(engine: Engine, function: Callable[[pa.Table], Result], rows: pa.Table, a_worker: int) -> list[Result]:
-    """Apply a function to a table, cut into parts where an engine has workers for them; parts in order.
+    """Apply a function to a table, cut into parts if an engine has workers for them; parts in order.
 
     Args:
-        engine: Where the work is done.
+        engine: The engine.
         function: Can be pickled; its results for the parts are those for the whole.
-        rows: The table; one part is never empty but where the table is.
-        a_worker: As many rows at least are worth a worker.
+        rows: The table; a part is empty only if the table is.
+        a_worker: The least rows that are worth a worker.
     """
     parts = rows.num_rows // a_worker
     parts = min(engine.workers, parts) if parts > 1 else 1

@@ -11,7 +11,7 @@ from lightrag_dagster.engines.engine import Item, Kept, Result, State
 
 
 class LocalEngine:
-    """Applies functions in this process."""
+    """An engine that works in this process."""
 
     workers = 1
 
@@ -27,7 +27,7 @@ class LocalEngine:
 
 
 class _KeptHere(Generic[State]):
-    """Implements `Kept`; one call at a time, in the one thread."""
+    """A kept object in this process; one call at a time, in the one thread."""
 
     def __init__(self, make: Callable[[], State], thread: ThreadPoolExecutor) -> None:
         self._make = make

@@ -15,13 +15,13 @@ _ATTEMPTS = 3
 
 
 class ProcessEngine:
-    """Applies functions in worker processes, which start with the first call of several items and end with the block.
+    """An engine of worker processes, which start with the first call of several items and end with the block.
 
     They are started afresh (`spawn`): Lance and the threads of DuckDB do not survive a fork.
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        """Take a number of workers; by default as many as there are processors."""
+        """Take a number of workers; by default the number of processors."""
         self.workers = workers or os.cpu_count() or 1
         self._pool: ProcessPoolExecutor | None = None
 
@@ -33,7 +33,7 @@ class ProcessEngine:
             self._pool.shutdown(cancel_futures=True)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """See `Engine.map`. One item alone is worked on in this process; what a killed worker held is done again.
+        """See `Engine.map`. A single item is worked on in this process; the items of a killed worker are repeated.
 
         Raises:
             EngineError: workers were killed repeatedly.

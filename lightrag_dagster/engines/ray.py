@@ -18,7 +18,7 @@ _ATTEMPTS = 3
 
 
 class RayEngine:
-    """Applies functions in tasks of Ray, one processor each; Ray is started or connected to when it is first needed."""
+    """An engine of Ray tasks, one processor each; Ray is started or connected to when it is first needed."""
 
     def __init__(self) -> None:
         self._started = False
@@ -36,7 +36,7 @@ class RayEngine:
         return max(1, int(self.connected.cluster_resources().get("CPU", 1)))
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """See `Engine.map`. One item alone is worked on in this process; what a killed worker held is done again.
+        """See `Engine.map`. A single item is worked on in this process; the items of a killed worker are repeated.
 
         Raises:
             EngineError: a worker was killed repeatedly, or Ray cannot be reached.
@@ -51,7 +51,7 @@ class RayEngine:
 
     @contextmanager
     def keep(self, make: Callable[[], State]) -> Iterator[Kept[State]]:
-        """See `Engine.keep`: in an actor for each GPU of the cluster or, where it has none, for each machine.
+        """See `Engine.keep`: in an actor for each GPU of the cluster or, if it has none, for each machine.
 
         A killed actor is started again, and its call repeated.
         """
@@ -83,7 +83,7 @@ class RayEngine:
 
 
 class _KeptInActors(Generic[State]):
-    """Implements `Kept`; an actor has one call at a time, and the next call goes to the first that is free."""
+    """A kept object in actors; an actor has one call at a time, and the next call goes to the first free one."""
 
     def __init__(self, engine: RayEngine, make: Callable[[], State]) -> None:
         self._engine = engine
@@ -107,11 +107,11 @@ class _KeptInActors(Generic[State]):
 
     @cached_property
     def _free(self) -> "asyncio.Queue[Any]":
-        """The actors that work on nothing; they are started here."""
+        """The idle actors; they are started here."""
         ray = self._engine.connected
         gpus = int(ray.cluster_resources().get("GPU", 0))
         machines = [node["Resources"]["CPU"] for node in ray.nodes() if node["Alive"] and "CPU" in node["Resources"]]
-        # All processors of a machine: Ray allows a library as many threads as the actor has processors.
+        # All processors of a machine: Ray limits the threads of a library to the processors of the actor.
         place = {"num_gpus": 1} if gpus else {"num_cpus": min(machines)}
         actor = ray.remote(_Actor).options(max_restarts=-1, max_task_retries=_ATTEMPTS - 1, **place)
         free: asyncio.Queue[Any] = asyncio.Queue()
@@ -122,7 +122,7 @@ class _KeptInActors(Generic[State]):
 
 
 class _Actor:
-    """Holds what is kept, in a process of its own."""
+    """The kept object, in a process of its own."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make

@@ -1,1 +1,1 @@
-"""How well the modes find what answers a set of questions, measured on the published snapshot."""
+"""Retrieval metrics of the modes over a set of questions, measured on the published snapshot."""

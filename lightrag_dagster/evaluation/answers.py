@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.schemas import ANSWERS
 
 
 class Answers(NamedTuple):
-    """The table, and how many of its rows were asked rather than kept, failed, and may succeed when asked again."""
+    """The table, and the numbers of its rows that were asked, that failed, and that may succeed when asked again."""
 
     rows: pa.Table
     asked: int
@@ -25,7 +25,7 @@ class Answers(NamedTuple):
     asked_again: int
 
 
-def answer_all(knowledge: KnowledgeBase, questions: Sequence[Question], previous: pa.Table | None) -> Answers:
+def answer_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], previous: pa.Table | None) -> Answers:
     """Answer every question, `llm.max_concurrency` at a time.
 
     Args:
@@ -56,7 +56,9 @@ class _Made(NamedTuple):
     again: bool = False
 
 
-def _answered(knowledge: KnowledgeBase, question: Question, before: dict[tuple[str, str], dict[str, Any]]) -> _Made:
+def _answered(
+    knowledge: KnowledgeBase, question: FiledQuestion, before: dict[tuple[str, str], dict[str, Any]]
+) -> _Made:
     row: dict[str, Any] = {
         "question": question.question.strip(),
         "mode": question.mode or knowledge.settings.query.mode,

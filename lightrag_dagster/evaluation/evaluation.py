@@ -7,7 +7,7 @@ import pyarrow as pa
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.evaluation.judging import JUDGED, judge_answers
 from lightrag_dagster.evaluation.metrics import measure
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
@@ -17,11 +17,11 @@ from lightrag_dagster.schemas import EVALUATED_QUESTIONS
 _KEYS = ["mode", "question"]
 
 
-def evaluate(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa.Table:
+def evaluate(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa.Table:
     """Return EVALUATED_QUESTIONS for the snapshot, by mode and question; without questions, no rows.
 
-    The modes are those of the setting `evaluation.modes`. Where a language model is configured, the answers of the
-    default mode are judged, if it is one of them.
+    The modes are those of the setting `evaluation.modes`. If a language model is configured, the answers of the default
+    mode are judged, if it is one of them.
 
     Args:
         knowledge: the snapshot to ask.
@@ -49,7 +49,7 @@ def evaluate(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa.Tabl
     }
     for name, column in constants.items():
         rows = rows.append_column(name, column)
-    # Arrow joins in no certain order.
+    # Arrow's joins have no order.
     return (
         rows.select(EVALUATED_QUESTIONS.names).cast(EVALUATED_QUESTIONS).sort_by([(key, "ascending") for key in _KEYS])
     )

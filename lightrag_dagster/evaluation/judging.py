@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.references import without_references
 from lightrag_dagster.query.steps.ask import read_object
@@ -31,16 +31,16 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class Judgement(NamedTuple):
-    """A model's marks for an answer, 0 to 1: is it supported by the context, and does it answer the question."""
+    """A model's marks for an answer, 0 to 1: support by the context, and relevance to the question."""
 
     faithfulness: float
     relevance: float
 
 
-def judge_answers(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa.Table:
-    """Answer the questions in the default mode and judge the answers; each question costs two calls.
+def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa.Table:
+    """Answer the questions in the default mode and judge the answers; each question takes two calls.
 
-    Return JUDGED, null where a model gave nothing usable.
+    Return JUDGED, null for an unusable answer of a model.
 
     Raises:
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
@@ -48,7 +48,7 @@ def judge_answers(knowledge: KnowledgeBase, questions: Sequence[Question]) -> pa
     mode = knowledge.settings.query.mode
     prompts = load_prompts(knowledge.settings.prompts, knowledge.settings.language)
 
-    def judged(one: Question) -> dict[str, Any]:
+    def judged(one: FiledQuestion) -> dict[str, Any]:
         row: dict[str, Any] = {"mode": mode, "question": one.question}
         try:
             prepared = knowledge.prepare(one.question, mode=mode, response_type=RESPONSE_TYPE)

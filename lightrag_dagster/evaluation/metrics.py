@@ -17,8 +17,8 @@ def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table
 
     recall is the share of the gold items among the first k chunks, or two, precision the share of the first k chunks
     that hold a gold item, mrr one over the rank of the first that does, at any rank. ndcg discounts each gold item by
-    the logarithm of its rank, over what the ideal order would give (Järvelin and Kekäläinen, 2002), with gains of 0 and
-    1.
+    the logarithm of its rank, divided by the value of the ideal order (Järvelin and Kekäläinen, 2002), with gains of 0
+    and 1.
 
     Args:
         asked: mode, question.

@@ -1,4 +1,4 @@
-"""Question files: a YAML list, or one JSON object a line."""
+"""Question files: a YAML list, or one JSON object per line."""
 
 import json
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError, one_line
 
 
-class Question(BaseModel):
-    """A question, and what is known about it.
+class FiledQuestion(BaseModel):
+    """A question of a file, with its gold and its known answer.
 
     `mode` is the mode in which `answers` asks it; `documents` (source/path) or `chunks` (ids) hold its answer, and make
-    it part of the evaluation; `answer` is the known answer, short, to be compared with a model's.
+    it part of the evaluation; `answer` is the known answer, short, to compare with a model's.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,7 +33,7 @@ class Question(BaseModel):
         return sorted({*self.documents, *self.chunks})
 
 
-def read_question_file(path: Path | None) -> list[Question]:
+def read_question_file(path: Path | None) -> list[FiledQuestion]:
     """Return the questions of a file (`.jsonl`, else YAML), in its order; none when no file is configured.
 
     Raises:
@@ -42,7 +42,7 @@ def read_question_file(path: Path | None) -> list[Question]:
     if path is None:
         return []
     try:
-        questions = TypeAdapter(list[Question]).validate_python(_content(path) or [])
+        questions = TypeAdapter(list[FiledQuestion]).validate_python(_content(path) or [])
     except OSError as error:
         raise SettingsError(f"question file {path} cannot be read: {error.strerror}; correct the setting") from error
     except UnicodeDecodeError as error:
@@ -60,12 +60,12 @@ def read_question_file(path: Path | None) -> list[Question]:
     return questions
 
 
-def with_gold(questions: Sequence[Question]) -> list[Question]:
+def with_gold(questions: Sequence[FiledQuestion]) -> list[FiledQuestion]:
     """Return the questions that can be evaluated: those that name documents or chunks."""
     return [one for one in questions if one.gold]
 
 
-def answer_inputs(snapshot_id: str, questions: Sequence[Question]) -> dict[str, str]:
+def answer_inputs(snapshot_id: str, questions: Sequence[FiledQuestion]) -> dict[str, str]:
     """Return the inputs of a table of answers: the snapshot, and a hash of the questions."""
     return {"knowledge_base": snapshot_id, "questions": digest([one.model_dump() for one in questions])}
 

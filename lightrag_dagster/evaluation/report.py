@@ -68,12 +68,6 @@ def verdict(judged: Verdict) -> str:
     return f"no mode finds more than the default mode {judged.default}; highest means: {judged.best or 'none measured'}"
 
 
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Return a heading and rows as a Markdown table."""
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
-
-
 def _shown(metric: str, row: dict[str, float] | None, with_interval: bool) -> str:
     if row is None:
         return ""

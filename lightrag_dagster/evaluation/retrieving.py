@@ -1,4 +1,4 @@
-"""Ask every question in every mode, and note what was found, how long it took and how much a model would see."""
+"""Retrieval for every question in every mode, with its hits, its time and the length of its context."""
 
 import time
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.evaluation.metrics import GOLD, HITS
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.steps.context import render
@@ -22,13 +22,13 @@ ASKED = pa.schema(
 
 
 class Retrieved(NamedTuple):
-    """`asked` as ASKED, one row a mode and question; `hits` as metrics.HITS."""
+    """The results: `asked` as ASKED, one row per mode and question; `hits` as metrics.HITS."""
 
     asked: pa.Table
     hits: pa.Table
 
 
-def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[Question], modes: Sequence[str]) -> Retrieved:
+def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], modes: Sequence[str]) -> Retrieved:
     """Ask all questions one after the other, so that none is timed while another is asked.
 
     Args:
@@ -45,7 +45,7 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[Question], modes:
     asked: list[tuple[str, str, int, float]] = []
     hits: list[tuple[str, str, int, str]] = []
     for mode in modes:
-        # The first question prepares things, such as the matrix of the walk, and is asked once more to be timed.
+        # The first question also prepares e.g. the matrix of the walk, so it is asked again to be timed.
         for one, known in zip(questions[:1], keywords, strict=False):
             knowledge.retrieve(one.question, mode=mode, keywords=known)
         for one, known in zip(questions, keywords, strict=True):
@@ -58,12 +58,12 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[Question], modes:
     return Retrieved(_table(asked, ASKED), _table(hits, HITS))
 
 
-def gold_of(questions: Sequence[Question]) -> pa.Table:
+def gold_of(questions: Sequence[FiledQuestion]) -> pa.Table:
     """Return the items that should be found, as metrics.GOLD."""
     return _table([(one.question, item) for one in questions for item in one.gold], GOLD)
 
 
-def missing_gold(knowledge: KnowledgeBase, questions: Sequence[Question]) -> list[str]:
+def missing_gold(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> list[str]:
     """Return the items that should be found but are not in the snapshot: deleted, renamed or misspelt."""
     graph = knowledge.snapshot.graph
     places = graph.citations.select(["source", "path"]).group_by(["source", "path"]).aggregate([]).to_pylist()
@@ -75,7 +75,7 @@ def missing_gold(knowledge: KnowledgeBase, questions: Sequence[Question]) -> lis
 
 
 def _keywords(
-    knowledge: KnowledgeBase, questions: Sequence[Question], modes: Sequence[str]
+    knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], modes: Sequence[str]
 ) -> Sequence[Keywords | None]:
     """Return the keywords of each question, found once for all modes and before anything is timed."""
     if not any(mode in MODES and MODES[mode].keywords for mode in modes):

@@ -1,4 +1,4 @@
-"""A sample of the documents of a home, with all that was made of them."""
+"""A sample of the documents of a home, with all rows that were made from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ GROUP BY source ORDER BY source
 
 
 class Sample(NamedTuple):
-    """Rows of the accepted tables of each source, by source and table, and the number of all chunks there are."""
+    """Rows of the accepted tables of each source, by source and table, and the number of all chunks."""
 
     tables: dict[str, dict[str, pa.Table]]
     all_chunks: int
@@ -46,7 +46,7 @@ class Sample(NamedTuple):
 def take_sample(home: Home, sources: Sequence[str], count: int, first: Sequence[str]) -> Sample:
     """Return up to `count` documents that were read, those named in `first` (source/path) before others.
 
-    The others are taken in the order of a hash, so that all kinds are among them, and the same ones each time.
+    The others are taken in the order of a hash, so that all kinds are included, and the same ones each time.
 
     Raises:
         StoreError: no document was accepted yet, or a table is damaged.

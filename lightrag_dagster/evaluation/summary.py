@@ -1,4 +1,4 @@
-"""From questions to modes: means with intervals, and changes since the previous snapshot."""
+"""Results of modes: means with intervals, and changes since the previous snapshot."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ METRICS = [field.name for field in EVALUATED_QUESTIONS if pa.types.is_floating(f
 """Columns of EVALUATED_QUESTIONS with a mean."""
 
 COMPARED = ["recall", "ndcg"]
-"""Metrics that decide if a mode got better or worse: what is found, and if it comes first."""
+"""Metrics that decide if a mode got better or worse: hits, and their ranks."""
 
 BESIDE = ["recall_at_2", "recall", "mrr"]
 """Metrics in which modes are compared with each other."""
@@ -74,10 +74,10 @@ def with_history(previous: pa.Table | None, new: pa.Table) -> pa.Table:
 
 
 def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
-    """Compare a snapshot with the last one evaluated before it; return nothing when there is none.
+    """Compare a snapshot with the last one evaluated before it; return an empty list if there is none.
 
-    Questions are paired where both have them. Where fewer than half of the present ones were asked before, all of both
-    are compared as two samples.
+    Questions that both have are paired. If fewer than half of the present ones were asked before, all of both are
+    compared as two samples.
 
     Args:
         rows: EVALUATED_QUESTIONS of several snapshots.
@@ -103,7 +103,7 @@ def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
 
 
 class Advantage(NamedTuple):
-    """What a mode finds beyond a control, over the same questions."""
+    """The difference of a mode and a control, over the same questions."""
 
     mode: str
     control: str
@@ -129,10 +129,10 @@ def advantages(rows: pa.Table, controls: Sequence[str] = CONTROLS) -> list[Advan
 
 
 class Verdict(NamedTuple):
-    """How the default mode stands among those that were measured.
+    """The default mode compared with the other measured modes.
 
     `best` has the highest mean of recall, then of MRR. `better` are the modes whose recall is above that of the default
-    mode by more than chance among the questions explains; none where the default mode was not measured.
+    mode by more than chance among the questions explains; none if the default mode was not measured.
     """
 
     default: str

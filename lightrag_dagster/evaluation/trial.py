@@ -1,8 +1,8 @@
-"""Trying another recipe on a sample of the documents, before a backfill makes anything again.
+"""Trials of another recipe on a sample of the documents, before a backfill.
 
-The sample is built twice, in temporary homes: from the tables as they are, and by the settings that are tried. Models
-are asked through the stores of the real home, on its budget: what was answered before is not asked again, and what is
-asked now, the backfill need not ask.
+The sample is built twice, in temporary homes: from the current tables, and by the settings on trial. Models are asked
+through the stores of the real home, on its budget: earlier answers are not asked for again, and the backfill reuses
+the new ones.
 """
 
 import tempfile
@@ -19,7 +19,7 @@ import pyarrow as pa
 from lightrag_dagster.core.protocols import CountingEmbedder, Usage
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.evaluation.metrics import measure
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.summary import K
@@ -50,8 +50,8 @@ MODES_TRIED = tuple(name for name, mode in MODES.items() if mode.retrieves and n
 class Built(NamedTuple):
     """A sample as one recipe made it.
 
-    `usage` is what was asked of models for it now, `answers_cost_usd` what all answers about its chunks cost when they
-    were bought. `scores` are mode → mean recall@5 and mean reciprocal rank over the questions.
+    `usage` counts the calls for it now, `answers_cost_usd` is the cost of all answers about its chunks when they were
+    bought. `scores` are mode → mean recall@5 and mean reciprocal rank over the questions.
     """
 
     chunks: int
@@ -65,9 +65,9 @@ class Built(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """A sample as it is and as it would be, and the questions that could be asked of it.
+    """A sample as it is and as it would be, and the questions about it.
 
-    `all_chunks` is the number of chunks of the whole home, as it is.
+    `all_chunks` is the present number of chunks of the whole home.
     """
 
     documents: int
@@ -78,23 +78,23 @@ class Trial:
 
     @property
     def backfill_cost_usd(self) -> float:
-        """What it would cost to ask about all chunks of the home as about those of the sample. US dollars."""
+        """The cost of asking about all chunks of the home as about those of the sample. US dollars."""
         return self.after.answers_cost_usd * self.all_chunks / max(1, self.before.chunks)
 
 
-def try_recipe(settings: Settings, tried: Settings, documents: int, questions: Sequence[Question]) -> Trial:
-    """Build a sample of so many documents by other settings, and compare it with what the home has of them.
+def try_recipe(settings: Settings, tried: Settings, documents: int, questions: Sequence[FiledQuestion]) -> Trial:
+    """Build a sample of documents by other settings, and compare it with the home's own rows.
 
     The documents of the questions are taken first; only questions whose documents are all in the sample are asked.
 
     Args:
-        settings: Those of the home.
+        settings: The settings of the home.
         tried: The same with other prompts, models, chunking or extraction.
         documents: The size of the sample.
         questions: Questions that name the documents that should be found.
 
     Raises:
-        BudgetExceededError: a limit of spending is reached; what was answered is stored.
+        BudgetExceededError: a limit of spending is reached; the answers so far are stored.
         ProviderAccessError: no request can succeed until a person acts.
         StoreError: nothing was ingested yet, or a table is damaged.
     """
@@ -113,7 +113,7 @@ def try_recipe(settings: Settings, tried: Settings, documents: int, questions: S
 def _scratch(settings: Settings, folder: Path) -> Settings:
     """Return settings of a temporary home, for a build in this process that waits for no batches."""
     changes = {"home": folder, "database": None, "engine": "local"}
-    # Cypher is not asked for.
+    # No Cypher is needed.
     return settings.model_copy(update=changes).changed(
         llm={"mode": "realtime"},
         graph={"before_publication_rows": 0},
@@ -123,7 +123,7 @@ def _scratch(settings: Settings, folder: Path) -> Settings:
 
 
 class _Side:
-    """One of the two builds: `settings` are of its temporary home, models are asked through the stores of `home`."""
+    """One of the two builds: `settings` are of its temporary home; models are asked through the stores of `home`."""
 
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
@@ -131,7 +131,7 @@ class _Side:
         self._recipes = Recipes.of(settings)
         self._account = Account.of(f"try-{uuid4()}", "", settings.llm)
 
-    def build(self, sample: Sample, questions: Sequence[Question], *, again: bool) -> Built:
+    def build(self, sample: Sample, questions: Sequence[FiledQuestion], *, again: bool) -> Built:
         """Build a sample: as it is, or `again` from its documents; and ask the questions."""
         tables, usage, cost = SourceTables(Home.of(self._settings)), Usage(), 0.0
         for source, rows in sample.tables.items():
@@ -165,7 +165,7 @@ class _Side:
             versions[table] = tables.write(table, source, rows[table], inputs=inputs, fingerprint=fingerprint).version
 
     def _ingest(self, tables: SourceTables, source: str) -> tuple[Usage, float]:
-        """Make everything of a source from its documents; return what was asked, and what all answers cost."""
+        """Rebuild a source from its documents; return the calls, and the cost of all answers."""
         embedder = partial(open_embedder, self._settings.embedding, self._home, self._account)
         model = partial(open_chat_model, self._settings.llm, self._home, "extract", self._account)
         chunk_source(source, tables, self._recipes, embedder if self._recipes.compares_meaning else None)
@@ -188,7 +188,7 @@ class _Side:
         return usage
 
 
-def _scores(knowledge: KnowledgeBase, questions: Sequence[Question]) -> dict[str, tuple[float, float]]:
+def _scores(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> dict[str, tuple[float, float]]:
     """Return mode → mean recall@5 and mean reciprocal rank."""
     if not questions:
         return {}

@@ -1,1 +1,1 @@
-"""What is built over the merged tables: LanceDB, Kùzu, adjacency arrays and DuckDB views."""
+"""Indexes of the merged tables: LanceDB, Kùzu, adjacency arrays and DuckDB views."""

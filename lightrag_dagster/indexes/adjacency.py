@@ -12,7 +12,7 @@ priority.npy                      int32[relations]: 0 for those of highest (rank
                                   hold all that support an entity or relation, in turn over sources
 citation_offsets.npy              the same for citations, whose values would be 0, 1, 2, …
 
-What questions look words up in is in the same folder; see `text_index`.
+The index of words is in the same folder; see `text_index`.
 """
 
 import shutil
@@ -56,7 +56,7 @@ _ROWS_PER_BATCH = 50_000
 _ROWS_IN_MEMORY = 200_000
 
 
-class Evidence(NamedTuple):
+class EvidenceFiles(NamedTuple):
     """Parquet files: ENTITY_EVIDENCE, RELATION_EVIDENCE, and CHUNKS of all sources."""
 
     entities: Sequence[Path]
@@ -65,7 +65,7 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KeyedTable:
+class MappedTable:
     """A memory-mapped table, sorted by its id column."""
 
     rows: pa.Table
@@ -103,9 +103,9 @@ class KeyedTable:
 class Adjacency:
     """The graph of one generation, with its chunks and their positions."""
 
-    entities: KeyedTable
-    relations: KeyedTable
-    chunks: KeyedTable
+    entities: MappedTable
+    relations: MappedTable
+    chunks: MappedTable
     citations: pa.Table
     endpoints: npt.NDArray[np.int32]
     priority: npt.NDArray[np.int32]
@@ -130,7 +130,7 @@ class Adjacency:
                 return cls._map(folder, folder)
             with tempfile.TemporaryDirectory(prefix="lightrag-texts-") as texts:
                 write_texts(folder, Path(texts))
-                return cls._map(folder, Path(texts))  # what is mapped stays when the files are gone
+                return cls._map(folder, Path(texts))  # mapped data stays when the files are gone
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
 
@@ -168,7 +168,7 @@ def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
 
 
 def has_adjacency(folder: Path) -> bool:
-    """Say whether a folder holds all arrays; a builder that is killed may leave a part of them in a bucket."""
+    """Return True if a folder holds all arrays; a killed builder may leave a part of them in a bucket."""
     if not _has_texts(folder):
         return False
     try:
@@ -183,7 +183,7 @@ def _has_texts(folder: Path) -> bool:
 
 
 def build_adjacency(
-    folder: Path, entities: pa.Table, relations: pa.Table, evidence: Evidence, *, keeps_first: bool = True
+    folder: Path, entities: pa.Table, relations: pa.Table, evidence: EvidenceFiles, *, keeps_first: bool = True
 ) -> None:
     """Write the arrays of one generation; `folder` then holds all of them, or does not exist.
 
@@ -191,8 +191,8 @@ def build_adjacency(
         folder: replaced when it exists.
         entities: ENTITY_COLUMNS, sorted by key.
         relations: RELATION_COLUMNS, sorted by key.
-        evidence: what supports them, all of it.
-        keeps_first: whether the first chunks of each source are the first in the lists, or the last.
+        evidence: all of their evidence.
+        keeps_first: True if the first chunks of each source come first in the lists, False for the last.
 
     Raises:
         IntegrityError: a relation ends at an entity, or evidence names a chunk, that does not exist.
@@ -221,7 +221,7 @@ def build_adjacency(
 
 
 def _write_evidence(
-    arrays: Path, relations: pa.Table, evidence: Evidence, ids: dict[str, pa.Array], keeps_first: bool
+    arrays: Path, relations: pa.Table, evidence: EvidenceFiles, ids: dict[str, pa.Array], keeps_first: bool
 ) -> None:
     """Write chunks, citations, and the chunks of the entities and relations that have these ids."""
     from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
@@ -294,8 +294,8 @@ def _rows_in(ids: pa.Array, wanted: pa.Array | pa.ChunkedArray, what: str) -> np
     return positions
 
 
-def _map_keyed(folder: Path, name: str) -> KeyedTable:
-    return KeyedTable(map_table(folder, name), map_array(folder, f"{name}_ids"))
+def _map_keyed(folder: Path, name: str) -> MappedTable:
+    return MappedTable(map_table(folder, name), map_array(folder, f"{name}_ids"))
 
 
 def _sql(name: str) -> str:

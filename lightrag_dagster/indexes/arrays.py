@@ -28,7 +28,7 @@ class Lists:
 
 
 def offsets_of(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return where each list of these lengths starts, and the end of the last."""
+    """Return the start of each list of these lengths, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 

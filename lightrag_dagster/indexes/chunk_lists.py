@@ -1,6 +1,6 @@
-"""Lists of the chunks that support each entity or relation: from all evidence or, under a filter, from what is allowed.
+"""Lists of the chunks that support each entity or relation: from all evidence or, under a filter, the allowed one.
 
-The chunks of a row are in turn over sources, as the merge lists them, so that the first hundred are fairly chosen.
+The chunks of a row are in turn over sources, as the merge lists them, so that the first hundred are a fair choice.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from lightrag_dagster.stages.merging.database import run
 
 
 def place_chunks(connection: duckdb.DuckDBPyConnection, ids: Mapping[str, pa.Array], *, keeps_first: bool) -> None:
-    """Make what `chunk_lists` reads, seen by this connection alone.
+    """Make the tables that `chunk_lists` reads, seen by this connection alone.
 
     Args:
         connection: has `place` (source, path, chunk_index, chunk_id) with every place that counts, and `relations`.
         ids: kind (entity, relation, chunk) → ids in the order of their rows, which become tables <kind>_row (id, row).
-        keeps_first: whether the first chunks of a source have their turn first, or the last.
+        keeps_first: True if the first chunks of a source have their turn first, False for the last.
     """
     run(connection, "shared")
     connection.execute("SET VARIABLE keeps_first = $1", [keeps_first])

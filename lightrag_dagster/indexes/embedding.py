@@ -1,7 +1,7 @@
 """The vector tables of a generation: embed what changed, keep the rest."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -44,6 +44,8 @@ _TO_EMBED = """
 
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
+# Rows whose texts are looked up in the store together.
+_ROWS_COUNTED = 512
 
 
 async def write_vectors(generation: Generation, name: str, embedding: Embedding) -> VectorTable:
@@ -132,31 +134,36 @@ async def embed_changed(
     return entry
 
 
-def texts_to_embed(generation: Generation, published: Generation | None, store: VectorStore) -> list[list[str]]:
-    """Return for each of VECTOR_TABLES the texts of a generation that would have to be embedded.
+def texts_to_embed(
+    generation: Generation, name: str, published: Generation | None, store: VectorStore
+) -> Iterator[str]:
+    """Yield the texts of one of VECTOR_TABLES that would have to be embedded, each once, without holding them.
 
     Args:
         generation: A merged generation.
+        name: The vector table.
         published: The generation whose vector tables are up to date, if there is one.
         store: The vector store.
 
     Raises:
         StoreError: a table or the store is damaged.
     """
-    texts, known = _texts_by_fingerprint(generation), set[str]()
-    if published is not None:
-        known = set().union(*_texts_by_fingerprint(published))
-    known |= store.known(set().union(*texts) - known)
-    return [[text for fingerprint, text in one.items() if fingerprint not in known] for one in texts]
-
-
-def _texts_by_fingerprint(generation: Generation) -> list[dict[str, str]]:
-    """Return for each vector table fingerprint → text, in order of fingerprint."""
-    with _open_texts(generation, _TEXTS, generation.inputs().embedder.identity) as connection:
-        return [
-            dict(connection.execute(f"SELECT {_FINGERPRINT}, text FROM ({rows}) ORDER BY 1").fetchall())
-            for rows in _TEXTS.values()
-        ]
+    identity = generation.inputs().embedder.identity
+    with ExitStack() as opened:
+        connection = opened.enter_context(_open_texts(generation, [name], identity))
+        query = f"SELECT {_FINGERPRINT}, text FROM ({_TEXTS[name]})"
+        if published is not None and published.inputs().embedder.identity == identity:
+            before = opened.enter_context(_open_texts(published, [name], identity))
+            known = before.sql(f"SELECT {_FINGERPRINT} FROM ({_TEXTS[name]})").to_arrow_table()
+            connection.register("known", known)
+            query = f"FROM ({query}) ANTI JOIN known USING (embedding_fingerprint)"
+        seen = set[str]()
+        for rows in _streamed(connection.sql(query).to_arrow_reader(_ROWS_COUNTED)):
+            missing = dict(zip(rows["embedding_fingerprint"].to_pylist(), rows["text"].to_pylist(), strict=True))
+            new = missing.keys() - seen
+            seen |= new
+            new -= store.known(new)
+            yield from (text for fingerprint, text in missing.items() if fingerprint in new)
 
 
 def save_corpus_state(generation: Generation, embedding: Embedding) -> None:
@@ -194,12 +201,16 @@ def _open_texts(generation: Generation, names: Iterable[str], identity: str) -> 
 def _distinct(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
     """Yield rows that are sorted by id, the first of each id, in the blocks in which they are read."""
     last = None
+    for batch in _streamed(rows):
+        ids = batch["id"]
+        before = pa.concat_arrays([pa.array([last], ids.type), ids[:-1]])
+        if (first := batch.filter(pc.fill_null(pc.not_equal(ids, before), True))).num_rows:
+            yield pa.Table.from_batches([first])
+        last = ids[-1]
+
+
+def _streamed(rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
     try:
-        for batch in rows:
-            ids = batch["id"]
-            before = pa.concat_arrays([pa.array([last], ids.type), ids[:-1]])
-            if (first := batch.filter(pc.fill_null(pc.not_equal(ids, before), True))).num_rows:
-                yield pa.Table.from_batches([first])
-            last = ids[-1]
+        yield from rows
     except OSError as error:  # so a stream of DuckDB's reports its errors
         raise StoreError(f"the texts to embed cannot be read: {one_line(error)}; run again") from error

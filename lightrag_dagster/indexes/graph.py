@@ -46,7 +46,7 @@ RELATIONSHIPS = {
     "RELATED": "FROM Entity TO Entity, relation_id STRING, keywords STRING, description STRING, weight DOUBLE,"
     " rank INT64",
 }
-"""Relationship tables: what they join, and their columns."""
+"""Relationship tables: the tables they join, and their columns."""
 
 # Kùzu's default is 80% of memory. Bytes.
 _BUFFER_POOL = 1 << 30
@@ -96,11 +96,11 @@ def write_graph(generation: Generation, check: Callable[[Path], Sequence[str]]) 
     """Write `graph.kuzu` and then `graph.json`, unless the generation has them, and return the counts.
 
     Args:
-        generation: What has the tables.
-        check: Returns what is wrong with a graph; one with which something is wrong is not kept.
+        generation: The generation of the tables.
+        check: Returns the problems of a graph; one with problems is not kept.
 
     Raises:
-        IntegrityError: something is wrong with the graph.
+        IntegrityError: the graph has a problem.
         StoreError: a table cannot be read, names a node that does not exist, or the disk refuses.
     """
     if generation.has(GRAPH_RECORD):
@@ -210,7 +210,7 @@ def _fill(generation: Generation, target: Path, writer: Child) -> dict[str, int]
 def _run(writer: Child, statement: str) -> None:
     try:
         _tell(writer, statement)
-    except ChildEndedError as error:  # to be asked again would help as little
+    except ChildEndedError as error:  # a second attempt would not help either
         raise _KuzuError(f"Kùzu's process ended{error}") from error
 
 

@@ -1,4 +1,4 @@
-"""The process that writes graph databases: a full disk ends Kùzu's process, which shall not be that of a run."""
+"""The process that writes graph databases: a full disk ends Kùzu's process, which must not be that of a run."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from lightrag_dagster.core.serving import IDLE_SECONDS, Channel
 from lightrag_dagster.errors import one_line
 
 STATEMENT_SECONDS = 24 * 3600.0
-"""The longest that a statement may take, or what lies between two of them."""
+"""The longest time of a statement, or between two of them."""
 
 MAX_DATABASE = 1 << 35
 """Addresses of a database; a power of 2. Kùzu's default of 8 TiB is refused by containers. Bytes."""
@@ -23,7 +23,7 @@ def serve(channel: Channel, arguments: list[str]) -> None:
 
     Args:
         channel: brings the path of a new database and the size of its pool in bytes, then statements, each answered by
-            what is wrong with it, and at last an empty one, answered when the database is closed.
+            its problem, and at last an empty one, answered when the database is closed.
         arguments: none.
     """
     channel.say_ready()
@@ -42,7 +42,7 @@ def serve(channel: Channel, arguments: list[str]) -> None:
 
 
 def _run(connection: kuzu.Connection, statement: str) -> str:
-    """Run a statement, and return what is wrong with it."""
+    """Run a statement, and return its problem; empty if it succeeded."""
     try:
         result = connection.execute(statement)
     except RuntimeError as error:

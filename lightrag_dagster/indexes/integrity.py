@@ -27,14 +27,14 @@ def build_graph(generation: Generation) -> Graph:
     """Write the graph database of a generation unless it has it, and return its counts.
 
     Raises:
-        IntegrityError: what was written is not what the tables hold; it is not kept.
+        IntegrityError: the written graph differs from the tables; it is not kept.
         StoreError: a table cannot be read, names a node that does not exist, or the disk refuses.
     """
     return write_graph(generation, partial(graph_findings, generation))
 
 
 def findings(generation: Generation) -> list[str]:
-    """Return what is wrong with a generation, one line a kind of problem; an empty list when it may be published.
+    """Return the problems of a generation, one line for each kind; an empty list when it may be published.
 
     Endpoints and cited chunks and documents exist, ids are unique, counts and arrays are those of all evidence, vectors
     hold exactly the rows of the tables, and are finite and of the right size.
@@ -61,7 +61,7 @@ def findings(generation: Generation) -> list[str]:
 
 
 def graph_findings(generation: Generation, path: Path) -> list[str]:
-    """Return how a graph database, read in both directions, differs from the tables of a generation.
+    """Return the differences of a graph database, read in both directions, and the tables of a generation.
 
     Raises:
         StoreError: a table or the graph is damaged.
@@ -97,7 +97,7 @@ def _run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]
 
 
 def _counts_all_evidence(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Say whether rows and arrays are made from all evidence; older versions cut them, and had no `chunk_count`."""
+    """Return True if rows and arrays are made from all evidence; older versions cut them, and had no `chunk_count`."""
     ((without,),) = connection.execute("SELECT count(*) FROM entities WHERE chunk_count IS NULL").fetchall()
     return not without
 

@@ -158,7 +158,7 @@ _used_before_fork = False
 
 
 class _EndOfLanceDB:
-    """Equals what LanceDB registered for the end of the process, where it waits for threads that a fork left behind."""
+    """An object equal to LanceDB's exit handler, which waits for threads that a fork left behind."""
 
     def __eq__(self, other: object) -> bool:
         return getattr(other, "__name__", "") == "shutdown_runtime"
@@ -201,7 +201,7 @@ def _unit(vectors: Vectors) -> Vectors:
 
 @contextmanager
 def lance_errors(table: str) -> Iterator[None]:
-    """Raise what LanceDB raises in the block as StoreError that names the table."""
+    """Raise LanceDB's errors in the block as a StoreError that names the table."""
     try:
         yield
     except (RuntimeError, ValueError, OSError, pa.ArrowException) as error:

@@ -1,4 +1,4 @@
-"""Rewrites vector tables, so that no file has a row that was deleted.
+"""Rewriting of vector tables, so that no file has a deleted row.
 
 LanceDB marks rows as deleted and keeps them in their files, also for the versions that are left.
 """
@@ -33,7 +33,7 @@ def rewrite_vectors(home: Home, entry: VectorTable) -> None:
 
 
 def remove_other_versions(home: Home, entry: VectorTable) -> None:
-    """Remove every version of a vector table but the tagged one, which is the newest.
+    """Remove every version of a vector table except the tagged one, which is the newest.
 
     Raises StoreError when another one is left, since a process writes the table.
     """

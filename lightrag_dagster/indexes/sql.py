@@ -1,9 +1,9 @@
-"""SQL of a person over the tables of a home, in a DuckDB that reaches no file and no network.
+"""Sandboxed DuckDB for user SQL over the tables of a home: it reaches no file and no network.
 
 DuckDB gets the tables as Arrow datasets, not as paths. A path in `allowed_paths` could also be written
 (`COPY … TO '…' (USE_TMP_FILE false)`), and a published file must never change; so no path is allowed at all.
 
-Memory, temporary files and, where it is asked for, time are bounded. Rows are not: they are read a batch at a time.
+Memory, temporary files and, optionally, time are bounded. Rows are not: they are read a batch at a time.
 """
 
 import shutil
@@ -28,8 +28,8 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 TableFiles = Mapping[str, Sequence[Path]]
 
-# DuckDB would take 80% of the memory and 90% of the free disk, which services, builders and further queries share. What
-# does not fit in memory goes to the disk, so that more than the cap is seldom faster. Percent, bytes, share.
+# DuckDB would take 80% of the memory and 90% of the free disk, which services, builders and further queries share. Data
+# that does not fit in memory goes to the disk, so that more than the cap is seldom faster. Percent, bytes, share.
 _MEMORY_PERCENT = 25
 _MOST_MEMORY = 4_000_000_000
 _DISK_SHARE = 0.5
@@ -78,9 +78,9 @@ def unpublished_tables(home: Home) -> TableFiles:
 def open_tables(files: TableFiles, *, allow_external: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a DuckDB in memory with a view for each table of a home; times are UTC.
 
-    It takes a quarter of the memory of the machine or container, up to 4 GB; what does not fit goes to a temporary
-    folder of its own, up to half of the free disk. Statements may make tables and views in memory, also in place of
-    those of the home. They read and write no file, reach no network, load no extension and change no setting, unless
+    It takes a quarter of the memory of the machine or container, up to 4 GB; the rest goes to a temporary folder of its
+    own, up to half of the free disk. Statements may make tables and views in memory, also in place of those of the
+    home. They read and write no file, reach no network, load no extension and change no setting, unless
     `allow_external`.
 
     Raises:
@@ -100,7 +100,7 @@ def open_tables(files: TableFiles, *, allow_external: bool = False) -> Iterator[
 
 
 def memory_limit(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return how much memory a database may take. Bytes."""
+    """Return the memory that a database may take. Bytes."""
     return int(connection.sql("SELECT parse_formatted_bytes(current_setting('memory_limit'))").fetchall()[0][0])
 
 
@@ -112,7 +112,7 @@ def results(
     Args:
         connection: The tables.
         statements: SQL of DuckDB.
-        timeout: How long they may take, all together and with reading the rows; unlimited unless given. Seconds.
+        timeout: Time that they may take, all together and with reading the rows; unlimited unless given. Seconds.
         batch: Number of rows that are read at a time.
 
     Raises:
@@ -143,15 +143,15 @@ def last_result(connection: duckdb.DuckDBPyConnection, statements: str, *, timeo
     """
     found, most = None, memory_limit(connection)
     for rows in results(connection, statements, timeout=timeout, batch=_CHUNK):
-        found = None  # what came before need not be held as well
+        found = None  # earlier results need not be kept as well
         found = _whole(rows, most)
     if found is None:
         raise QueryError("the SQL returns no rows; end it with a query, such as SELECT or FROM")
     return found
 
 
-class _Run:
-    """A run of statements: whether its time is over, and the meaning of its errors."""
+class _Statements:
+    """Running statements: their timeout, and the meaning of their errors."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, timeout: float | None) -> None:
         self._connection = connection
@@ -160,7 +160,7 @@ class _Run:
         self.ended = Event()
 
     def watch(self) -> None:
-        """Wait until the time is over, and interrupt what runs from then until the run has ended."""
+        """Wait until the time is over, and interrupt statements from then until the run has ended."""
         if not self.ended.wait(self._timeout):
             self._over.set()
             while not self.ended.wait(_INTERRUPTED_EVERY):
@@ -181,7 +181,7 @@ class _Run:
         self._require_time(None)
         try:
             yield
-        except (duckdb.Error, pa.ArrowException, OSError) as error:  # the last where rows are read
+        except (duckdb.Error, pa.ArrowException, OSError) as error:  # the last place where rows are read
             self._require_time(error)
             raise QueryError(_problem(error)) from error
 
@@ -193,8 +193,8 @@ class _Run:
 
 
 @contextmanager
-def _run(connection: duckdb.DuckDBPyConnection, timeout: float | None) -> Iterator[_Run]:
-    run = _Run(connection, timeout)
+def _run(connection: duckdb.DuckDBPyConnection, timeout: float | None) -> Iterator[_Statements]:
+    run = _Statements(connection, timeout)
     if timeout is None:
         yield run
         return
@@ -210,7 +210,7 @@ def _run(connection: duckdb.DuckDBPyConnection, timeout: float | None) -> Iterat
 
 
 def _bound(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Bound what a database takes of the memory, and of the disk in a folder of its own."""
+    """Limit the memory of a database, and its disk space in a folder of its own."""
     connection.execute(f"SET memory_limit = '{_MEMORY_PERCENT}%'")  # of the container's memory, if it has a limit
     connection.execute(f"SET memory_limit = '{min(memory_limit(connection), _MOST_MEMORY)}B'")
     place = str(folder / "spill").replace("'", "''")
@@ -232,7 +232,7 @@ def _whole(rows: pa.RecordBatchReader, most: int) -> pa.Table:
 
 
 def _has_rows(statement: duckdb.Statement) -> bool:
-    """Say whether a statement yields rows of its own; that of PIVOT is of several parts, of which some yield none."""
+    """Return True if a statement yields rows of its own; PIVOT has several parts, some of which yield none."""
     silent = duckdb.ExpectedResultType.NOTHING in statement.expected_result_type
     return not silent or statement.type == duckdb.StatementType.MULTI
 
@@ -247,7 +247,7 @@ def _dataset(paths: list[str], schema: pa.Schema) -> object:
 
 
 def _problem(error: Exception) -> str:
-    """Return one line about what DuckDB refused; name the next step where a bound or the guard is the reason."""
+    """Return one line about an error of DuckDB; name the next step if a bound or the guard is the reason."""
     problem = one_line(error)
     if isinstance(error, MemoryError) or "Out of Memory Error" in problem:
         said = problem.partition(" Possible solutions")[0]

@@ -1,4 +1,4 @@
-"""Writes what `TextIndex` reads, and which chunks have an entity's name in their title."""
+"""Writing of the arrays of `TextIndex`, and of the chunks that have an entity's name in their title."""
 
 from array import array
 from collections import Counter
@@ -63,7 +63,7 @@ def write_text_index(folder: Path, texts: Iterable[str], names: Iterable[str]) -
 def _write_terms(folder: Path, texts: Iterable[str]) -> int:
     """Write the terms of chunks and their weights; return the number of chunks."""
     numbers: dict[str, int] = {}
-    # Arrays of the standard library grow in place; small arrays of NumPy's, one a chunk, took a third more memory.
+    # Arrays of the standard library grow in place; small arrays of NumPy's, one per chunk, took a third more memory.
     found, counts, sizes, lengths = array("i"), array("i"), array("i"), array("i")
     for text in texts:
         of_text = Counter(text_terms(text))
@@ -105,7 +105,7 @@ def _write_postings(
     """Write the hashes of some keys, ascending, and the rows that each was found in.
 
     Args:
-        folder: where to.
+        folder: the folder to write to.
         keys: name of the array of hashes.
         lists: name of the lists of rows.
         numbers: the number of each key.

@@ -1,8 +1,8 @@
-"""What questions look words and names up in: sorted, memory-mapped arrays beside those of the graph.
+"""The index of words and names for questions: sorted, memory-mapped arrays next to those of the graph.
 
 terms.npy                          uint64[terms]: hashes of the terms of all chunks, ascending
 term_chunks_offsets.npy, _values   the chunks that a term occurs in: rows of `chunks.arrow`, ascending
-term_weights.npy                   float32, one a value: how much the term weighs in that chunk (BM25 without rarity)
+term_weights.npy                   float32, one per value: weight of the term in that chunk (BM25 without rarity)
 names.npy                          uint64[names]: hashes of entity names as words, ascending
 name_entities.npy                  int32[names]: the entity of that name; several entities may share one
 name_parts.npy                     uint64[parts]: hashes of pieces of three letters of those names, ascending
@@ -85,7 +85,7 @@ class TextIndex:
         return found
 
     def rarity(self, term: str) -> float:
-        """Return the inverse document frequency of a term, as BM25 has it; more than 0, also of one that is nowhere."""
+        """Return the inverse document frequency of a term, as BM25 defines it; above 0, also for an unknown term."""
         return float(np.log1p((self.chunks - len(self.chunks_of(term)) + 0.5) / (len(self.chunks_of(term)) + 0.5)))
 
     def scores(self, wanted: Iterable[str]) -> Scores:
@@ -120,12 +120,12 @@ class TextIndex:
 
 
 def passage(content: str, context: str | None) -> str:
-    """Return a chunk as it is embedded, indexed and reranked: its context, where it has one, and its content."""
+    """Return a chunk as it is embedded, indexed and reranked: its context, if any, and its content."""
     return f"{context}\n\n{content}" if context else content
 
 
 def title_of(text: str) -> str:
-    """Return the first line of a passage if it is short enough for a title, else nothing."""
+    """Return the first line of a passage if it is short enough for a title, else an empty text."""
     line = text.strip().partition("\n")[0]
     return line if len(line) <= _LONGEST_TITLE else ""
 
@@ -136,7 +136,7 @@ def text_terms(text: str) -> list[str]:
 
 
 def spans_of_words(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return a text with its case folded, and where its words are in it; a CJK character is a word."""
+    """Return a text with its case folded, and the spans of its words; a CJK character is a word."""
     folded = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text).casefold())
     return folded, [word.span() for word in _WORD.finditer(folded)]
 
@@ -160,5 +160,5 @@ def _find(hashes: Hashes, wanted: int) -> int | None:
 
 @lru_cache(maxsize=1 << 16)
 def hash_of(text: str) -> int:
-    """Return the 64-bit key under which a text is looked up."""
+    """Return the 64-bit key of a text."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -1,7 +1,7 @@
-"""The index of a large vector table: its vectors rounded to a byte a number, all of which a search compares.
+"""The index of a large vector table: its vectors rounded to a byte per number; a search compares all of them.
 
-An index that skips the partitions far from a question (IVF) is hardly faster here, and finds less of what questions are
-near to than of what its own vectors are near to: a short question is far from every partition.
+An index that skips the partitions far from a question (IVF) is hardly faster here, and has a lower recall for questions
+than for its own vectors: a short question is far from every partition.
 """
 
 import logging
@@ -16,7 +16,7 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.storage.snapshots.records import SearchKind
 
 INDEX_ROWS = 50_000
-"""Tables of at least this many rows are indexed; smaller ones are compared whole, in memory."""
+"""Least rows of an indexed table; smaller ones are compared whole, in memory."""
 
 MAX_UNINDEXED_SHARE = 0.05
 """The index is rebuilt when it lacks more than this share of the rows."""
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 def nearest(handle: Any, vector: Vectors, limit: int) -> Any:
-    """Return a query for `id` and `_distance` of the nearest vectors, through the index where there is one.
+    """Return a query for `id` and `_distance` of the nearest vectors, through the index if there is one.
 
     Args:
         handle: a LanceDB table.
@@ -42,13 +42,13 @@ def nearest(handle: Any, vector: Vectors, limit: int) -> Any:
         limit: maximum number of hits.
     """
     query = handle.search(vector).distance_type("cosine").select(["id", "_distance"]).limit(limit)
-    # Refining compares the stored vectors of four times as many candidates; the distances of the index itself are those
-    # of rounded vectors. An index of an older version has partitions: all are searched.
+    # Refining compares the stored vectors of four times the candidates; the distances of the index itself are those of
+    # rounded vectors. An index of an older version has partitions: all are searched.
     return query.nprobes(_ALL).refine_factor(_REFINE)
 
 
 def update_index(handle: Any, table: str) -> SearchKind:
-    """Index a large table when it has no index or the index lacks many rows; return how the table is searched.
+    """Index a large table when it has no index or the index lacks many rows; return the way the table is searched.
 
     An index with too low a recall is dropped. So every table can be searched and published; only the time of a search
     differs.

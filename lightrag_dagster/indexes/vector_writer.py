@@ -1,7 +1,7 @@
-"""Writing a vector table in LanceDB: it is updated in place by differences, and a tag pins the version of a generation.
+"""Writing of a vector table in LanceDB, updated in place by differences; a tag pins the version of a generation.
 
-What the head holds is read from the head itself: rows that a killed run left are found, kept or replaced by the next
-run. Readers of a tag see nothing of later writes.
+The rows of the head are read from the head itself: rows that a killed run left are found, kept or replaced by the next
+run. Readers of a tag do not see later writes.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -57,11 +57,11 @@ def prepare_vectors(home: Home, table: str, connection: DuckDBPyConnection, tag:
 
 
 async def add_vectors(home: Home, entry: VectorTable, blocks: AsyncIterator[tuple[pa.Table, Vectors]]) -> None:
-    """Write what a vector table lacks, each block when it arrives; `pin_vectors` then makes that a version to be read.
+    """Write the missing rows of a vector table, each block when it arrives; `pin_vectors` then makes them readable.
 
     Args:
         home: The home of the LanceDB database.
-        entry: What `prepare_vectors` returned.
+        entry: The result of `prepare_vectors`.
         blocks: `id` and `embedding_fingerprint` of missing rows, each once, and their vectors in that order.
 
     Raises:
@@ -81,7 +81,7 @@ async def add_vectors(home: Home, entry: VectorTable, blocks: AsyncIterator[tupl
 
 
 def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
-    """Index a table that is large, and tag its newest version; return the entry with how the table is searched.
+    """Index a large table, and tag its newest version; return the entry with the way the table is searched.
 
     It may run in another process; LanceDB's index takes the memory and the processors of one machine.
 
@@ -105,7 +105,7 @@ def pin(handle: Any, tag: str) -> None:
 
 @contextmanager
 def scan_errors(table: str) -> Iterator[None]:
-    """Raise what LanceDB raises in the block, or DuckDB that reads from it, as StoreError that names the table."""
+    """Raise errors of LanceDB, or of DuckDB reading from it, as a StoreError that names the table."""
     with lance_errors(table):
         try:
             yield

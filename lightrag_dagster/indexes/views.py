@@ -1,4 +1,4 @@
-"""DuckDB views over the Parquet files of a generation, one a table, named as the table."""
+"""DuckDB views over the Parquet files of a generation, one for each table, named as the table."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -47,7 +47,7 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
     """Open a database with some tables, seen by this connection alone.
 
     That of large tables spills into the system's temporary folder: a check reads without the builder's lock, and a
-    builder removes what it finds beside the generations.
+    builder removes other files next to the generations.
 
     Raises:
         StoreError: a file is missing or damaged, in the block as well, or the disk is full.
@@ -72,14 +72,14 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
 
 
 def add_elements(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add the view `document_elements`, tables and figures with their chunks, to one that has those of all tables."""
+    """Add the view `document_elements`, tables and figures with their chunks, to a database with all other views."""
     connection.execute(views_file.elements_sql())
 
 
 def build_views(generation: Generation, *, verify: bool = False) -> None:
-    """Write `views.duckdb` and its record, unless the generation has what would be written; raises StoreError.
+    """Write `views.duckdb` and its record, unless the generation has them already; raises StoreError.
 
-    DuckDB 1.0 and later can read it. With `verify` the file that is there is read whole.
+    DuckDB 1.0 and later can read it. With `verify`, an existing file is read whole.
     """
     if views_file.is_current(generation, verify=verify):
         return

@@ -1,4 +1,4 @@
-"""The file of views that analysts open, `views.duckdb` of a snapshot: its comments, and whether it fits its place.
+"""The file of views that analysts open, `views.duckdb` of a snapshot: its comments, and a check that it is current.
 
 DuckDB is imported only to write one, so that `status` can look whether there is one to write.
 """
@@ -16,15 +16,14 @@ from lightrag_dagster.storage.snapshots.records import BuiltViews, FileFacts, re
 
 
 def is_current(generation: Generation, *, verify: bool = False) -> bool:
-    """Say whether a generation has views that were made in this place, for these tables, and are as they were written.
+    """Return True if a generation has views that were made in this place for these tables and have not changed since.
 
-    Without `verify`, only their size is looked at. In a bucket they have no record, and are only read where they are
-    made.
+    Without `verify`, only their size is compared. In a bucket they have no record, and are only read by their maker.
     """
     path, found = generation.path(VIEWS), None
     if generation.home.bucket or not path.exists():
         return path.exists()
-    with suppress(StoreError):  # a damaged record is written again with what it records
+    with suppress(StoreError):  # a damaged record is written again, with its views
         found = read_record(generation.path(VIEWS_RECORD), BuiltViews)
     if found is None or (found.folder, found.tables) != (str(path.parent), _tables()):
         return False
@@ -54,7 +53,7 @@ def elements_sql() -> str:
 
 
 def _tables() -> str:
-    """Return a hash of what the views show, wherever they are."""
+    """Return a hash of the tables that the views show, independent of the folder."""
     kinds = [str(kind) for schema in SCHEMAS.values() for kind in schema.types]
     return identity.digest(list(comments()), elements_sql(), kinds)
 

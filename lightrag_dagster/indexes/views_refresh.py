@@ -1,4 +1,4 @@
-"""Making the views of snapshots again, where they were made elsewhere, are missing or damaged."""
+"""Renewal of the views of snapshots that were made elsewhere, are missing or damaged."""
 
 import logging
 
@@ -13,9 +13,9 @@ _log = logging.getLogger(__name__)
 
 
 def refresh_views(home: Home, *, verify: bool = False) -> None:
-    """Make the views of snapshots again that were made elsewhere, as in a copy of a home, or are missing or damaged.
+    """Rebuild the views of snapshots that were made elsewhere, as in a copy of a home, or are missing or damaged.
 
-    Where the home cannot be written, or a table of a snapshot is missing, they stay as they are. A bucket has none.
+    If the home cannot be written, or a table of a snapshot is missing, they stay as they are. A bucket has none.
     """
     if home.bucket:
         return

@@ -1,7 +1,7 @@
-"""The response store and the vector store in front of a model: what was paid for once is not asked again.
+"""The response store and the vector store in front of a model: answers and vectors are paid for once.
 
-An answer is durable before anything uses it. Of identical calls in flight, one is made, and the others then find its
-answer in the store. This holds for calls of one opened model: two readers may pay for the same question twice.
+An answer is durable before anything uses it. One of several identical calls in flight is made, and the others then find
+its answer in the store. This holds for calls of one opened model: two readers may pay for the same question twice.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
     from lightrag_dagster.storage.database.vectors import VectorStore
 
 _Locks = WeakValueDictionary[str, asyncio.Lock]
-"""Key of a call in flight → its lock, as long as a call holds it or waits for it."""
+"""Key of a call in flight → its lock, while a call holds it or waits for it."""
 
 
 class StoredChatModel:
-    """A chat model that answers from the response store where it can, and counts its calls in `usage`."""
+    """A chat model that answers from the response store if it can, and counts its calls in `usage`."""
 
     awaited: AbstractSet[str] = frozenset()
-    """Batches whose answers are still to come; none here, where every question is answered at once."""
+    """Batches whose answers are still to come; none here, since every question is answered at once."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class StoredChatModel:
         return self._model.identity
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Answer one request; see `ChatModel.complete`. An empty answer is not stored but a TransientProviderError."""
+        """Answer one request; see `ChatModel.complete`. An empty answer is an error, and is not stored."""
         key = response_key(self.identity, request)
         if stored := self._stored(key):
             return stored
@@ -87,7 +87,7 @@ class StoredChatModel:
             response = replace(response, cost_usd=reservation.cost)
             self.usage.add(response, stored=False)
             self._store.put_many({key: response})
-        await asyncio.sleep(0)  # The call that waited for this one's place is sent before the answer is worked on.
+        await asyncio.sleep(0)  # Send the call that waited for this one's place before working on the answer.
         return response
 
     def _worst_case(self, request: ChatRequest) -> float:
@@ -95,7 +95,7 @@ class StoredChatModel:
 
 
 def response_key(identity: str, request: ChatRequest) -> str:
-    """Return the key of a request's answer: a hash of all that shapes it, and of nothing about how it was bought."""
+    """Return the key of a request's answer: a hash of everything that shapes it; its price and provider mode do not."""
     messages = [
         (message.role, message.content, *(picture.digest for picture in message.pictures))
         for message in request.messages
@@ -109,7 +109,7 @@ def response_key(identity: str, request: ChatRequest) -> str:
 
 
 class StoredEmbedder:
-    """An embedder that takes vectors from the vector store where it can.
+    """An embedder that takes vectors from the vector store if it can.
 
     `usage.calls` counts requests to the model behind, `usage.stored` the vectors that were stored already.
     """
@@ -142,7 +142,7 @@ class StoredEmbedder:
         return self._embedder.dimensions
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors; see `Embedder.embed_documents`. Give at most a batch, which is one request."""
+        """Return unit vectors; see `Embedder.embed_documents`. At most one batch, which is one request."""
         return await self._embed(texts, self.identity, self._embedder.embed_documents)
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
@@ -189,7 +189,7 @@ class StoredEmbedder:
             except LightRAGError as error:
                 _count_failure(self.usage, error)
                 raise
-            # Calls side by side count tokens together: the first to end takes on what others have counted by then.
+            # Concurrent calls count tokens together: the first to end includes what others have counted by then.
             cost = self._price.of(self.usage.input_tokens, 0)
             reservation.cost, self.usage.cost_usd = cost - self.usage.cost_usd, cost
         self.usage.calls += 1

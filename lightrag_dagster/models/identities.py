@@ -1,6 +1,6 @@
 """Identities of the OpenAI-compatible models, apart from the models so that no plan or status imports the SDK.
 
-The address of the endpoint is no part of them: the same model through another gateway is not paid for again.
+The address of the endpoint is not a part of them: the same model through another gateway is not paid for again.
 """
 
 from lightrag_dagster.core.identity import digest

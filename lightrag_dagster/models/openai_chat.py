@@ -17,7 +17,7 @@ from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, unusable
-from lightrag_dagster.models.rate_limit import Claim
+from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
 # OpenAI's reasoning models take no temperature, and their limit by another name.
@@ -31,11 +31,13 @@ _PATH = "/chat/completions"
 class OpenAIChatModel:
     """A language model behind `/chat/completions`."""
 
-    def __init__(self, settings: LLMSettings, claim: Claim | None = None, billed: Attributes | None = None) -> None:
-        """Keep limits a minute by `claim`, shared with other processes; spans have the attributes in `billed`."""
+    def __init__(
+        self, settings: LLMSettings, reserve_time: ReserveTime | None = None, billed: Attributes | None = None
+    ) -> None:
+        """Keep rate limits by `reserve_time`, shared with other processes; spans have the attributes in `billed`."""
         self._settings = settings
         self._billed = billed or {}
-        self._endpoint = Endpoint(settings, claim)
+        self._endpoint = Endpoint(settings, reserve_time)
 
     @property
     def identity(self) -> str:
@@ -57,7 +59,7 @@ class OpenAIChatModel:
         return response
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
-        """Yield an answer piece by piece; raises as `complete`. It is only tried again before its first piece."""
+        """Yield an answer in pieces; raises as `complete`. It is retried only before its first piece."""
         body = request_body(self._settings, request) | {"stream": True}
 
         async def begin(client: AsyncOpenAI) -> AsyncStream[ChatCompletionChunk]:
@@ -125,10 +127,10 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
 
 
 def read_completion(completion: ChatCompletion, target: Target) -> ChatResponse:
-    """Return the answer that a completion holds.
+    """Return the answer in a completion.
 
     Raises:
-        FailedCallError: it holds none that can be used.
+        FailedCallError: it holds no usable one.
     """
     try:
         return _response(completion, target)
@@ -165,5 +167,5 @@ def _final(message: str) -> FailedCallError:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, which JSON can carry but no store can hold."""
+    """Replace lone surrogates, which JSON can carry and no store can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")

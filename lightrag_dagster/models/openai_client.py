@@ -19,7 +19,7 @@ from tenacity import (
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, timed_out
-from lightrag_dagster.models.rate_limit import Claim, Pace
+from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 _OPENAI = "https://api.openai.com/v1"
@@ -32,13 +32,13 @@ Answer = TypeVar("Answer")
 
 
 class Endpoint:
-    """Calls one model; the client is made by the first call, so that stored answers need no key."""
+    """The endpoint of one model; its client is made by the first call, so that stored answers need no key."""
 
-    def __init__(self, settings: LLMSettings | EmbeddingSettings, claim: Claim | None = None) -> None:
-        """Read OPENAI_BASE_URL; `claim` is on the timetables in which the limits a minute are kept.
+    def __init__(self, settings: LLMSettings | EmbeddingSettings, reserve_time: ReserveTime | None = None) -> None:
+        """Read OPENAI_BASE_URL; `reserve_time` reserves time in the rate limits of the endpoint.
 
         Raises:
-            ProviderAccessError: it is not a URL.
+            ProviderAccessError: OPENAI_BASE_URL is not a URL.
         """
         self._settings = settings
         self._base_url = os.environ.get("OPENAI_BASE_URL") or _OPENAI
@@ -49,19 +49,19 @@ class Endpoint:
             host=_host(self._base_url),
             timeout=settings.timeout,
         )
-        self._pace = Pace(
+        self._pace = RateLimits(
             settings.max_concurrency,
             settings.requests_per_minute,
             settings.tokens_per_minute,
             name=f"{self.target.host} {settings.model}",
-            claim=claim,
+            reserve_time=reserve_time,
         )
         self._silence = _Silence(self.target.host, 1 + settings.max_retries)
 
     async def call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], tokens: int) -> Answer:
-        """Make one call by `send`, which may raise FailedCallError itself; try again where that may help.
+        """Make one call by `send`, which may raise FailedCallError itself; retry if that may help.
 
-        `tokens` is about what the call takes, for the limit of tokens a minute.
+        `tokens` is a rough size of the call, for the limit of tokens per minute.
 
         Raises:
             ProviderError: the last attempt failed; the error has no cause or context, which might hold the key.
@@ -74,7 +74,7 @@ class Endpoint:
             before_sleep=lambda state: self._silence.say(state.attempt_number + 1),
             reraise=True,
         )
-        # A call keeps its place while it waits to try again, so an overloaded server is asked less.
+        # A call keeps its place while it waits for a retry, so an overloaded server is asked less.
         async with self._pace.places:
             self._silence.count(1)
             try:
@@ -111,7 +111,7 @@ class Endpoint:
                 base_url=self._base_url,
                 timeout=self._settings.timeout,
                 max_retries=0,
-                # The texts of documents go to the host that is named, and to no other.
+                # The texts of documents go only to the configured host.
                 http_client=DefaultAsyncHttpxClient(follow_redirects=False),
             )
             # The SDK sends a header for a variable that is set and empty.
@@ -121,7 +121,7 @@ class Endpoint:
 
 
 class _Silence:
-    """Notes in the progress that calls are tried again, or that none has been answered for a while."""
+    """Notes in the progress about retries, or a while without any answer."""
 
     def __init__(self, host: str, attempts: int) -> None:
         self._text = f"waiting for {host}, attempt {{}} of {attempts}"
@@ -140,7 +140,7 @@ class _Silence:
             note("")
 
     def say(self, attempt: int) -> None:
-        """Say which attempt is under way, unless a later one was said."""
+        """Note the number of an attempt, unless a later one was noted."""
         if attempt > self._said:
             self._said = attempt
             note(self._text.format(attempt))
@@ -173,7 +173,7 @@ def _host(base_url: str) -> str:
 
 
 def _wait(state: RetryCallState) -> float:
-    """Wait as long as the server asks for, else 0.5, 1, 2, 4 … 30 seconds; and a little, as others wait too."""
+    """Wait the time that the server asks for, else 0.5, 1, 2, 4 … 30 seconds; and a random bit more."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, FailedCallError) and error.wait is not None:
         return error.wait + _JITTER(state)

@@ -20,7 +20,7 @@ from lightrag_dagster.models.identities import openai_embedder_identity
 from lightrag_dagster.models.openai_chat import MALFORMED
 from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import unusable
-from lightrag_dagster.models.rate_limit import Claim
+from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.models.unit_vectors import unit_vectors
 from lightrag_dagster.settings import EmbeddingSettings
 
@@ -35,13 +35,17 @@ class OpenAIEmbedder:
     """An embedding model behind `/embeddings`; one request for each call of a method."""
 
     def __init__(
-        self, settings: EmbeddingSettings, usage: Usage, claim: Claim | None = None, billed: Attributes | None = None
+        self,
+        settings: EmbeddingSettings,
+        usage: Usage,
+        reserve_time: ReserveTime | None = None,
+        billed: Attributes | None = None,
     ) -> None:
         """Count input tokens of requests, and texts that were cut, in `usage`; see also `OpenAIChatModel`."""
         self._settings = settings
         self._billed = billed or {}
         self._usage = usage
-        self._endpoint = Endpoint(settings, claim)
+        self._endpoint = Endpoint(settings, reserve_time)
 
     @property
     def identity(self) -> str:
@@ -70,7 +74,7 @@ class OpenAIEmbedder:
             return await self._endpoint.call(lambda client: self._ask(client, fitting), sum(map(rough_tokens, fitting)))
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
-        """Return None: these models know nothing of the corpus."""
+        """Return None: these models do not use the corpus."""
         return None
 
     async def embed_queries(self, texts: Sequence[str], corpus_state: Vectors | None = None) -> Vectors:
@@ -123,7 +127,7 @@ class OpenAIEmbedder:
 
 
 def _numbers(embedding: str | list[float]) -> npt.NDArray[np.float64]:
-    """Read one vector, in base64 or as a list: a server may ignore which one it was asked for."""
+    """Read one vector, in base64 or as a list: a server may ignore the requested encoding."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float64)
     return np.array(list(embedding), dtype=np.float64)

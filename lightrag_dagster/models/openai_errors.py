@@ -16,7 +16,7 @@ import openai
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, ProviderError, TransientProviderError
 
 SDK_ERRORS = (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError)
-"""Everything that a call of the SDK may raise for a reason outside this process."""
+"""Every error of a call of the SDK with a reason outside this process."""
 
 LONGEST_WAIT_SECONDS = 600.0
 """A server that asks to wait longer than this ends the run."""
@@ -35,7 +35,7 @@ class Target:
 
 
 class FailedCallError(Exception):
-    """One attempt failed: the error to raise if it was the last, and if and when (seconds) to try again."""
+    """A failed attempt: the error to raise if it was the last, and the seconds before a retry, if one may help."""
 
     def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None) -> None:
         super().__init__(str(error))
@@ -44,7 +44,7 @@ class FailedCallError(Exception):
         self.wait = wait
 
 
-# Status, error codes or error types that mean it; our error; its message. The first that fits counts.
+# Status, error codes or error types; our error; its message. The first match counts.
 _RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
     (
         {402, "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"},
@@ -139,7 +139,7 @@ def _details(error: openai.APIStatusError) -> str:
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:
-    """Return how long the server asks to wait: seconds, or None when it says nothing usable."""
+    """Return the wait that the server asks for: seconds, or None if there is no usable value."""
     try:
         if "retry-after-ms" in headers:
             wait = float(headers["retry-after-ms"]) / 1000

@@ -1,4 +1,4 @@
-"""Opens the models that the settings name, with their stores in front; a provider is imported when it is used."""
+"""Factories of the models in the settings, with their stores in front; a provider is imported when it is used."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -13,7 +13,7 @@ from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
-from lightrag_dagster.models.rate_limit import Claim
+from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
@@ -33,7 +33,7 @@ async def open_chat_model(
 ) -> AsyncIterator[StoredChatModel]:
     """Open the language model for calls of one role, for the block, in one event loop.
 
-    With an account, its budget holds and the ledger gets an entry when the block ends, however it ends.
+    With an account, its budget applies, and the ledger gets an entry at the end of the block, even after an error.
 
     Raises:
         StoreError: the response store cannot be used.
@@ -43,9 +43,9 @@ async def open_chat_model(
     from lightrag_dagster.storage.database.responses import ResponseStore
 
     own, ledger = settings.of(role), Ledger(home.ledger)
-    price = price_of(own.provider, own.model, own.prices)
+    price = price_of(own)
     with ResponseStore(home.responses) as store:
-        async with open_plain_chat_model(own, ledger.claim, _attributes(account)) as model:
+        async with open_plain_chat_model(own, ledger.reserve_time, _attributes(account)) as model:
             usage, limit = Usage(), own.max_output_tokens
             with _billed(account, ledger, role, model.identity, usage) as budget:
                 yield StoredChatModel(model, store, usage, price=price, budget=budget, max_output_tokens=limit)
@@ -55,7 +55,7 @@ async def open_chat_model(
 async def open_embedder(
     settings: EmbeddingSettings, home: Home, account: Account | None = None, engine: Engine = _HERE
 ) -> AsyncIterator[CountingEmbedder]:
-    """Open the embedding model for the block, in one event loop; a local model is where the engine keeps it.
+    """Open the embedding model for the block, in one event loop; a local model is kept by the engine.
 
     The offline one has no store in front: its vectors cost nothing, and looking them up takes as long as making them.
 
@@ -73,9 +73,9 @@ async def open_embedder(
     from lightrag_dagster.storage.database.vectors import VectorStore
 
     usage, ledger = Usage(), Ledger(home.ledger)
-    price = price_of(settings.provider, settings.model, settings.prices)
+    price = price_of(settings)
     with VectorStore(home.vectors) as store:
-        async with open_plain_embedder(settings, usage, ledger.claim, engine, _attributes(account)) as embedder:
+        async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, _attributes(account)) as embedder:
             with _billed(account, ledger, "embed", embedder.identity, usage) as budget:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
 
@@ -86,9 +86,9 @@ def _attributes(account: Account | None) -> Attributes:
 
 @contextmanager
 def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: str, usage: Usage) -> Iterator[Budget]:
-    """Give a model its budget for the block, and enter in the ledger what `usage` then counts, if there is an account.
+    """Give a model its budget for the block, and enter its `usage` in the ledger at the end, if there is an account.
 
-    Without limits, nothing is written before that.
+    Without limits, nothing is written before the end.
     """
     reservations = ledger.reservations(account) if account and account.limits else None
     try:
@@ -101,11 +101,11 @@ def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: s
 
 @asynccontextmanager
 async def open_plain_chat_model(
-    settings: LLMSettings, claim: Claim | None = None, billed: Attributes | None = None
+    settings: LLMSettings, reserve_time: ReserveTime | None = None, billed: Attributes | None = None
 ) -> AsyncIterator[ChatModel]:
-    """Open the language model without a store, for readers without the right to write; spans have what is `billed`.
+    """Open the language model without a store, for readers without the right to write; `billed` goes into spans.
 
-    Limits a minute are those of this model alone, unless `claim` is on timetables that it shares with others.
+    Rate limits are those of this model alone, unless `reserve_time` shares them with others.
 
     Raises:
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
@@ -117,7 +117,7 @@ async def open_plain_chat_model(
         return
     from lightrag_dagster.models.openai_chat import OpenAIChatModel
 
-    model = OpenAIChatModel(settings, claim, billed)
+    model = OpenAIChatModel(settings, reserve_time, billed)
     try:
         yield model
     finally:
@@ -128,13 +128,13 @@ async def open_plain_chat_model(
 async def open_plain_embedder(
     settings: EmbeddingSettings,
     usage: Usage | None = None,
-    claim: Claim | None = None,
+    reserve_time: ReserveTime | None = None,
     engine: Engine = _HERE,
     billed: Attributes | None = None,
 ) -> AsyncIterator[Embedder]:
     """Open the embedding model without a store, and count input tokens in `usage` if given; see also the chat model.
 
-    Limits a minute are those of this model alone, unless `claim` is on timetables that it shares with others.
+    Rate limits are those of this model alone, unless `reserve_time` shares them with others.
 
     Raises:
         ProviderAccessError: OPENAI_BASE_URL is not a URL.
@@ -155,7 +155,7 @@ async def open_plain_embedder(
         return
     from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 
-    embedder = OpenAIEmbedder(settings, usage or Usage(), claim, billed)
+    embedder = OpenAIEmbedder(settings, usage or Usage(), reserve_time, billed)
     try:
         yield embedder
     finally:
@@ -191,7 +191,7 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
 def settings_of(embedder: records.Embedder, now: EmbeddingSettings) -> EmbeddingSettings:
     """Return settings that open the embedder of a snapshot; and its new place, if the current settings name one."""
     pinned = embedder.settings(now)
-    with suppress(SettingsError):  # of a model that is nowhere
+    with suppress(SettingsError):  # the identity of a missing model
         if now.provider == embedder.provider == "local" and embedder_identity(now) == embedder.identity:
             return pinned.model_copy(update={"model": now.model})
     return pinned

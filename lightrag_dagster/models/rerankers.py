@@ -20,7 +20,7 @@ _ENDPOINTS = {
     "jina": ("https://api.jina.ai/v1/rerank", "JINA_API_KEY"),
     "http": ("", "RERANK_API_KEY"),
 }
-"""provider → its URL, and the environment variable of its key."""
+"""The URL of each provider, and the environment variable of its key."""
 
 _FIRST_CHARACTERS = 800
 """Characters of the first text put before another; cross-encoders read about 2,000, which must include the other."""
@@ -30,7 +30,7 @@ _TRANSIENT = {408, 409, 425, 429}
 
 
 class Reranker(Protocol):
-    """Scores texts by how well they answer a question."""
+    """A model that scores texts by their relevance to a question."""
 
     async def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """Return positions of at most `limit` texts and their scores, best first.
@@ -105,7 +105,7 @@ class _Endpoint:
         answer: _Answer = await retrying(self._post, body)
         scores = {one.index: one.relevance_score for one in answer.results}
         if not all(0 <= index < len(texts) and math.isfinite(score) for index, score in scores.items()):
-            raise PermanentProviderError(f"reranker {self._settings.model} scored what it was not given; try another")
+            raise PermanentProviderError(f"reranker {self._settings.model} scored unknown texts; try another")
         return sorted(scores.items(), key=lambda scored: (-scored[1], scored[0]))[:limit]
 
     async def _post(self, body: dict[str, Any]) -> _Answer:

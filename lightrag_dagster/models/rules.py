@@ -38,15 +38,15 @@ _REFERENCE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 
 
 class OfflineChatModel:
-    """Implements `ChatModel` without network, key or cost; the same request always gets the same answer."""
+    """A chat model without network, key or cost; the same request always gets the same answer."""
 
     def __init__(self, *, dates: bool = False) -> None:
-        """With `dates`, make entities of dates and amounts as well."""
+        """Make entities of dates and amounts as well with `dates`."""
         self._dates = dates
 
     @property
     def identity(self) -> str:
-        """Names the provider and the version of its rules."""
+        """The provider and the version of its rules."""
         return f"offline/rules-{_RULES_VERSION}{'?dates' if self._dates else ''}"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
@@ -60,7 +60,7 @@ class OfflineChatModel:
             context = "\n".join(message.content for message in request.messages if message.role == "system")
             return ChatResponse(_answer(last, context))
         if request.role == "extract" and any(message.role == "assistant" for message in request.messages):
-            return ChatResponse(_COMPLETE)  # rules leave nothing for a second look
+            return ChatResponse(_COMPLETE)  # rules find everything in the first round
         body = last_fenced(last)
         if body is None:
             raise PermanentProviderError(
@@ -81,15 +81,15 @@ class OfflineChatModel:
 
 
 class NameFinder:
-    """Implements `ChatModel` for requests that extract. It counts no calls and no tokens, since no model is asked.
+    """A chat model for requests that extract. It counts no calls and no tokens, since no model is asked.
 
-    It can be pickled until it is asked; where it is asked, it loads its pipeline first.
+    It can be pickled until it is asked; the first request loads its pipeline.
     """
 
     awaited: frozenset[str] = frozenset()
 
     def __init__(self, *, co_mentions: bool = False, pipeline: str | None = None) -> None:
-        """With `co_mentions`, names in one sentence are related; `pipeline` is a spaCy one that finds further names.
+        """Relate names in one sentence with `co_mentions`; find further names with the spaCy pipeline `pipeline`.
 
         Raises:
             SettingsError: the pipeline is not on this machine.
@@ -165,7 +165,7 @@ def _is_readable(*fields: str) -> bool:
 
 
 def _plain_field(field: str) -> str:
-    """Return a field on one line, without anything that a reader of answers takes for a delimiter or a marker."""
+    """Return a field on one line, without anything that looks like a delimiter or a marker of answers."""
     plain = " ".join(_MARKS.sub(" ", field).split())
     if _MAY_BE_MARK.search(plain):
         marked = mark(plain)
@@ -217,5 +217,5 @@ def _keywords(query: str) -> str:
     high = list(dict.fromkeys(" ".join(phrase) for phrase in phrases if phrase))
     low = list(dict.fromkeys(mention.name for mention in mentions))
     if not tokens and any(terms(text)):
-        high = [text]  # a script without spaces, and nothing in it that looks like a name
+        high = [text]  # a script without spaces, and no text that looks like a name
     return json.dumps({"high_level_keywords": high or low, "low_level_keywords": low or high}, ensure_ascii=False)

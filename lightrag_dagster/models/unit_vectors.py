@@ -1,4 +1,4 @@
-"""Checks the vectors that a model returned, and brings them to unit length."""
+"""Validation of the vectors of a model, and scaling to unit length."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a sentence says that a name is: `X is a village in`, `X, the engineer`, `Y, a novel by`."""
+"""Definitions of names in sentences: `X is a village in`, `X, the engineer`, `Y, a novel by`."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _VERBS = ("is", "was", "are", "were", "ist", "war", "sind", "waren")
 
 
 def begins(text: str, tokens: Sequence[Token], at: int) -> int:
-    """Return where the definition of the name before `at` begins: after `is a`, `, the` and the like; else 0."""
+    """Return the start of the definition of the name before `at`: after `is a`, `, the` and the like; else 0."""
     between = gap(text, tokens, at - 1)
     if between == ", ":
         if tokens[at].kind == "word" and tokens[at].text in words("determiners"):
@@ -24,7 +24,7 @@ def begins(text: str, tokens: Sequence[Token], at: int) -> int:
         if tokens[index].text in _VERBS:
             inside = text[tokens[at - 1].end : tokens[index].start]
             if inside.count("(") != inside.count(")"):
-                return 0  # the name is inside parentheses, and the verb belongs to what is outside
+                return 0  # the name is inside parentheses, and the verb belongs to the text outside
             return index + 1 if tokens[index + 1].text in words("determiners") | {"one"} else 0
     return 0
 

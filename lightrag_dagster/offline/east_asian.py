@@ -37,7 +37,7 @@ _KOREAN_PLACES = "특별시|광역시|시|도|군|구|강|산|섬|역|호수"
 
 
 def is_used_in(text: str) -> bool:
-    """Tell whether a text has characters of these scripts."""
+    """Return True if a text has characters of these scripts."""
     return not text.isascii() and _SCRIPTS.search(text) is not None
 
 
@@ -87,10 +87,10 @@ _TITLE = re.compile(rf"\s?(?:{_TITLES}|{_KOREAN_TITLES})")
 
 
 def is_person(text: str, end: int) -> bool:
-    """Tell whether a person's title follows the name that ends at `end`."""
+    """Return True if a person's title follows the name that ends at `end`."""
     return not text.isascii() and _TITLE.match(text, end) is not None
 
 
 def is_common(word: str) -> bool:
-    """Tell whether a word in katakana is no name."""
+    """Return True if a word in katakana is not a name."""
     return word in words("common katakana")

@@ -45,7 +45,7 @@ class _Features(NamedTuple):
 
 
 class LexicalEmbedder:
-    """Implements `CountingEmbedder`, without calls to count; a text without words is the first axis, never zero."""
+    """An embedder without calls to count; the vector of a text without words is the first axis, never zero."""
 
     def __init__(self, dimensions: int = 1024) -> None:
         if dimensions < _FEWEST_DIMENSIONS:
@@ -57,7 +57,7 @@ class LexicalEmbedder:
 
     @property
     def identity(self) -> str:
-        """Names the provider, the version of its rules and the length of its vectors."""
+        """The provider, the version of its rules and the length of its vectors."""
         return f"offline/lexical-{_VERSION}/{self._dimensions}"
 
     @property
@@ -70,7 +70,7 @@ class LexicalEmbedder:
         return self._vectors(texts, None)
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors:
-        """Return how many texts hold a term of each of 65,536 hash buckets, and last how many texts there are."""
+        """Return the number of texts with a term of each of 65,536 hash buckets, and last the number of texts."""
         frequencies = np.zeros(_BUCKETS + 1, dtype=np.int64)
         for text in texts:
             frequencies[[*{_features(term.text).bucket for term in terms(text)}, _BUCKETS]] += 1
@@ -119,7 +119,7 @@ def _hashed(
     if corpus_state is not None:
         frequencies = corpus_state[[feature.bucket for feature in features]].astype(np.float64)
         amounts *= np.log(1 + (float(corpus_state[-1]) + 1) / (frequencies + 1)) ** 2
-        # No text has an unseen term: only its parts can meet anything but chance.
+        # No text has an unseen term: only its parts can meet more than chance.
         unseen = (np.cumsum(lengths) - lengths)[frequencies == 0]
         for place in range(_PLACES_OF_A_TERM):
             values[unseen + place] = 0

@@ -19,11 +19,11 @@ TYPES = (
     *("person", "organization", "location", "event", "artifact", "content", "concept", "method"),
     *("naturalobject", "creature", "data"),
 )
-"""In the order in which they win a tie."""
+"""The types, in the order in which they win a tie."""
 
 _BY_SHAPE = {"date": "data", "number": "data", "title": "content", "term": "artifact"}
 
-# What is in parentheses after a name.
+# The text in parentheses after a name.
 _LIFE = re.compile(
     r"\s?\(\s?(?:[^()\d]{0,60}[;,]\s)?(?:born|died|b\.|geb\.|\*|†)"
     r"|\s?\([^()]{0,60}\d{4}\)?[^()]{0,30}[–-]\s?[^()]{0,40}\d{4}"
@@ -31,7 +31,7 @@ _LIFE = re.compile(
 _YEAR = re.compile(r"\s?\(\s?(?:19|20)\d\d\s?\)")
 _INSIDE = re.compile(r"\s?\((?:[^()]{0,30} )?([^\W\d_]{2,20})\)")
 
-# The last word of a name, and what stands between names of an enumeration.
+# The last word of a name, and the text between names of an enumeration.
 _CODE = re.compile(r"[A-Z]{1,5}-?\d{1,6}[A-Z]?|[A-Z]{1,4}-[A-Z\d]{1,8}(?:-\d{1,6})?")
 _NUMERAL = re.compile(r"[IVX]{1,5}")
 _LISTED = re.compile(r",? (?:and|und|or|oder|&) |, ")
@@ -120,7 +120,7 @@ def _name_votes(name: str) -> Iterator[Vote]:
 
 
 def _is_organized(folded: Sequence[str]) -> bool:
-    """Tell whether a name contains a word for an organization, as in `Ostrel Basin Authority`."""
+    """Return True if a name contains a word for an organization, as in `Ostrel Basin Authority`."""
     return folded[-1] not in words("geography") and not words("organizations").isdisjoint(folded)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.offline.entity_types import OTHER
 from lightrag_dagster.offline.mentions import Mention
-from lightrag_dagster.offline.reading import MEASURES, Part, Reading, read
+from lightrag_dagster.offline.reading import MEASURES, ParsedText, Part, read
 from lightrag_dagster.offline.recognised import Recogniser
 from lightrag_dagster.offline.tokens import Token
 from lightrag_dagster.offline.words import words
@@ -77,7 +77,7 @@ def find_names(
     return found._replace(entities=tuple(one._replace(description=_NAMED) for one in found.entities))
 
 
-def _aliases(reading: Reading) -> dict[str, str | None]:
+def _aliases(reading: ParsedText) -> dict[str, str | None]:
     """Return the longer name that its last word, or a person's first, is short for; None where two share the word."""
     aliases: dict[str, str | None] = {}
     for part in reading.parts:
@@ -92,7 +92,7 @@ def _aliases(reading: Reading) -> dict[str, str | None]:
 
 
 class _Graph:
-    """Collects entities and relations in the order of the text."""
+    """The entities and relations of a text, collected in its order."""
 
     def __init__(self, aliases: Mapping[str, str | None]) -> None:
         self._aliases = aliases
@@ -121,7 +121,7 @@ class _Graph:
                 self._relations[pair] = NamedRelation(first[0], second[0], "mentioned together", _NAMED_TOGETHER)
 
     def extracted(self, types: Mapping[str, str]) -> Extracted:
-        """Return what was collected; an entity's description is up to three sentences, or else a heading."""
+        """Return the entities and relations; an entity's description is up to three sentences, or else a heading."""
         entities = []
         for key, name in self._names.items():
             told = list(dict.fromkeys(text for level, text in self._texts[key] if not level))
@@ -163,6 +163,6 @@ def _keywords(tokens: Sequence[Token]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _tells(word: str) -> bool:
-    """Tell whether a word can be a keyword of a relation: no number, address or unit."""
+    """Return True if a word can be a keyword of a relation: no number, address or unit."""
     plain = len(word) > 1 and word.replace("-", "").replace("'", "").replace("’", "").isalpha()
     return plain and word not in stop_words() and not any(word in words(section) for section in ("connectors", "units"))

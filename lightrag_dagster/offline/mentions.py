@@ -29,7 +29,7 @@ class Mention(NamedTuple):
 class Vocabulary(NamedTuple):
     """The case-folded words that a text writes small, and with a capital where no rule asks for one.
 
-    `german` tells that every noun has a capital.
+    `german` is set if every noun has a capital.
     """
 
     lower: frozenset[str]
@@ -41,7 +41,7 @@ def join_phrases(text: str, tokens: list[Token], phrases: Sequence[str]) -> list
     """Make each occurrence of a phrase one token of kind `name`, in any case, but not inside a longer name."""
 
     def is_part(at: int, beside: int) -> bool:
-        """Tell whether the token `beside` a phrase, right before the gap `at` or after it, belongs to the same name."""
+        """Return True if the token next to a phrase, right before or after the gap `at`, belongs to the same name."""
         adjoins = 0 <= beside < len(tokens) and gap(text, tokens, at) == " " and tokens[beside].kind == "upper"
         return adjoins and (beside > at or tokens[beside].text.casefold() not in stop_words())
 
@@ -82,7 +82,7 @@ def find_in_question(text: str) -> tuple[list[Token], list[Mention]]:
 
 
 def _year(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary) -> tuple[int, Mention | None]:
-    """Tell `1952 Summer Olympics`, the year in `a 1930 American film`, and the quantity in `up to 2000 connections`."""
+    """Find `1952 Summer Olympics`, the year in `a 1930 American film`, and the quantity in `up to 2000 connections`."""
     year, following = tokens[at], tokens[at + 1]
     end = _run_end(text, tokens, at + 1, vocabulary) if following.kind == "upper" else at + 1
     before = tokens[at - 1].text.casefold() if at else ""
@@ -121,7 +121,7 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
 
 
 def _is_numbered(text: str, last: str, number: Token) -> bool:
-    """Tell whether a number belongs to the name before it: in `Station 9`, not in `Item 4` or `Screen 14:08`."""
+    """Return True if a number belongs to the name before it: in `Station 9`, not in `Item 4` or `Screen 14:08`."""
     if number.kind != "digits" or not number.text.isalnum():
         return False
     counted = last.casefold() in words("counted") or last.casefold() in words("german nouns")
@@ -129,7 +129,7 @@ def _is_numbered(text: str, last: str, number: Token) -> bool:
 
 
 def _connects(tokens: Sequence[Token], at: int, end: int, index: int, german: bool) -> bool:
-    """Tell whether a lower-case word may be inside the name that begins at `at` and so far ends at `end`."""
+    """Return True if a lower-case word may be inside the name that begins at `at` and so far ends at `end`."""
     word, last = tokens[index].text, tokens[end - 1].text.casefold()
     heads = words("organizations") | words("events")
     if word == "of" and end - at > 1 and last not in heads | words("roles") | {"states", "house", "order", "chamber"}:
@@ -180,7 +180,7 @@ def _mention(text: str, tokens: Sequence[Token], first: int, after: int) -> Ment
 
 
 def _is_prefix(token: Token, opening: bool, last: bool) -> bool:
-    """Tell whether a word with a capital is none of the name after it, as in `Dr. Ikeda`, `Ask Anna`, `The Hague`."""
+    """Return True if a capitalised word is not part of the next name, as in `Dr. Ikeda`, `Ask Anna`, `The Hague`."""
     word = token.text.casefold()
     if word in words("honorifics") or (opening and word in words("imperatives")):
         return True
@@ -191,7 +191,7 @@ def _is_prefix(token: Token, opening: bool, last: bool) -> bool:
 
 
 def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary) -> bool:
-    """Tell whether the first word of a sentence, which has a capital anyway, is a name."""
+    """Return True if the first word of a sentence, which has a capital anyway, is a name."""
     word = bare(tokens[at].text)
     between = gap(text, tokens, at)
     if word.casefold() in vocabulary.upper:
@@ -209,7 +209,7 @@ def _opens_as_name(text: str, tokens: Sequence[Token], at: int, vocabulary: Voca
 
 
 def _is_common_noun(tokens: Sequence[Token], at: int) -> bool:
-    """Tell whether a single German word with a capital is more likely a noun than a name."""
+    """Return True if a single German word with a capital is more likely a noun than a name."""
     word = tokens[at].text
     folded = word.casefold()
     if folded in noun_types():

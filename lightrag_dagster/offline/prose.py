@@ -114,7 +114,7 @@ def _split(block: Sentence) -> Iterator[Sentence]:
 
 
 def _ends_sentence(text: str, end: re.Match[str]) -> bool:
-    """Tell whether a full stop ends a sentence: not before a small letter, nor after `Dr` or `U.S`."""
+    """Return True if a full stop ends a sentence: not before a small letter, nor after `Dr` or `U.S`."""
     following = _FIRST_WORD.match(text, end.end(), end.end() + 60)
     first = (following and following[1]) or ""
     if end[0][0] != "." or not first:

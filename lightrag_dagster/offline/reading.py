@@ -1,4 +1,4 @@
-"""Reads a text by the offline rules: its sentences and headings, the names in them, and their types."""
+"""A text read by the offline rules: its sentences and headings, the names in them, and their types."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,17 +36,17 @@ class Part:
     topic: str | None = None
 
 
-class Reading(NamedTuple):
+class ParsedText(NamedTuple):
     """The parts of a text in order, and the type of each name in them, by the case-folded name."""
 
     parts: Sequence[Part]
     types: Mapping[str, str]
 
 
-def read(text: str, *, dates: bool, recognise: Recogniser | None = None, language: str | None = None) -> Reading:
+def read(text: str, *, dates: bool, recognise: Recogniser | None = None, language: str | None = None) -> ParsedText:
     """Find the names of a text and their types; dates and amounts only with `dates`.
 
-    Names that `recognise` finds where the rules find none are added to theirs, and its types count as further votes.
+    Names that `recognise` finds in addition to the rules are added, and its types count as further votes.
     A text is German if its words are, or if `language`, that of its document, is `de`: a short one has few such words.
     """
     parts = [Part(sentence.text, sentence.level, scan(sentence.text)) for sentence in sentences(text)]
@@ -57,7 +57,7 @@ def read(text: str, *, dates: bool, recognise: Recogniser | None = None, languag
     votes = _votes(parts)
     types = {name: decide(found) for name, found in votes.items()}
     _respell(parts, votes, types)
-    return Reading(parts, types)
+    return ParsedText(parts, types)
 
 
 def _add_recognised(parts: Sequence[Part], recognise: Recogniser) -> None:
@@ -143,7 +143,7 @@ def _vocabulary(parts: Sequence[Part], language: str | None) -> Vocabulary:
             if token.kind == "word":
                 lower.add(token.text.casefold())
             elif token.kind == "upper" and (named or not opens(part.text, tokens, at)):
-                # `Time` alone is no name because `Central European Time` is one.
+                # `Time` alone is not a name because `Central European Time` is one.
                 led = at > 0 and tokens[at - 1].kind == "upper" and gap(part.text, tokens, at - 1) == " "
                 if not led and not (gap(part.text, tokens, at) == " " and tokens[at + 1].kind == "upper"):
                     upper.add(token.text.casefold())

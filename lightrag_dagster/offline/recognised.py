@@ -1,4 +1,4 @@
-"""Names that a NER model finds in a text, beside those that the rules find there."""
+"""Names that a NER model finds in a text, joined with those of the rules."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,10 +15,10 @@ _AROUND = "\"'“”‘’«»„`*_.,;:!?()[]{} \t"
 _ARTICLE = re.compile(r"(?:the|der|die|das|den|dem)\s+", re.IGNORECASE)
 
 
-class Span(NamedTuple):
-    """Characters `start` to `end` of a text, which are a name of something of a type.
+class NameSpan(NamedTuple):
+    """The characters `start` to `end` of a text: a name, with its type.
 
-    One that `leads` counts more than what the rules find in its place.
+    One that `leads` counts more than the rules' names in its place.
     """
 
     start: int
@@ -34,11 +34,11 @@ class Joined(NamedTuple):
     votes: Mapping[tuple[int, int], Vote]
 
 
-Recogniser = Callable[[Sequence[str]], Sequence[Sequence[Span]]]
-"""Finds the names in each text of a list."""
+Recogniser = Callable[[Sequence[str]], Sequence[Sequence[NameSpan]]]
+"""A function that finds the names in each text of a list."""
 
 
-def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans: Iterable[Span]) -> Joined:
+def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans: Iterable[NameSpan]) -> Joined:
     """Add to the mentions of a sentence the names of the model that overlap none of them, or lead."""
     joined, votes = list(mentions), dict[tuple[int, int], Vote]()
     for span in spans:
@@ -55,8 +55,8 @@ def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans:
     return Joined(sorted(joined, key=lambda one: one.start), votes)
 
 
-def _cleaned(text: str, span: Span) -> tuple[int, str]:
-    """Return where a name begins, and the name, without article, quotation marks and possessive ending."""
+def _cleaned(text: str, span: NameSpan) -> tuple[int, str]:
+    """Return the start of a name, and the name, without article, quotation marks and possessive ending."""
     inside = text[span.start : span.end]
     start = len(inside) - len(inside.lstrip(_AROUND))
     if article := _ARTICLE.match(inside, start):

@@ -1,4 +1,4 @@
-"""Divides names that run together, and joins spellings of one name, judging by the other names of the text."""
+"""Division of names that run together, and choice among spellings of one name, by the other names of the text."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ def divide(text: str, tokens: Sequence[Token], mentions: Iterable[Mention], know
 
 
 def _second(text: str, tokens: Sequence[Token], mention: Mention, known: Mapping[str, int]) -> int:
-    """Return the token with which a second name begins in a mention; 0 where there is none."""
+    """Return the token with which a second name begins in a mention; 0 if there is none."""
     if mention.kind != "name" or mention.after - mention.first < 3:
         return 0
     times = known[mention.name.casefold()] - opens(text, tokens, mention.first)
@@ -50,7 +50,7 @@ def _second(text: str, tokens: Sequence[Token], mention: Mention, known: Mapping
 
 
 def counted(mentions: Iterable[Mention]) -> Counter[str]:
-    """Return how often each case-folded name occurs in a text."""
+    """Return the number of occurrences of each case-folded name in a text."""
     return Counter(mention.name.casefold() for mention in mentions if mention.kind == "name")
 
 

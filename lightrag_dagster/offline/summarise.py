@@ -17,7 +17,7 @@ also hold the rarest word of a name, when the question has one."""
 
 _LEAST_OF_BEST = 0.6
 _CHUNK_SHARE = 0.5
-"""Weight of the chunk's terms beside those of a sentence, whose subject is often in another sentence."""
+"""Weight of the chunk's terms relative to those of a sentence, whose subject is often in another sentence."""
 
 
 class Passage(NamedTuple):
@@ -37,7 +37,7 @@ class CitedSentence(NamedTuple):
 def summarise(texts: Iterable[str], max_tokens: int) -> str:
     """Return the sentences of texts, each once, in order, in at most `max_tokens` tokens.
 
-    When they are too many, those are kept that add most new terms for their length. A token is taken for 4 bytes.
+    If there are too many, keep those that add most new terms for their length. A token is taken for 4 bytes.
     """
     distinct = list(dict.fromkeys(_finished(part.text) for text in texts for part in sentences(text)))
     room = max_tokens * _BYTES_A_TOKEN

@@ -89,7 +89,7 @@ def scan(text: str) -> list[Token]:
 
 
 def _is_titled(quotation: str) -> bool:
-    """Tell whether a quotation is a title, not speech: short, or most of its longer words have a capital."""
+    """Return True if a quotation is a title, not speech: short, or most of its longer words have a capital."""
     if (date := _pattern(east_asian_names=False).match(quotation)) and date["date"] == quotation:
         return False
     long = [word for word in quotation.split() if len(word) > 3]
@@ -109,10 +109,10 @@ def gap(text: str, tokens: Sequence[Token], at: int) -> str:
 
 
 def opens(text: str, tokens: Sequence[Token], at: int) -> bool:
-    """Tell whether a token begins a sentence, a table cell or the text after a colon, where any word has a capital."""
+    """Return True if a token begins a sentence, a table cell or text after a colon, where any word has a capital."""
     return at == 0 or gap(text, tokens, at - 1).strip() in _OPENERS
 
 
 def name_like(tokens: Sequence[Token]) -> bool:
-    """Tell whether a heading is written as a name: every word but the connectors has a capital."""
+    """Return True if a heading is written as a name: every word except the connectors has a capital."""
     return bool(tokens) and all(token.kind != "word" or token.text in words("connectors") for token in tokens)

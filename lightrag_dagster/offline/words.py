@@ -18,7 +18,7 @@ def words(kind: str) -> frozenset[str]:
 
 @cache
 def noun_types() -> dict[str, str]:
-    """Return the entity type of each noun that says what a name is of."""
+    """Return the entity type of each noun that classifies names."""
     named = {"roles": "person", "places": "location", "events": "event", "organizations": "organization"}
     sections = {f"{kind} nouns": kind for kind in NOUN_TYPES} | named
     found: dict[str, str] = {}

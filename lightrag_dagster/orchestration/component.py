@@ -29,6 +29,6 @@ class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
     )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Return the code location; raises SettingsError."""
+        """Return the definitions of the code location; raises SettingsError."""
         chosen = {"namespace": self.namespace} if self.namespace else {}
         return build_definitions(load_settings(**self.settings | chosen))

@@ -47,7 +47,7 @@ class _Connections:
         self._ended = False
 
     def connect(self, dialect: Dialect, _: object, arguments: list[Any], options: dict[str, Any]) -> Any:
-        """Return a connection to the file that is meant, or None where SQLAlchemy is to open its own."""
+        """Return a connection to a file, or None if SQLAlchemy is to open its own."""
         if dialect.name != "sqlite" or not self._is_below(arguments[0]):
             return None
         with self._lock:
@@ -73,7 +73,7 @@ class _Connections:
             one.really_close()
 
     def end(self) -> None:
-        """Close all; one that is in use is closed when it is given back."""
+        """Close all connections; one in use is closed when it is given back."""
         with self._lock:
             self._ended = True
             free = list(self._free)
@@ -83,18 +83,18 @@ class _Connections:
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that goes back to where it is kept when it is closed."""
+    """A connection that is kept for its next use when it is closed."""
 
     def __init__(self, connections: _Connections, file: str, *arguments: Any, **options: Any) -> None:
         super().__init__(file, *arguments, **options)
         self.file, self._connections = file, connections
 
     def close(self) -> None:
-        """Give it back; what was not committed is undone."""
+        """Give the connection back, after a rollback."""
         if self.in_transaction:
             self.rollback()
         self._connections.take_back(self)
 
     def really_close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         super().close()

@@ -1,4 +1,4 @@
-"""What Dagster loads: every asset, job, resource and automation of this code location.
+"""The definitions that Dagster loads: every asset, job, resource and automation of this code location.
 
 Reading settings and prompt files is all that happens at load.
 """
@@ -57,7 +57,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
 
 
 def _upstream(settings: Settings) -> list[dg.AssetDep]:
-    """Return the assets that make what named sources read. All of each is read, however it is partitioned."""
+    """Return the assets that named sources read. Each is read whole, even if it is partitioned."""
     keys = {named.asset for named in settings.named_sources.values() if named.asset}
     mapping = dg.AllPartitionMapping()
     return [dg.AssetDep(dg.AssetKey.from_user_string(key), partition_mapping=mapping) for key in sorted(keys)]
@@ -78,7 +78,7 @@ def _executor(name: ExecutorName) -> dg.ExecutorDefinition:
 
 
 def _freshness(name: str, settings: Settings) -> dg.FreshnessPolicy | None:
-    """Return by when an asset must have been made; by default never, since what does not change is not made again."""
+    """Return the freshness policy of an asset; by default none, since an asset without changes is not made again."""
     hours = settings.dagster.fresh_hours
     if hours is None or name not in _FRESH:
         return None

@@ -1,4 +1,4 @@
-"""The Dagster instance of a home, so that what the command line runs shows in the UI."""
+"""The Dagster instance of a home, so that runs of the command line show in the UI."""
 
 import logging
 import sqlite3
@@ -34,7 +34,7 @@ concurrency:
 """
 # Steps wait for a pool, not runs, so that one source is read while the model is asked about another. A command claims
 # no place in a pool: it holds the builder's lock, for which a step of the daemon may wait while it has such a place.
-# Nor does it keep what steps print, which is nothing: to capture that would start four processes a job.
+# Nor does it keep the output of steps, which is empty: to capture it would start four processes a job.
 _OF_A_COMMAND: Any = {
     "concurrency": {"pools": {"granularity": "run", "default_limit": 1}},
     "compute_logs": {

@@ -1,4 +1,4 @@
-"""Running Dagster jobs in this process, recorded in the home's instance."""
+"""Dagster jobs run in this process and recorded in the home's instance."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 class Jobs:
-    """The jobs of one knowledge base; `command` is what all runs that one command starts have in common."""
+    """The jobs of one knowledge base; `command` tags all runs that one command starts."""
 
     def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display, command: str) -> None:
         self._instance = instance
@@ -47,7 +47,7 @@ class Jobs:
         config: dict[str, Any] | None = None,
         assets: Sequence[str] = (),
     ) -> None:
-        """Run one job, of one source where it has partitions, and show its steps; raises what a step raises.
+        """Run one job, of one source if it has partitions, and show its steps; raises the error of a step.
 
         With `assets`, only these of the job are made.
         """
@@ -65,12 +65,12 @@ class Jobs:
         )
 
     def refuse_others(self) -> None:
-        """Check that no run of this knowledge base is under way in Dagster; raises StoreError."""
+        """Check that Dagster has no unfinished run of this knowledge base; raises StoreError."""
         if under_way(self._instance, self._namespace):
-            raise StoreError("a run is under way in Dagster; wait for it or end it, and run again")
+            raise StoreError("Dagster has an unfinished run; wait for it or end it, and run again")
 
     def forget_history(self) -> int:
-        """Delete the events and logs of all runs for good, but of a report that is made now; return how many runs."""
+        """Delete the events and logs of all runs, except of a report that is made now; return the number of runs."""
         wipe_assets(self._instance, self._namespace)
         self.execute("report")
         return forget_runs(self._instance, self._namespace, self._command)

@@ -1,4 +1,4 @@
-"""Launching runs in a code server that may be restarted, as that of deploy/compose.yaml is."""
+"""The run launcher for a code server that may be restarted, as that of deploy/compose.yaml is."""
 
 import dagster as dg
 from dagster._core.errors import DagsterUserCodeUnreachableError
@@ -10,16 +10,16 @@ from dagster._serdes import deserialize_value
 class WatchedRunLauncher(dg.DefaultRunLauncher):
     """Dagster's own launcher, which in addition tells `run_monitoring` of runs that ended with their code server.
 
-    Without it such a run counts as running for ever: it keeps its place in the pool, and nothing is published.
+    Without it such a run always counts as running: it keeps its place in the pool, and nothing is published.
     """
 
     @property
     def supports_check_run_worker_health(self) -> bool:
-        """Say that runs can be looked at."""
+        """Return True: the health of runs can be checked."""
         return True
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
-        """Ask the code server whether it runs a run; unknown while the server cannot be reached."""
+        """Ask the code server about a run; its health is unknown while the server cannot be reached."""
         client = self._get_grpc_client_for_termination(run.run_id)  # type: ignore[no-untyped-call]
         if client is None:
             return CheckRunHealthResult(WorkerStatus.RUNNING, "it was not launched in a code server")

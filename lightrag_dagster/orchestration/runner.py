@@ -1,6 +1,6 @@
-"""Bringing a knowledge base up to date through the real Dagster jobs, only where something changed.
+"""Updates of a knowledge base through the real Dagster jobs, only where something changed.
 
-What is to be done is asked first; Dagster is imported only when there is something.
+Pending work is looked up first; Dagster is imported only if there is some.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 LOCK_SECONDS = 5.0
-"""How long the command line waits for another builder, or another ingestion of a source, before it says so."""
+"""Time that the command line waits for another builder, or another ingestion of a source, before it says so."""
 
 
 @dataclass
 class Outcome:
     """Result of a run.
 
-    `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with the
-    reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
-    source; `outdated_parts` names what of the knowledge base is outdated: summaries, vectors. `notes` are further lines
-    for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were built again.
-    `graph_built` says that the graph of a snapshot was built that had been published before. `losses` and `warnings`
-    are those of all sources, as `Pending` has them.
+    `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with
+    the reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
+    source; `outdated_parts` names the outdated parts of the knowledge base: summaries, vectors. `notes` are further
+    lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
+    `graph_built` is set if the graph of a snapshot was built after its publication. `losses` and `warnings` are those
+    of all sources, as `Pending` has them.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -101,10 +101,10 @@ def bring_up_to_date(
     Args:
         settings: Settings of this run.
         names: Sources to look at; all when empty, none when None.
-        display: Where progress is shown.
-        backfill: Make rows of these sources again that another recipe made.
-        knowledge_base: And summaries and vectors of the knowledge base, unless a source waits for batches.
-        command: What the runs have in common that it starts; given to continue what another call began.
+        display: The view of the progress.
+        backfill: Rebuild the rows of these sources that another recipe made.
+        knowledge_base: Rebuild summaries and vectors of the knowledge base too, unless a source waits for batches.
+        command: The tag of the runs that it starts; given to continue another call's work.
         verify: Read all files of the current snapshot; else only their existence and size are checked.
 
     Raises:
@@ -122,7 +122,7 @@ def bring_up_to_date(
         from lightrag_dagster.orchestration.jobs import open_jobs
 
         with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, command) as jobs:
-            _Run(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
+            _Pass(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
         states = pending(settings)
     outcome.cost_usd = Ledger(Home.of(settings).ledger).spent(command)
     looked_at = list(states.sources) if names is not None and not names else [source.name for source in sources]
@@ -130,8 +130,8 @@ def bring_up_to_date(
 
 
 def _repair(home: Home, *, verify: bool) -> list[str]:
-    """Discard what is damaged of the current snapshot, so that this run builds it again, and say what it was."""
-    with suppress(OlderFormatError):  # the lock brings it forward
+    """Discard damaged parts of the current snapshot, so that this run rebuilds them; return their descriptions."""
+    with suppress(OlderFormatError):  # the lock migrates it
         if not find_current_damage(home, verify=verify):
             return []
     with building(home, LOCK_SECONDS) as lock:
@@ -139,7 +139,7 @@ def _repair(home: Home, *, verify: bool) -> list[str]:
 
 
 def questions_pending(settings: Settings) -> list[str]:
-    """Return the jobs that ask questions of the published snapshot and have not asked these yet."""
+    """Return the jobs whose questions have not been asked of the published snapshot yet."""
     home, recipes = Home.of(settings), Recipes.of(settings)
     manifest, jobs = current_snapshot(home), []
     questions = read_question_file(settings.questions)
@@ -157,7 +157,7 @@ def questions_pending(settings: Settings) -> list[str]:
 
 
 def evaluate_modes(settings: Settings, display: Display) -> str:
-    """Evaluate the published snapshot, whether or not it was before; return its id.
+    """Evaluate the published snapshot, even if it was evaluated before; return its id.
 
     Raises:
         NoSnapshotError: nothing is published yet.
@@ -182,8 +182,8 @@ def make_report(settings: Settings, display: Display) -> None:
         jobs.execute("report")
 
 
-class _Run:
-    """One pass over what is pending."""
+class _Pass:
+    """One pass over the pending work."""
 
     def __init__(self, settings: Settings, jobs: "Jobs", outcome: Outcome) -> None:
         self._settings = settings
@@ -205,7 +205,7 @@ class _Run:
                 self._outcome.failed[source.name] = str(error)
         accept_pending(self._settings)
         waiting = bool(sources_that_wait(self._settings.llm, self._home))
-        # What waits for responses will change the merge: to summarise and embed all before would be paid for twice.
+        # Sources that wait for responses will change the merge: to summarise and embed before that would cost twice.
         self._publish(backfill=knowledge_base and not waiting)
         if without_graph(self._home):
             self._jobs.execute("publish", assets=["published_graph"])
@@ -214,7 +214,7 @@ class _Run:
             self._jobs.execute(job)
 
     def _ingest(self, source: Source, *, backfill: bool) -> bool:
-        """Ingest one source if there is something to do; say whether there was."""
+        """Ingest one source if there is something to do; return True if there was."""
         tables = SourceTables(self._home, candidate=backfill)
         with ingesting(self._home, source.name, LOCK_SECONDS):
             if why_ingest(source, tables, self._recipes) is not None:

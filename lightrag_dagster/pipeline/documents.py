@@ -35,7 +35,7 @@ from lightrag_dagster.stages.documents.captions import Describing
 from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates
 from lightrag_dagster.stages.documents.listing import LISTED, Listing
-from lightrag_dagster.stages.documents.raw_documents import TOLD, Slow
+from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.tables.acceptance import accepted
@@ -103,7 +103,7 @@ def read_source(
             except SourceError as error:
                 tables.refuse(name, listing.signature, str(error))
                 raise
-            about = about._replace(slowest=heapq.nlargest(TOLD, (slow for one in made for slow in one.slowest)))
+            about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
             if len(parts) > 1:
                 stored = _mark_duplicates(step, stored, _equal_documents(connection, now), engine)
         # With a document that could not be read just now, the next run reads again.
@@ -212,8 +212,10 @@ def _judge_reading(
         view_files(connection, view, paths, RAW_DOCUMENTS)
     losses = check_deletions(source, connection, settings)
     types = connection.sql("SELECT media_type, count(*) FROM now GROUP BY ALL ORDER BY ALL").fetchall()
-    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {TOLD}"
-    failed = f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {TOLD}"
+    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {MAX_REPORTED}"
+    failed = (
+        f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {MAX_REPORTED}"
+    )
     most, failures = (connection.sql(statement).to_arrow_table() for statement in (largest, failed))
     reading = Reading(dict(types), most, failures, losses=losses)
     if settings.similar is None:
@@ -224,7 +226,7 @@ def _judge_reading(
     connection.execute(f"CREATE OR REPLACE TEMP TABLE candidate AS {candidates}")
     connection.execute("SET VARIABLE least_similarity = ?", [settings.similar])
     found = connection.sql(similar).to_arrow_table()
-    return reading._replace(similar=found.slice(0, TOLD), similar_count=found.num_rows)
+    return reading._replace(similar=found.slice(0, MAX_REPORTED), similar_count=found.num_rows)
 
 
 def _equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path]) -> pa.Table:

@@ -86,12 +86,12 @@ def _build(generation: Generation, part: _Part) -> BuiltGraph | None:
 
 
 def _build_arrays(generation: Generation) -> list[Path]:
-    from lightrag_dagster.indexes.adjacency import ENTITY_COLUMNS, RELATION_COLUMNS, Evidence, build_adjacency
+    from lightrag_dagster.indexes.adjacency import ENTITY_COLUMNS, RELATION_COLUMNS, EvidenceFiles, build_adjacency
 
     folder = generation.path(generations.ADJACENCY)
     entities = generation.read_table("entities", ENTITY_COLUMNS)
     relations = generation.read_table("relations", RELATION_COLUMNS)
-    evidence = Evidence(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
+    evidence = EvidenceFiles(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
     keeps_first = generation.inputs().merging.chunk_limit_method == "KEEP"
     build_adjacency(folder, entities, relations, evidence, keeps_first=keeps_first)
     return sorted(folder.iterdir())

@@ -1,1 +1,1 @@
-"""Questions: small named steps from keywords to an answer, behind one class."""
+"""Questions: small named steps from keywords to an answer, in one class."""

@@ -1,4 +1,4 @@
-"""Checks of what callers give: each error names the argument, what it takes, and what it was given."""
+"""Checks of callers' arguments: each error names the argument, its accepted values, and the value given."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -26,14 +26,14 @@ def wrong(name: str, takes: str, value: object) -> QueryError:
 
 
 def instance(value: object, kind: type[Value], name: str, takes: str) -> Value:
-    """Return a value that is of a class; raises QueryError."""
+    """Return a value that must be an instance of a class; raises QueryError."""
     if not isinstance(value, kind):
         raise wrong(name, takes, value)
     return value
 
 
 def text(value: object, name: str) -> str:
-    """Return a text that can be stored and sent; raises QueryError."""
+    """Return a text that must be valid Unicode; raises QueryError."""
     found = instance(value, str, name, "text")
     try:
         found.encode()
@@ -51,7 +51,7 @@ def texts(value: object, name: str) -> tuple[str, ...]:
 
 
 def path_of(value: object, name: str) -> Path:
-    """Return the path that a text or a path is; raises QueryError."""
+    """Return a text or a path as a path; raises QueryError."""
     try:
         found = Path(value)  # type: ignore[arg-type]
     except TypeError as error:
@@ -66,19 +66,19 @@ def path_of(value: object, name: str) -> Path:
 
 
 def several(value: object, name: str, takes: str) -> Iterable[object]:
-    """Return what is a list, or like one, and no text and no mapping; raises QueryError."""
+    """Return a collection that is not a text or a mapping; raises QueryError."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise wrong(name, takes, value)
     return value
 
 
 def nearest(value: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like another, or None."""
+    """Return the known name that is most similar to another, or None."""
     found = get_close_matches(value, known, n=1)
     return found[0] if found else None
 
 
 def suggested(value: str, known: Iterable[str]) -> str:
-    """Return the part of an error that names the known name most like another; empty where none is like it."""
+    """Return the part of an error that suggests the most similar known name; empty if there is none."""
     found = nearest(value, known)
     return f"; did you mean {found!r}?" if found else ""

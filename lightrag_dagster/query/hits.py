@@ -11,7 +11,7 @@ Hits = dict[int, float | None]
 """row → score, best first; None where nothing was compared."""
 
 Path = list[str]
-"""How a chunk was reached: names of entities, relations (`A — B`) and passages (source/path), the chunk's own last."""
+"""The path to a chunk: names of entities, relations (`A — B`) and passages (source/path), the chunk's own last."""
 
 _NOTHING = object()
 
@@ -24,9 +24,9 @@ class Found:
     relations: Hits = field(default_factory=dict)
     chunks: Hits = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
-    """What else `--explain` tells of the step; ready for JSON."""
+    """Further facts of the step for `--explain`; ready for JSON."""
     paths_to: Callable[[int], list[Path]] | None = None
-    """Tells the ways by which one of the chunks was reached; without it, each resembles the question itself."""
+    """A function that returns the paths to one of the chunks; without it, each was found by its own similarity."""
 
 
 def round_robin(*ranked: Sequence[Item]) -> list[Item]:

@@ -50,13 +50,13 @@ class Prepared:
 class KnowledgeBase:
     """One snapshot, read-only; threads and tasks may share it, processes may not.
 
-    Close it, or open it in a `with` block. One that is left open is closed when nothing refers to it any more, or when
-    the interpreter ends, with a ResourceWarning. After `close`, and in a process that was forked after it was opened,
-    every method raises ClosedError.
+    Close it, or open it in a `with` block. One that is left open is closed when it is garbage-collected, or when the
+    interpreter ends, with a ResourceWarning. After `close`, and in a process that was forked after it was opened, every
+    method raises ClosedError.
 
-    Every question takes the options of `QueryOptions`: mode, top_k, keywords, filters, and so on. When nothing is
-    found, texts are an apology that ends in `[no-context]`, and no model is called. Methods that begin with `a` are for
-    code that runs in an event loop, and do the same in a thread.
+    Every question takes the options of `QueryOptions`: mode, top_k, keywords, filters, and so on. If there are no hits,
+    texts are an apology that ends in `[no-context]`, and no model is called. Methods that begin with `a` are for code
+    that runs in an event loop, and do the same in a thread.
 
     Example:
         >>> with KnowledgeBase.open("data") as knowledge:
@@ -81,10 +81,10 @@ class KnowledgeBase:
     ) -> Self:
         """Open a snapshot: the current one, unless named, of the home in the settings, unless given.
 
-        Model calls are billed to `account`, whose budget holds; without one they are not booked.
+        Model calls are billed to `account`, within its budget; without one they are not recorded.
 
         Raises:
-            NoSnapshotError: nothing has been published in the home yet.
+            NoSnapshotError: the home has no published snapshot yet.
             QueryError: an argument is of another kind.
             ClosedError: this process was forked from one that had a knowledge base open.
             SettingsError: the settings or prompts cannot be read.
@@ -116,7 +116,7 @@ class KnowledgeBase:
         """Return everything found for the question, best first, without an answer.
 
         Raises:
-            QueryError: the question is empty, too short or too long, there is no such mode, option or source, or a
+            QueryError: the question is empty, too short or too long, a mode, option or source does not exist, or a
                 value is of another kind or out of bounds.
             ClosedError: the knowledge base is closed, or was opened in another process.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
@@ -146,7 +146,7 @@ class KnowledgeBase:
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return an answer; raises as `retrieve`.
 
-        It is stored by everything that the model saw: asked again in the same context, it costs nothing.
+        It is stored under a hash of everything that the model saw: asked again in the same context, it is free.
         """
         return self.answer(self.prepare(query, **options))
 
@@ -158,7 +158,7 @@ class KnowledgeBase:
 
     @takes_options
     def stream(self, query: str, **options: Unpack[QueryOptions]) -> Iterator[str]:
-        """Return the text of an answer piece by piece, as the model gives it; raises as `retrieve`.
+        """Return the text of an answer in pieces, as the model writes it; raises as `retrieve`.
 
         Citations are not checked, and the answer is not stored.
         """
@@ -183,7 +183,7 @@ class KnowledgeBase:
 
     @takes_options
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
-        """Return the request that `query` would put to the model, for `answer`; raises as `retrieve`."""
+        """Return the request that `query` would send to the model, for `answer`; raises as `retrieve`."""
         with self._opened.in_use():
             question = self._question(query, options)
             retrieval = self._opened.retriever.retrieve(question)
@@ -204,7 +204,7 @@ class KnowledgeBase:
         )
 
     def pieces(self, prepared: Prepared) -> Iterator[str]:
-        """Yield the answer to a prepared question piece by piece; see `stream`."""
+        """Yield the answer to a prepared question in pieces; see `stream`."""
         request = instance(prepared, Prepared, "pieces", "what `prepare` returns").request
         with self._opened.in_use():
             for piece in self._opened.models.stream(request) if request else [NO_CONTEXT]:
@@ -212,10 +212,10 @@ class KnowledgeBase:
                 self._opened.require_open()
 
     def elements(self, chunks: Sequence[Chunk]) -> list[Element]:
-        """Return the tables and figures that chunks hold a part of, such as those of a retrieval or an answer.
+        """Return the tables and figures that overlap chunks, such as those of a retrieval or an answer.
 
         Raises:
-            QueryError: what is given are no chunks.
+            QueryError: the argument is not a list of chunks.
             ClosedError: the knowledge base is closed, or was opened in another process.
             StoreError: a table of the snapshot is missing or damaged.
         """
@@ -227,7 +227,7 @@ class KnowledgeBase:
             return elements_of(self.snapshot.generation, found)
 
     def complete(self, request: ChatRequest) -> str:
-        """Answer a request of the caller's own, such as a judge's, by the model of its role; raises as `answer`."""
+        """Answer a request of the caller, such as a judge's, by the model of its role; raises as `answer`."""
         with self._opened.in_use():
             return self._opened.models.complete(instance(request, ChatRequest, "complete", "a ChatRequest")).text
 
@@ -260,13 +260,13 @@ class KnowledgeBase:
     def sql(self, query: str, *, timeout: float | None = None) -> "pa.Table":
         """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
 
-        Each call has a database of its own, in memory, which sees these tables and nothing else, and takes at most a
-        quarter of the machine's or container's memory, and 4 GB.
+        Each call has a database of its own, in memory, which sees only these tables, and takes at most a quarter of the
+        machine's or container's memory, and 4 GB.
 
         Args:
             query: one statement, or several, such as `CREATE TEMP TABLE …; FROM …`.
-            timeout: how long it may take; unlimited unless given. A single giant value, such as a list of a hundred
-                million numbers, is made to its end first. Seconds.
+            timeout: maximum time; unlimited unless given. A single giant value, such as a list of a hundred million
+                numbers, is completed first. Seconds.
 
         Raises:
             QueryError: it is wrong, refused, takes too long or too much memory, or returns no rows.
@@ -288,8 +288,7 @@ class KnowledgeBase:
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more.
 
-        Questions under way raise ClosedError. In a process that was forked it does nothing: all of it belongs to the
-        other one.
+        Running questions raise ClosedError. In a forked process it does nothing: all of it belongs to the parent.
         """
         self._unclosed.detach()
         if self._opened.close():

@@ -1,4 +1,4 @@
-"""The models behind questions, called from plain code.
+"""The models for questions, called from synchronous code.
 
 They run on an event loop in a thread of their own, so that code with or without a running loop, in any thread, can call
 them.
@@ -41,7 +41,7 @@ class Models:
     """Language models, an embedder and a reranker, each opened at its first call and kept until `close`."""
 
     def __init__(self, settings: Settings, vectors: records.Vectors, account: Account | None = None) -> None:
-        """Keep what to open; `vectors` names the embedder of the snapshot, `account` is billed."""
+        """Take the settings of the models; `vectors` names the embedder of the snapshot, `account` is billed."""
         self._account = account
         self._llm = settings.llm
         self._rerank = settings.rerank
@@ -55,7 +55,7 @@ class Models:
         self._loop = BackgroundLoop("lightrag-models")
 
     def complete(self, request: ChatRequest) -> ChatResponse:
-        """Answer one request, from the response store if it is there; raises as `ChatModel.complete`."""
+        """Answer one request, from the response store if possible; raises as `ChatModel.complete`."""
         if self._account is None:
             key = response_key(chat_identity(self._llm.of(request.role)), request)
             if stored := stored_answer(self._home.responses, key):
@@ -91,10 +91,10 @@ class Models:
         return self._run(reranker.rerank(query, texts, limit))
 
     def stream(self, request: ChatRequest) -> Iterator[str]:
-        """Yield an answer piece by piece, without storing it; raises as `ChatModel.complete`.
+        """Yield an answer in pieces, without storing it; raises as `ChatModel.complete`.
 
-        With an account, whose budget and ledger need the price of the whole, and from a model that cannot stream, the
-        pieces are the lines of a complete answer.
+        With an account, which needs the cost of the whole, and from a model that cannot stream, the pieces are the
+        lines of a complete answer.
         """
         model = self._open("stream", lambda: open_plain_chat_model(self._llm.of(request.role)))
         stream = getattr(model, "stream", None)
@@ -120,14 +120,14 @@ class Models:
             raise _closed() from None
 
     def close(self, timeout: float | None = None) -> None:
-        """End the calls under way, close the models and end the thread, in at most `timeout` seconds; once."""
+        """End the running calls, close the models and end the thread, in at most `timeout` seconds; once."""
         self._loop.close(self._stack.aclose, timeout)
 
     def _chat_model(self, role: Role) -> ChatModel:
         own = self._llm.of(role)
         if own.provider == "offline" and self._account is None:
-            return self._open(role, lambda: open_plain_chat_model(own))  # Its answers are as quick to make as to store.
-        # One model a role, so that each books its calls under its own purpose.
+            return self._open(role, lambda: open_plain_chat_model(own))  # its answers need no store
+        # One model per role, so that each records its calls under its own purpose.
         try:
             return self._open(role, lambda: open_chat_model(self._llm, self._home, role, self._account))
         except StoreError as error:

@@ -1,4 +1,4 @@
-"""An answer as a notebook shows it."""
+"""The form of an answer in a notebook."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from lightrag_dagster.query.references import without_references
 def answer_markdown(text: str, title: str, documents: Iterable[tuple[str, str]], notes: Iterable[str]) -> str:
     """Return an answer, a titled list of documents with their numbers, and notes, as Markdown.
 
-    The answer keeps its formatting. Nothing in it that comes from a document is a link or is loaded.
+    The answer keeps its formatting. Text in it from a document is never a link, and is never loaded.
     """
     listed = "\n".join(f"- \\[{number}\\] {escaped(file)}" for number, file in documents)
     noted = "\n".join(f"- {escaped(note)}" for note in notes)

@@ -1,4 +1,4 @@
-"""The models, threads and retriever of an opened knowledge base, and whether they may be used."""
+"""The models, threads and retriever of an opened knowledge base, and the check that they may be used."""
 
 import asyncio
 import contextvars
@@ -22,17 +22,17 @@ from lightrag_dagster.storage.snapshots.generations import GRAPH
 Result = TypeVar("Result")
 
 _AWAITED = 32
-"""Most questions of event loops that are worked on at once."""
+"""Maximum number of questions of event loops at once."""
 
 _LAST_SECONDS = 1.0
-"""How long each part of a knowledge base that was left open may take to end."""
+"""Time that each part of a knowledge base that was left open may take to end."""
 
 
 class Opened:
-    """What works for a knowledge base, from its opening to its end; it belongs to one process."""
+    """The working parts of a knowledge base, from its opening to its end; they belong to one process."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings, account: Account | None) -> None:
-        """Start what answers questions; the snapshot remains the caller's to close."""
+        """Start models and threads; the caller closes the snapshot."""
         self._process = os.getpid()
         self._closed = False
         self.prompts = load_prompts(settings.prompts, settings.language)
@@ -44,7 +44,7 @@ class Opened:
         self._interrupts: set[Callable[[], None]] = set()
 
     def require_open(self) -> None:
-        """Raise ClosedError where it is closed, or was opened in another process."""
+        """Raise ClosedError if it is closed, or was opened in another process."""
         if os.getpid() != self._process:
             raise ClosedError(
                 f"this knowledge base was opened in another process, {self._process}; open it here, and in each process"
@@ -55,10 +55,10 @@ class Opened:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Refuse the block where the knowledge base is closed, and say so if it is closed meanwhile.
+        """Run the block only while the knowledge base is open.
 
         Raises:
-            ClosedError: it is closed, or was opened in another process.
+            ClosedError: it is closed, also during the block, or was opened in another process.
         """
         self.require_open()
         try:
@@ -69,7 +69,7 @@ class Opened:
 
     @contextmanager
     def ended_by(self, interrupt: Callable[[], None]) -> Iterator[None]:
-        """Call `interrupt` if it is closed during the block."""
+        """Call `interrupt` if the knowledge base is closed during the block."""
         self._interrupts.add(interrupt)
         try:
             yield
@@ -85,9 +85,9 @@ class Opened:
             return await asyncio.wrap_future(self._awaited.submit(contextvars.copy_context().run, function))
 
     def close(self, timeout: float | None = None) -> bool:
-        """End calls and threads, waiting for each part at most `timeout` seconds; return whether there was any to end.
+        """End calls and threads, waiting for each part at most `timeout` seconds; return True if there were any.
 
-        There is none the second time, and in a process that was forked: all of it belongs to the other one.
+        There are none the second time, and in a forked process: all of them belong to the parent.
         """
         if self._closed or os.getpid() != self._process:
             return False
@@ -104,6 +104,6 @@ class Opened:
         return True
 
     def abandon(self, name: str) -> None:
-        """Close what was left open, with a ResourceWarning that names it."""
+        """Close a knowledge base that was left open, with a ResourceWarning that names it."""
         if self.close(_LAST_SECONDS):
             warnings.warn(f"{name} was left open; use a `with` block, or close it", ResourceWarning, stacklevel=2)

@@ -21,7 +21,7 @@ Asked = TypeVar("Asked", bound=Callable[..., Any])
 
 _MIN_WEIGHT = 3
 _MOST_CHARACTERS = 20_000
-"""Names are looked up at each word: of such a question, in about a second."""
+"""Most characters of a question: names are looked up at each word, in about a second for this length."""
 # Scripts that write a word in one or two characters: each counts as two Latin letters.
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
@@ -34,10 +34,10 @@ _ROLES = get_args(Message.__annotations__["role"])
 class QueryOptions(TypedDict, total=False):
     """Options of one question; an option that is left out or None is taken from the settings.
 
-    `QuerySettings` describes each setting and checks the values. The first four are no settings: `keywords` replace
+    `QuerySettings` describes each setting and checks the values. The first four are not settings: `keywords` replace
     the call that finds them, in modes that need any; `history` reaches the model that answers, but not retrieval;
-    `filters` bound what may be found; `explain` makes the steps of the result list every item. An option that a mode
-    does not use changes nothing, and a note of the result says so.
+    `filters` limit the documents; `explain` makes the steps of the result list every item. An option that a mode does
+    not use has no effect, and a note of the result says so.
     """
 
     keywords: Keywords | None
@@ -65,7 +65,7 @@ class QueryOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Question:
-    """A question that can be asked, with every option settled; `notes` tell of options that change nothing."""
+    """A valid question, with a value for every option; `notes` name the options without effect."""
 
     text: str
     settings: QuerySettings
@@ -77,9 +77,9 @@ class Question:
 
 
 def takes_options(method: Asked) -> Asked:
-    """Let a function with `**options: Unpack[QueryOptions]` show each option in its signature.
+    """Show each option in the signature of a function with `**options: Unpack[QueryOptions]`.
 
-    Type checkers know them by the annotation; a notebook completes what the signature lists.
+    Type checkers know them by the annotation; a notebook completes the names in the signature.
     """
     signature = inspect.signature(method)
     named = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -99,8 +99,8 @@ def question_of(
     `reranks` if there is a reranker, `by_rules` if the offline model answers.
 
     Raises:
-        QueryError: it is no text, empty, or too short or too long to retrieve by; there is no such mode or option, or a
-            value is of another kind or out of bounds.
+        QueryError: it is not a text, or empty, or too short or too long to retrieve by; the mode or an option does not
+            exist, or a value is of another kind or out of bounds.
     """
     asked = text(query, "the question").strip()
     for name in options:
@@ -180,13 +180,13 @@ _OWN: dict[str, Callable[[object], Any]] = {
     "filters": _filters,
     "explain": _explain,
 }
-"""Options that are no settings, and what checks them."""
+"""Options that are not settings, and their checks."""
 
 
 def _unused(
     given: Mapping[str, Any], settings: QuerySettings, mode: Mode, *, reranks: bool, by_rules: bool
 ) -> list[str]:
-    """Return notes on the options that are given and change nothing."""
+    """Return notes on the given options without effect."""
     said = {name for name, value in given.items() if value is not False}
     said -= {name for name, nothing in _SAYS_NOTHING.items() if given.get(name) == nothing}
     notes = []

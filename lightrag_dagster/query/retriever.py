@@ -1,4 +1,4 @@
-"""Finds for the questions of an opened snapshot: their keywords, the documents that may be seen, what is in them."""
+"""Retrieval for the questions of an opened snapshot: keywords, filters and modes."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -33,10 +33,10 @@ _SEARCHES = min(32, 4 + (os.cpu_count() or 1))
 
 
 class Retriever:
-    """Retrieves from one snapshot; threads may share it."""
+    """A retriever for one snapshot; threads may share it."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings, models: Models, prompts: Prompts) -> None:
-        """Keep what every question needs; `models` and `snapshot` remain the caller's to close."""
+        """Take the parts that every question needs; the caller closes `models` and `snapshot`."""
         self._snapshot = snapshot
         self._settings = settings
         self._models = models
@@ -87,7 +87,7 @@ class Retriever:
         return replace(found, steps=trace.steps, notes=(*question.notes, *snapshot.notes, *self._lacking(found)))
 
     def _lacking(self, found: Retrieval) -> list[str]:
-        """Return why nothing was found, where the snapshot has no graph that could be searched."""
+        """Return the reason for an empty result if the snapshot has no graph to search."""
         if found.chunks or len(self._snapshot.graph.entities.ids) or not len(self._snapshot.graph.chunks.ids):
             return []
         return [
@@ -97,7 +97,7 @@ class Retriever:
 
     @contextmanager
     def _view(self, filters: Filters, trace: Trace) -> Iterator[Snapshot]:
-        """Give what a filter allows of the snapshot for the block."""
+        """Yield the filtered view of the snapshot for the block."""
         with ExitStack() as opened:
             with trace.step("filter"):
                 view = opened.enter_context(self._scopes.view(filters)) if filters != Filters() else self._snapshot

@@ -17,7 +17,7 @@ from lightrag_dagster.query.types import Keywords
 
 
 class Search:
-    """One question in one snapshot: everything that a mode needs to find by."""
+    """One question in one snapshot: everything that a mode needs to search."""
 
     def __init__(
         self,
@@ -27,10 +27,10 @@ class Search:
         threads: Executor | None = None,
         asking: Asking | None = None,
     ) -> None:
-        """Keep the question, whose keywords are found by now and whose filters the snapshot has.
+        """Take the question, whose keywords are found already, and the snapshot, filtered already.
 
         `embed` returns unit vectors for texts, `threads` search several tables at once, and `asking` asks the language
-        model in the steps that need it; without, they are left out.
+        model in the steps that need it; without it, they are left out.
         """
         self.snapshot = snapshot
         self.query = question.text
@@ -53,7 +53,7 @@ class Search:
         return ", ".join(self.keywords.high_level)
 
     def about(self, query: str, keywords: Keywords) -> "Search":
-        """Return the search for another question in the same way."""
+        """Return a search for another question with the same parts."""
         question = replace(self._question, text=query, keywords=keywords)
         return Search(self.snapshot, question, self._embed, self._threads, self.asking)
 
@@ -82,7 +82,7 @@ class Search:
         return Found(entity_hits, relation_hits, chunk_hits)
 
     def similarity(self, chunks: Rows) -> dict[int, float]:
-        """Return the cosine similarity to the question of those of the chunks that have a vector."""
+        """Return the cosine similarity to the question of the chunks that have a vector."""
         ids = self.snapshot.graph.chunks.ids_at(chunks)
         vectors = self.snapshot.vectors["chunk_vectors"].vectors(ids)
         rows = [row for row, chunk_id in zip(chunks.tolist(), ids, strict=True) if chunk_id in vectors]
@@ -103,7 +103,7 @@ class Search:
         return dict(zip(rows.tolist(), (score for _, score in found), strict=True))
 
     def _embed_new(self, *texts: str) -> None:
-        """Embed the question and the texts, those that are neither empty nor known, in one call."""
+        """Embed the question and the texts in one call, except empty and known ones."""
         new = [text for text in dict.fromkeys((self.query, *texts)) if text and text not in self._vectors]
         if new:
             self._vectors |= zip(new, self._embed(new), strict=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import QueryError, StoreError
-from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
@@ -51,16 +51,16 @@ class Snapshot:
     vectors: Mapping[str, VectorSearch]
     corpus_state: Vectors | None
     notes: tuple[str, ...] = ()
-    """What a question to it should be told, such as a value of a filter that no document meets."""
+    """Notes for every question, such as a value of a filter that no document meets."""
 
     def close(self) -> None:
-        """Free what is in memory; the snapshot cannot be used again."""
+        """Free the memory; the snapshot cannot be used again."""
         for table in self.vectors.values():
             table.close()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Say of an error in the block that `gc` has removed the snapshot, if that is why; raises StoreError."""
+        """Report a removed snapshot instead of a missing file in the block; raises StoreError."""
         try:
             yield
         except (StoreError, QueryError) as error:
@@ -107,7 +107,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
     """Open a snapshot by its id or one of its names, by default the current one.
 
     Raises:
-        NoSnapshotError: nothing has been published in the home.
+        NoSnapshotError: the home has no published snapshot.
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
     refresh_snapshot(home, snapshot_id)
@@ -148,7 +148,7 @@ def _removed(snapshot_id: str) -> StoreError:
     )
 
 
-def _rows(table: KeyedTable, hits: Hits) -> Iterator[tuple[dict[str, Any], float | None]]:
+def _rows(table: MappedTable, hits: Hits) -> Iterator[tuple[dict[str, Any], float | None]]:
     numbers = list(hits)
     for start in range(0, len(numbers), _BLOCK):
         block = numbers[start : start + _BLOCK]

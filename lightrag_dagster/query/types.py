@@ -1,4 +1,4 @@
-"""What a question returns: plain frozen data, best first, ready for JSON by `to_dict`."""
+"""Results of a question: plain frozen data, best first, ready for JSON by `to_dict`."""
 
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from lightrag_dagster.query.notebook import answer_markdown
 
 _SHOWN = 60
-"""Characters of a text that a result shows of itself."""
+"""Maximum characters of a text in the `repr` of a result."""
 
 
 class Brief:
@@ -72,7 +72,7 @@ class Relation(Brief):
 class Citation:
     """One place where a chunk occurs: `content == document[char_start:char_end]`.
 
-    It begins on `page` and ends on `page_end`, where the format has pages; the latter is None in snapshots of an older
+    It begins on `page` and ends on `page_end`, if the format has pages; the latter is None in snapshots of an older
     version of this package. `heading` is the path of headings at the start of the chunk.
     """
 
@@ -88,7 +88,7 @@ class Citation:
 
     @property
     def pages(self) -> str:
-        """The pages in words: `page 3` or `pages 3–4`; empty where the format has none."""
+        """The pages in words: `page 3` or `pages 3–4`; empty if the format has none."""
         if self.page is None:
             return ""
         last = self.page_end or self.page
@@ -100,7 +100,7 @@ class Element(Brief):
     """A table or figure of a document: `content == document[char_start:char_end]`, as Markdown.
 
     `kind` is `table` or `figure`. `caption` is the line above a table, or the alternative text of a figure. `page` is
-    set where the format has pages. `chunk_ids` are the chunks that hold a part of it, in order.
+    set if the format has pages. `chunk_ids` are the chunks that hold a part of it, in order.
     """
 
     kind: str
@@ -119,9 +119,9 @@ class Element(Brief):
 class Chunk(Brief):
     """A chunk and every place where it occurs, in canonical order.
 
-    `score` is its cosine similarity to the question, None where no vector was compared; in mode `ppr` its share of the
-    random walk, in mode `fusion` of the walk and of what resembles the question, in mode `bm25` its BM25 score.
-    `rerank_score` comes from the reranker, `tokens` is the length of `content`. `context` is what else of the document
+    `score` is its cosine similarity to the question, None if no vector was compared; in mode `ppr` its share of the
+    random walk, in mode `fusion` its share of the walk and of the direct scores, in mode `bm25` its BM25 score.
+    `rerank_score` comes from the reranker, `tokens` is the length of `content`. `context` is text of the document that
     a model reads before it: headings above it, the header of its table. `doc_id`, `source` and `path` are those of the
     first citation, `reference_id` is that document's number in the references. `content` is the exact quote at every
     place.
@@ -156,7 +156,7 @@ class Reference:
 
 @dataclass(frozen=True, repr=False)
 class Step(Brief):
-    """One step of a question: how long it took, and what it found, kept and cut."""
+    """One step of a question: its time, and the rows that it found, kept and cut."""
 
     name: str
     milliseconds: float
@@ -167,8 +167,8 @@ class Step(Brief):
 class Retrieval:
     """Everything found for a question, before any answer; the model sees exactly this.
 
-    `notes` say what of the options and filters changed nothing or met no document, `steps` how it was found; neither
-    counts when two retrievals are compared.
+    `notes` name options without effect and values of filters that no document meets; `steps` explain the retrieval.
+    Neither counts when two retrievals are compared.
     """
 
     query: str

@@ -1,4 +1,4 @@
-"""The file formats that can be read. A new one is a reader and an entry of `FORMATS`."""
+"""The readable file formats. A new one is a reader and an entry of `FORMATS`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ LIBRARIES = (
     "python-pptx",
     "trafilatura",
 )
-"""What reads files: another version of one may read other text."""
+"""Libraries that read files: another version of one may read other text."""
 
 RECOGNISER = "rapidocr"
 """The library of the extra `ocr`."""
@@ -35,13 +35,13 @@ _OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
 @dataclass(frozen=True)
-class Format:
+class FileFormat:
     """A file format and its reader.
 
-    `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` tells that the text is
+    `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` is set if the text is
     Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
-    `drawn_by` is the module whose `draw` makes pixels of its pages. With figures, `read` also takes the `Figures` that
-    its images are put into. With attachments, `attachments=False` leaves them out.
+    `drawn_by` is the module whose `draw` renders its pages. With figures, `read` also takes the `Figures` that its
+    images are put into. With attachments, `attachments=False` leaves them out.
     """
 
     media_type: str
@@ -54,7 +54,7 @@ class Format:
 
     @property
     def is_image(self) -> bool:
-        """Whether its files have nothing but pixels."""
+        """True if its files have only pixels."""
         return self.drawn_by == "images.pixels"
 
 
@@ -76,7 +76,7 @@ def module_of(name: str) -> Any:
 
 @contextmanager
 def reasons() -> Iterator[None]:
-    """Turn what a library raises into a reason."""
+    """Turn errors of a library into a reason."""
     try:
         yield
     except (UnreadableError, MemoryError):
@@ -87,20 +87,20 @@ def reasons() -> Iterator[None]:
         ) from error
 
 
-def _plain(media_type: str) -> Format:
-    return Format(media_type, _by("plain.text"), has_headings=False, isolated=False)
+def _plain(media_type: str) -> FileFormat:
+    return FileFormat(media_type, _by("plain.text"), has_headings=False, isolated=False)
 
 
-def _image(kind: str) -> Format:
-    return Format(f"image/{kind}", _by("images.pixels"), drawn_by="images.pixels", has_figures=True)
+def _image(kind: str) -> FileFormat:
+    return FileFormat(f"image/{kind}", _by("images.pixels"), drawn_by="images.pixels", has_figures=True)
 
 
-def _table(media_type: str) -> Format:
-    return Format(media_type, _by("plain.tables"), isolated=False)
+def _table(media_type: str) -> FileFormat:
+    return FileFormat(media_type, _by("plain.tables"), isolated=False)
 
 
-_HTML = Format("text/html", _by("html.page"), has_figures=True)
-_MARKDOWN = Format("text/markdown", _by("plain.markdown"), isolated=False)
+_HTML = FileFormat("text/html", _by("html.page"), has_figures=True)
+_MARKDOWN = FileFormat("text/markdown", _by("plain.markdown"), isolated=False)
 
 FORMATS = {
     ".htm": _HTML,
@@ -109,16 +109,16 @@ FORMATS = {
     ".md": _MARKDOWN,
     ".mdx": _MARKDOWN,
     ".txt": _plain("text/plain"),
-    ".rst": Format("text/x-rst", _by("plain.rst"), has_headings=False, isolated=False),
+    ".rst": FileFormat("text/x-rst", _by("plain.rst"), has_headings=False, isolated=False),
     ".tex": _plain("text/x-tex"),
-    ".pdf": Format("application/pdf", _by("pdf.text"), drawn_by="pdf.text", has_figures=True),
-    ".docx": Format(f"{_OFFICE}.wordprocessingml.document", _by("office.docx"), has_figures=True),
-    ".pptx": Format(f"{_OFFICE}.presentationml.presentation", _by("office.pptx"), has_figures=True),
-    ".xlsx": Format(f"{_OFFICE}.spreadsheetml.sheet", _by("office.xlsx"), has_figures=True),
-    ".odt": Format("application/vnd.oasis.opendocument.text", _by("office.odt"), has_figures=True),
-    ".rtf": Format("application/rtf", _by("rtf.reader"), has_figures=True),
-    ".epub": Format("application/epub+zip", _by("epub"), has_figures=True),
-    ".eml": Format("message/rfc822", _by("mail.message"), has_figures=True, has_attachments=True),
+    ".pdf": FileFormat("application/pdf", _by("pdf.text"), drawn_by="pdf.text", has_figures=True),
+    ".docx": FileFormat(f"{_OFFICE}.wordprocessingml.document", _by("office.docx"), has_figures=True),
+    ".pptx": FileFormat(f"{_OFFICE}.presentationml.presentation", _by("office.pptx"), has_figures=True),
+    ".xlsx": FileFormat(f"{_OFFICE}.spreadsheetml.sheet", _by("office.xlsx"), has_figures=True),
+    ".odt": FileFormat("application/vnd.oasis.opendocument.text", _by("office.odt"), has_figures=True),
+    ".rtf": FileFormat("application/rtf", _by("rtf.reader"), has_figures=True),
+    ".epub": FileFormat("application/epub+zip", _by("epub"), has_figures=True),
+    ".eml": FileFormat("message/rfc822", _by("mail.message"), has_figures=True, has_attachments=True),
     ".jpeg": _image("jpeg"),
     ".jpg": _image("jpeg"),
     ".png": _image("png"),
@@ -129,7 +129,7 @@ FORMATS = {
     ".tsv": _table("text/tab-separated-values"),
     ".json": _plain("application/json"),
     ".jsonl": _plain("application/jsonl"),
-    ".xml": Format("application/xml", _by("plain.xml"), has_headings=False, isolated=False),
+    ".xml": FileFormat("application/xml", _by("plain.xml"), has_headings=False, isolated=False),
     ".yaml": _plain("application/yaml"),
     ".yml": _plain("application/yaml"),
     ".log": _plain("text/x-log"),
@@ -159,7 +159,7 @@ FORMATS = {
 """The format of each supported suffix."""
 
 
-def format_of(path: str) -> Format | None:
+def format_of(path: str) -> FileFormat | None:
     """Return the format of a file by its suffix, or None if it cannot be read."""
     name = path.rpartition("/")[2]
     return FORMATS.get(name[name.rfind(".") :].lower())
@@ -172,12 +172,12 @@ def media_type(path: str) -> str:
 
 
 def has_headings(media_type: str) -> bool:
-    """Tell whether texts of a media type are Markdown."""
+    """Return True if texts of a media type are Markdown."""
     return any(one.has_headings for one in FORMATS.values() if one.media_type == media_type)
 
 
 def why_skipped(path: str, *, images: bool) -> str | None:
-    """Return why a file of a supported suffix is not read, if `images` are read or not; None when it is."""
+    """Return the reason not to read a file of a supported suffix, with `images` read or not; None if it is read."""
     found = format_of(path)
     if found is None or not found.is_image or images:
         return None

@@ -1,4 +1,4 @@
-"""What a reader makes of a file: its text, and what the document says of itself."""
+"""The content of a file: its text, and the document's own properties."""
 
 import datetime
 import re
@@ -14,7 +14,7 @@ _BULLET = re.compile(r"^[•·▪◦‣\uf0b7]\s+")
 _NUMBER = re.compile(r"^(\d{1,3}[.)])\s+")
 _SEPARATORS = re.compile(r"[,;]")
 
-# What programs write into a property that the author left empty.
+# Values that programs write into a property that the author left empty.
 _PLACEHOLDERS = {
     "anonymous",
     "openpyxl",
@@ -27,15 +27,15 @@ _PLACEHOLDERS = {
 
 
 class UnreadableError(ValueError):
-    """A file cannot be read; the message is the reason and what to do, for people."""
+    """A file cannot be read; the message is the reason and the next step, for people."""
 
 
 @dataclass(frozen=True)
 class Properties:
-    """What a document says of itself; None or empty where it says nothing.
+    """A document's own properties; None or empty if it does not state them.
 
     `date` is the day it was written, by its author's calendar. `language` is a code of ISO 639, such as `de`.
-    `switched_off` is the line of its front matter that says it is not to be published.
+    `switched_off` is the line of its front matter that forbids its publication.
     """
 
     title: str | None = None
@@ -47,15 +47,15 @@ class Properties:
 
 
 NO_PROPERTIES = Properties()
-"""Those of a document that says nothing of itself."""
+"""The properties of a document that states none."""
 
 
 @dataclass(frozen=True)
 class Content:
     """The text of a file, or the texts of its pages, slides or sheets, and its properties.
 
-    `why_empty` says why there is no text, where that needs a reason; `note` what is doubtful or missing in it. `drawn`
-    are the pages, from 0, whose text is in images, if there is any.
+    `why_empty` is the reason for an empty text, if it needs one; `note` names doubtful or missing parts. `drawn`
+    are the pages, from 0, whose text is in images, if any.
     """
 
     text: str | list[str]
@@ -76,7 +76,7 @@ class Figure(NamedTuple):
 
 
 class ReadingOptions(NamedTuple):
-    """What decides the text of a file: whether text in images is recognised, images and attachments are in it."""
+    """Options of reading a file: recognition of text in images, and whether images and attachments are included."""
 
     recognise_text: bool = False
     figures: bool = False

@@ -1,4 +1,4 @@
-"""From the bytes of a text file to its characters."""
+"""The decoding of text files."""
 
 import codecs
 import re
@@ -8,8 +8,8 @@ from typing import NamedTuple
 from lightrag_dagster.readers.content import UnreadableError
 
 _SAMPLE = 200_000  # bytes that an encoding is guessed from
-_LEAST = 20  # bytes; fewer say too little
-_MIN_CONFIDENCE = 0.1  # of chardet: right guesses about a sentence have more, wrong ones mostly less
+_LEAST = 20  # bytes; fewer are not enough
+_MIN_CONFIDENCE = 0.1  # chardet's confidence: right guesses about a sentence have more, wrong ones mostly less
 _LEAST_CONFIDENCE = 0.02  # of guesses that words must confirm
 _NEAR = 0.7  # share of the confidence of the best guess
 _MIN_WORDS = 4
@@ -22,25 +22,24 @@ _FEW = 0.2  # share of the bytes beyond ASCII: texts in Latin script have less, 
 _FEW_ERRORS = 0.1  # share of the characters of UTF-8 beyond ASCII
 _NOT_ASCII = bytes(range(0x80, 0x100))
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
-_ESCAPE = re.compile(r"\\[nrt]")  # of a line feed, as JSON and SQL have it: no letter of the word behind it
+_ESCAPE = re.compile(r"\\[nrt]")  # escape of a line feed, as JSON and SQL have it: not a letter of the next word
 _FOREIGN = re.compile(r"[^\x00-\x7f]{3}")  # three letters in a row with accents: of another script
 
 
 class Decoded(NamedTuple):
-    """A text, and what is doubtful about its encoding, for the row of its document; None for nothing."""
+    """A text, and a note about doubts in its encoding, for the row of its document; None without doubts."""
 
     text: str
     note: str | None = None
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
-    """Decode UTF-8, UTF-16 or UTF-32 with a byte order mark, what the document itself declares, or what is detected.
+    """Decode UTF-8, UTF-16 or UTF-32 with a byte order mark, the declared encoding, or the detected one.
 
-    Where that is not certain and few characters are concerned, they are read as Windows-1252, or else replaced, which
-    the note says.
+    If that is uncertain for a few characters, they are read as Windows-1252 or replaced, with a note.
 
     Raises:
-        UnreadableError: the bytes are not text, or in no encoding that can be told with confidence.
+        UnreadableError: the bytes are not text, or their encoding is too uncertain.
     """
     try:
         return Decoded(_certain(data, declared))
@@ -51,7 +50,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
 
 
 class _UncertainError(Exception):
-    """The encoding of what may be a text cannot be told; the message says why it is not UTF-8."""
+    """The encoding of a possible text is uncertain; the message says why it is not UTF-8."""
 
 
 def _certain(data: bytes, declared: str | None) -> str:
@@ -65,7 +64,7 @@ def _certain(data: bytes, declared: str | None) -> str:
         reason = f"not valid UTF-8: {error.reason} at byte {error.start}"
     else:
         # Valid UTF-8 too: UTF-16 of Latin script without a mark, with zeros, and ISO-2022-JP, with escapes.
-        # The single character first: two take longer to look for than the bytes to decode.
+        # The single character first: looking for two takes longer than decoding the bytes.
         if "\x00" not in text and ("\x1b" not in text or "\x1b$" not in text):
             return text
         if other := _detect(data):
@@ -87,7 +86,7 @@ def _certain(data: bytes, declared: str | None) -> str:
 
 
 def _supposed(data: bytes) -> Decoded | None:
-    """Return a text with few characters that are in doubt, or None where they are many or it is no text."""
+    """Return a text with few doubtful characters, or None if there are many or it is not text."""
     if _CONTROL.search(data.decode("latin-1")):
         return None
     if _is_damaged_utf8(data, _FEW_ERRORS):
@@ -116,7 +115,7 @@ def _decode(data: bytes, encoding: str) -> str:
 
 
 def _detect(data: bytes) -> str | None:
-    """Return the encoding of text, or None where it is no text or the guess is not certain."""
+    """Return the encoding of text, or None if it is not text or the guess is not certain."""
     import chardet
 
     sample = _sample(data)
@@ -146,10 +145,10 @@ def _sample(data: bytes) -> bytes:
 
 
 def _is_confirmed(sample: bytes) -> bool:
-    """Tell whether the guess of a Windows code page is right although chardet is not certain.
+    """Return True if the guess of a Windows code page is right although chardet is not certain.
 
-    It never is where ASCII prevails, as in tables and code. The guess counts if it makes four different words of
-    letters alone, without capitals inside, and all guesses that come near it give the same text.
+    It never is if ASCII prevails, as in tables and code. The guess counts if it makes four different words of letters
+    alone, without capitals inside, and all guesses of a similar confidence give the same text.
     """
     import chardet
 
@@ -172,7 +171,7 @@ def _is_word(word: str) -> bool:
 
 
 def _is_damaged_utf8(data: bytes, most: float) -> bool:
-    """Tell whether bytes are UTF-8 with errors in fewer than `most` of the characters beyond ASCII, or in one place.
+    """Return True if bytes are UTF-8 with errors in fewer than `most` of the characters beyond ASCII, or in one place.
 
     Any other encoding would spoil all its characters.
     """

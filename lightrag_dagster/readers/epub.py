@@ -32,13 +32,13 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
 
 
 def _figure(archive: zipfile.ZipFile, chapter: str, figures: Figures | None, place: str) -> str | None:
-    """Return the name of the figure at a place that a chapter gives."""
+    """Return the name of the figure that a chapter refers to."""
     part = posixpath.normpath(posixpath.join(posixpath.dirname(chapter), unquote(place)))
     return figures.name_of(archive.read(part)) if figures and part in archive.namelist() else None
 
 
 def _chapters(archive: zipfile.ZipFile, package: str) -> list[str]:
-    """Return the names of the parts that are read, in order, without the table of contents."""
+    """Return the names of the parts to read, in order, without the table of contents."""
     root = parse_part(archive, package)
     folder = posixpath.dirname(package)
     listed = {one.get("id"): one for one in root.iterfind(".//{*}manifest/{*}item")}

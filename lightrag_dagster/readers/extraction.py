@@ -1,4 +1,4 @@
-"""The text of a file, by the reader of its format, with what is recognised in its images."""
+"""The text of a file, by the reader of its format, with text recognised in its images."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import partial
 
 from lightrag_dagster.core.text.markdown import find_title
 from lightrag_dagster.core.text.sanitise import sanitise
-from lightrag_dagster.readers import Format, format_of, media_type, module_of, reasons
+from lightrag_dagster.readers import FileFormat, format_of, media_type, module_of, reasons
 from lightrag_dagster.readers.content import NO_PROPERTIES, Content, Figure, Properties, ReadingOptions, UnreadableError
 from lightrag_dagster.readers.images.figures import Figures
 
@@ -16,10 +16,10 @@ _USUAL = ReadingOptions()
 
 @dataclass(frozen=True)
 class ExtractedText:
-    """What is read of a file: a one-line title, never empty; the sanitised text; its media type; its properties.
+    """The result of reading a file: a one-line title, never empty; the sanitised text; its media type; its properties.
 
     `pages` holds the character offset at which each page begins, and is empty for a format without pages. `why_empty`
-    is a reason why there is no text, `note` says what is doubtful or missing in it.
+    is the reason for an empty text; `note` names doubtful or missing parts.
     """
 
     title: str
@@ -76,7 +76,7 @@ def _figures() -> Figures:
 
 
 def _with_drawn(
-    found: Format, data: bytes, content: Content, options: ReadingOptions, page_done: Callable[[], None]
+    found: FileFormat, data: bytes, content: Content, options: ReadingOptions, page_done: Callable[[], None]
 ) -> Content:
     """Return the content of a file with the text in its images, or with the reason why it has none."""
     from lightrag_dagster.readers.images import ocr

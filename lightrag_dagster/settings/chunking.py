@@ -1,4 +1,4 @@
-"""How documents are cut into chunks: a method with its settings, and exceptions for some paths."""
+"""The chunking of documents: a method with its settings, and exceptions for some paths."""
 
 from typing import Any, Literal
 
@@ -11,28 +11,28 @@ ChunkingMethod = Literal["token", "character", "recursive", "structure", "senten
 Breakpoints = Literal["percentile", "standard_deviation", "interquartile", "gradient"]
 
 SEPARATORS = ("\n\n", "\n", "。", "！", "？", "；", "，", " ", "")
-"""LightRAG's cascade: each is for pieces between those before it that are still too long; the empty one is a token."""
+"""LightRAG's cascade: each cuts pieces that are still too long after those before it; the empty one is a token."""
 
 
 class ChunkerSettings(Section):
-    """A method of cutting, and its settings; a setting that the method does not read changes nothing."""
+    """A chunking method and its settings; a setting that the method does not use has no effect."""
 
     method: ChunkingMethod = Field(
         default="token",
-        description="How documents are cut: `token`, `character`, `recursive`, `structure`, `sentence`, `semantic`, "
-        "`adaptive` or `custom`; docs/chunking.md says which for what.",
+        description="Chunking method: `token`, `character`, `recursive`, `structure`, `sentence`, `semantic`, "
+        "`adaptive` or `custom`; docs/chunking.md compares them.",
     )
     size: int = Field(default=1200, gt=0, description="Longest chunk, for every method. Tokens.")
     overlap: int = Field(
         default=100,
         ge=0,
-        description="What a chunk shares with the one before; `token`, `character` in parts that are too long, "
+        description="Overlap of a chunk and the one before; `token`, `character` in parts that are too long, "
         "`recursive`, `sentence`, `adaptive`. Tokens.",
     )
     tolerance: int = Field(
         default=0,
         ge=0,
-        description="`token`: by how much a window may be shorter, so that it ends where its text says and an edit "
+        description="`token`: by how much a window may be shorter, so that its text decides its end and an edit "
         "moves few later windows; 0: every window is full. Tokens.",
     )
     separator: str = Field(
@@ -80,7 +80,7 @@ class ChunkingRule(ChunkerSettings):
 
 
 class ChunkingSettings(ChunkerSettings):
-    """Cutting documents into chunks."""
+    """The chunking of documents."""
 
     encoding: str = Field(default="o200k_base", description="tiktoken encoding; o200k_base is in the package.")
     rules: tuple[ChunkingRule, ...] = Field(
@@ -101,13 +101,13 @@ class ChunkingSettings(ChunkerSettings):
         return next((number for number, rule in enumerate(self.rules) if matches(path, rule.path)), None)
 
     def under(self, rule: int | None) -> ChunkerSettings:
-        """Return the settings of the documents that a rule matches, or of those that none does."""
+        """Return the settings of the documents of a rule, or of those without one."""
         values = {name: getattr(self, name) for name in ChunkerSettings.model_fields}
         return ChunkerSettings(**values | (self.rules[rule].given if rule is not None else {}))
 
     @property
     def all_in_use(self) -> list[ChunkerSettings]:
-        """The settings of every document that may come: the section's own, then those of each rule."""
+        """All settings for documents: the section's own, then those of each rule."""
         return [self.under(rule) for rule in (None, *range(len(self.rules)))]
 
 

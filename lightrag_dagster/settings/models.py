@@ -8,7 +8,7 @@ from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
 
 MOST_OUTPUT_TOKENS = 32_768
-"""No answer is asked for with a higher limit because an earlier one was cut off."""
+"""The highest limit of a repeated request after an answer that was cut off."""
 
 Provider = Literal["offline", "openai"]
 EmbeddingProvider = Literal["offline", "openai", "local"]
@@ -23,7 +23,7 @@ class PriceSettings(Section):
 
 
 class EndpointSettings(Section):
-    """How an endpoint is called, for language and embedding models alike."""
+    """The calls of an endpoint, for language and embedding models alike."""
 
     max_concurrency: int = Field(default=16, gt=0, description="Requests in flight at once.")
     requests_per_minute: int | None = Field(default=None, gt=0, description="No more requests are sent in a minute.")
@@ -41,9 +41,9 @@ class BatchSettings(Section):
     enqueued_tokens: int | None = Field(
         default=None,
         gt=0,
-        description="Input under way in all batches at once, and in one. Tokens, 3 bytes for one.",
+        description="Input of all submitted batches together, and of one. Tokens, 3 bytes for one.",
     )
-    endpoint: str = Field(default="/v1/chat/completions", description="What the provider calls it in a batch.")
+    endpoint: str = Field(default="/v1/chat/completions", description="Its path in the provider's batches.")
 
 
 class RoleSettings(Section):
@@ -96,17 +96,17 @@ class LLMSettings(EndpointSettings):
 
     @property
     def conversations(self) -> int:
-        """How many chunks are under way at once: a quarter more than requests, so that the next one always waits."""
+        """Number of chunks worked on at once: a quarter more than requests, so that the next one always waits."""
         return self.max_concurrency + self.max_concurrency // 4
 
     @property
     def by_batch(self) -> bool:
-        """Whether extraction goes by the Batch API; the offline provider has none."""
+        """True if extraction goes by the Batch API; the offline provider has none."""
         return self.mode == "batch" and self.provider != "offline"
 
     @property
     def longer_outputs(self) -> tuple[int, ...]:
-        """Limits for asking again what was cut off: 2 and 4 times the usual one, up to MOST_OUTPUT_TOKENS. Tokens."""
+        """Limits of requests after a cut-off answer: 2 and 4 times the usual one, up to MOST_OUTPUT_TOKENS. Tokens."""
         usual, most = self.max_output_tokens, MOST_OUTPUT_TOKENS
         return tuple(sorted({min(usual * factor, most) for factor in (2, 4) if most > usual}))
 

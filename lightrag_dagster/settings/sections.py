@@ -17,7 +17,7 @@ class Section(BaseModel):
 
 
 class DocumentSettings(Section):
-    """Reading sources."""
+    """The reading of sources."""
 
     max_bytes: int = Field(default=20_000_000, gt=0, description="A larger file becomes a failed row. Bytes.")
     max_seconds: float = Field(
@@ -75,7 +75,7 @@ class DocumentSettings(Section):
 
     @property
     def reads_images(self) -> bool:
-        """Whether image files are read: their text is recognised, or a model describes them."""
+        """True if image files are read: their text is recognised, or a model describes them."""
         return self.recognise_text or self.describe_figures
 
 
@@ -83,12 +83,12 @@ ExtractionMethod = Literal["llm", "mentions"]
 
 
 class ExtractionSettings(Section):
-    """How entities and relations are found in each chunk, and what is asked of the model for it."""
+    """The search for entities and relations in each chunk, and the requests to the model for it."""
 
     method: ExtractionMethod = Field(
         default="llm",
         description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
-        "their chunks; no model is asked, and there are no relations but those of `co_mentions`.",
+        "their chunks; no model is asked, and there are no relations except those of `co_mentions`.",
     )
     methods: dict[str, ExtractionMethod] = Field(default={}, description="Exceptions to `method`, by source.")
     co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
@@ -105,11 +105,11 @@ class ExtractionSettings(Section):
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )
-    gleaning: int = Field(default=1, ge=0, description="Further rounds that ask for what was missed.")
+    gleaning: int = Field(default=1, ge=0, description="Further rounds that ask for missed entities and relations.")
     max_gleaning_tokens: int = Field(
         default=20_480,
         ge=0,
-        description="Gleaning is skipped when its input would be longer; 0 is no limit. Tokens.",
+        description="Gleaning is skipped when its input would be longer; 0 for no limit. Tokens.",
     )
 
     max_rejected_share: float = Field(
@@ -126,7 +126,7 @@ class ExtractionSettings(Section):
 
 
 class MergingSettings(Section):
-    """What the row of an entity or relation lists, and when its descriptions are summarised.
+    """The lists in the row of an entity or relation, and the thresholds for a summary of its descriptions.
 
     Counts, sources, votes, weights and the graph are of all mentions, and the evidence tables hold them all.
     """
@@ -142,11 +142,11 @@ class MergingSettings(Section):
         description="Chunks and documents that a relation's row lists likewise; descriptions and keywords are theirs.",
     )
     chunk_limit_method: Literal["KEEP", "FIFO"] = Field(
-        default="KEEP", description="Which of a source have their turn first: the first by path and place, or the last."
+        default="KEEP", description="If a source has more: keep the first (KEEP) or the last (FIFO) by path and place."
     )
 
-    summary_min_descriptions: int = Field(default=8, gt=1, description="This many distinct ones: summarise.")
-    summary_min_tokens: int = Field(default=1200, gt=0, description="This many tokens in all: summarise.")
+    summary_min_descriptions: int = Field(default=8, gt=1, description="Summarise from this number of distinct ones.")
+    summary_min_tokens: int = Field(default=1200, gt=0, description="Summarise from this number of tokens in all.")
     summary_max_tokens: int = Field(default=600, gt=0, description="Length asked of a summary. Tokens.")
     summary_context_tokens: int = Field(default=12_000, gt=0, description="Descriptions in one call. Tokens.")
 
@@ -157,15 +157,15 @@ class GraphSettings(Section):
     before_publication_rows: int = Field(
         default=2_000_000,
         ge=0,
-        description="With up to so many chunks, entities and relations it is built before a snapshot is published, "
-        "which takes up to about a minute; with more of them, after it.",
+        description="With up to this number of chunks, entities and relations it is built before a snapshot is "
+        "published, which takes up to about a minute; with more of them, after it.",
     )
 
 
 class QuerySettings(Section):
     """Defaults of a question; each can be given per call."""
 
-    mode: str = Field(default="fusion", description="How to retrieve; `lightrag-dagster query --help` lists the modes.")
+    mode: str = Field(default="fusion", description="Retrieval mode; `lightrag-dagster query --help` lists the modes.")
     top_k: int = Field(default=40, gt=0, description="Entities, and relations, found by vector search.")
     chunk_top_k: int = Field(default=20, gt=0, description="Chunks in the context.")
     cosine_threshold: float = Field(
@@ -200,7 +200,7 @@ class QuerySettings(Section):
 
 
 class EvaluationSettings(Section):
-    """Settings of the `retrieval_evaluation` asset, which asks the questions that name where their answer is."""
+    """Settings of the `retrieval_evaluation` asset, which asks the questions with known places of their answers."""
 
     modes: tuple[str, ...] = Field(default=(), description="Modes that are compared; empty: all that retrieve.")
 
@@ -208,11 +208,11 @@ class EvaluationSettings(Section):
 class RetentionSettings(Section):
     """Snapshots that `gc` keeps, and when it runs."""
 
-    snapshots: int = Field(default=2, gt=0, description="How many of the newest snapshots are kept.")
+    snapshots: int = Field(default=2, gt=0, description="Number of the newest snapshots that are kept.")
     grace_days: float = Field(
         default=7,
         ge=0,
-        description="How long a snapshot is kept after another replaced it; longer than any reader keeps one open.",
+        description="Time a snapshot is kept after another replaced it; longer than any reader keeps one open.",
     )
     automatic: bool = Field(default=False, description="Run `gc` after every publication.")
 
@@ -226,22 +226,22 @@ class CacheSettings(Section):
     max_gb: float = Field(
         default=20.0,
         gt=0,
-        description="Most that the cache of one bucket holds; what was not used for longest is removed, never what was "
+        description="Maximum size of the cache of one bucket; the least recently used files are removed, never those "
         "used within an hour. Gigabytes.",
     )
 
 
 class DagsterSettings(Section):
-    """How the assets appear in Dagster."""
+    """The appearance of the assets in Dagster."""
 
     owners: tuple[str, ...] = Field(
         default=("team:data-platform",), description="Owners of every asset: email addresses, or names like team:data."
     )
     executor: ExecutorName = Field(
         default="in_process",
-        description="Where Dagster's daemon and UI run the steps of a job: one after the other in the run's process "
-        "(`in_process`), or each in a process (`multiprocess`) or a pod (`kubernetes`, with the extra `deploy`) of its "
-        "own. The command line always takes its own process.",
+        description="Processes in which Dagster's daemon and UI run the steps of a job: the run's, one after the other "
+        "(`in_process`), or each in a process (`multiprocess`) or a pod (`kubernetes`, with the extra `deploy`) of "
+        "its own. The command line always takes its own process.",
     )
     fresh_hours: float | None = Field(
         default=None,

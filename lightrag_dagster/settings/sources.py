@@ -16,7 +16,7 @@ class RowsSettings(Section):
 
     id: str = Field(default="id", description="Column that names a document, as its path: unique, and lasting.")
     text: str = Field(default="text", description="Template of its text.")
-    format: Literal["markdown", "html"] = Field(default="markdown", description="Of the text.")
+    format: Literal["markdown", "html"] = Field(default="markdown", description="Format of the text.")
     title: str | None = Field(default=None, description="Template of its title.")
     author: str | None = Field(default=None, description="Template of its author.")
     date: str | None = Field(default=None, description="Template of the day it was written.")
@@ -47,7 +47,7 @@ class SourceSettings(Section):
     include: tuple[str, ...] = Field(
         default=("**/*",), description="Globs of the paths, below the folder, that belong to the source."
     )
-    exclude: tuple[str, ...] = Field(default=(), description="Globs of paths that do not, although they are included.")
+    exclude: tuple[str, ...] = Field(default=(), description="Globs of included paths that do not belong to it.")
     follow_hosts: tuple[str, ...] = Field(
         default=(),
         description="Hosts, as `docs.example` or `docs.example:8443`, that an `https://` source may be redirected to, "
@@ -59,7 +59,7 @@ class SourceSettings(Section):
     )
     asset: str | None = Field(
         default=None,
-        description="Key of the Dagster asset that makes what is read here, such as `crawl/pages`; `raw_documents` "
+        description="Key of the Dagster asset that makes the files or rows, such as `crawl/pages`; `raw_documents` "
         "depends on it.",
     )
 
@@ -106,5 +106,5 @@ def split_host(text: str) -> tuple[str, int | None]:
     """Return the host and the port of `host`, `host:port` or `[::1]:port`; raises ValueError for anything else."""
     parts = urlsplit(f"//{text}")
     if not parts.hostname or parts.netloc != text or "@" in text or "*" in text or any(map(str.isspace, text)):
-        raise ValueError(f"{text!r} is no host; write docs.example or docs.example:8443")
+        raise ValueError(f"{text!r} is not a host; write docs.example or docs.example:8443")
     return parts.hostname, parts.port

@@ -24,7 +24,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Account:
-    """Who a call is billed to: a run, the source being ingested, and the limits that hold. US dollars.
+    """The account of calls: a run, the source being ingested, and the limits that apply. US dollars.
 
     Any number of processes may have the same account. `dagster_run` is the id of the run of Dagster, if there is
     one: the command that started it may have started others.
@@ -45,13 +45,13 @@ class Account:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What spans of calls say about it."""
+        """Attributes of the spans of its calls."""
         named = {"dagster.run.id": self.dagster_run, "lightrag.run": self.run, "lightrag.source": self.source}
         return {name: value for name, value in named.items() if value}
 
     @property
     def limits(self) -> dict[str, float]:
-        """The limits that hold, by what they are of: `run`, `day` or `source`. US dollars."""
+        """The limits that apply, by scope: `run`, `day` or `source`. US dollars."""
         limits = {"run": self.max_cost_usd, "day": self.max_cost_per_day_usd}
         if self.source:
             limits["source"] = self.max_cost_per_source_usd

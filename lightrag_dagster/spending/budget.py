@@ -1,4 +1,4 @@
-"""Hard limits on what calls may spend."""
+"""Hard limits of spending."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from lightrag_dagster.errors import BudgetExceededError, StoreError
 
 LEASE_SECONDS = 60.0
-"""How long other processes wait for the calls of one that gives no more sign of life."""
+"""Time that other processes wait for the calls of a process without a sign of life."""
 
 _RENEW_SECONDS = LEASE_SECONDS / 4
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 0.5
@@ -21,9 +21,9 @@ _NEXT_STEP = {
 
 
 class Limit(NamedTuple):
-    """A limit of a `run`, a `day` or a `source`, and what was spent or set aside of it. US dollars.
+    """A limit of a `run`, a `day` or a `source`, and the amount spent or set aside. US dollars.
 
-    `under_way` says that calls are under way whose money may become free.
+    `under_way` is set if calls are running whose money may become free.
     """
 
     of: str
@@ -46,10 +46,10 @@ class Reservations(Protocol):
         """Set money aside for one call, or return the limit that it would exceed."""
 
     def renew(self) -> None:
-        """Say that calls are still under way."""
+        """Renew the lease of running calls."""
 
     def settle(self, worst: float, cost: float) -> None:
-        """Replace what was set aside for one call by what it cost."""
+        """Replace the amount set aside for one call by its cost."""
 
 
 class Reservation:
@@ -59,11 +59,11 @@ class Reservation:
 
 
 class Budget:
-    """The limits that hold for the calls of one model, in any event loop. US dollars.
+    """The limits on the calls of one model, in any event loop. US dollars.
 
-    Before a call its worst case is set aside: its input at the uncached price, and as much output as it may have. A
-    call that does not fit waits until the calls in flight, of all processes, have settled at their real cost, and is
-    refused if it still does not fit. So no limit is ever exceeded, and what it leaves is less than one worst case.
+    Before a call its worst case is set aside: its input at the uncached price, and its maximum output. A call that does
+    not fit waits until the calls in flight, of all processes, have settled at their real cost, and is refused if it
+    still does not fit. So a limit is never exceeded, and the unused rest is less than one worst case.
     """
 
     def __init__(self, reservations: Reservations | None = None) -> None:
@@ -75,7 +75,7 @@ class Budget:
         """Set `worst` US dollars aside for the block.
 
         Raises:
-            BudgetExceededError: it does not fit into what is left.
+            BudgetExceededError: it does not fit into the rest.
             StoreError: the ledger cannot be asked.
         """
         reservation, reservations = Reservation(), self._reservations
@@ -97,13 +97,13 @@ class Budget:
 
 @contextmanager
 def _renewing(reservations: Reservations) -> Iterator[None]:
-    """Give signs of life during the block."""
+    """Renew the lease during the block."""
     loop = asyncio.get_running_loop()
     timer: asyncio.TimerHandle | None = None
 
     def renew() -> None:
         nonlocal timer
-        with suppress(StoreError):  # at worst, another process waits no longer
+        with suppress(StoreError):  # at worst, another process stops waiting
             reservations.renew()
         timer = loop.call_later(_RENEW_SECONDS, renew)
 

@@ -1,6 +1,6 @@
-"""Calls, tokens and cost of every step of every run, and the money that is set aside for calls under way.
+"""Calls, tokens and cost of every step of every run, and the money that is set aside for running calls.
 
-Budgets read from it what was spent so far, and plans how earlier calls went.
+Budgets read the money spent so far from it, and plans the sizes of earlier calls.
 """
 
 import time
@@ -18,10 +18,10 @@ from lightrag_dagster.spending.budget import LEASE_SECONDS, Limit
 from lightrag_dagster.spending.tables import (
     KEPT,
     LEDGER,
+    RATE_LIMITS,
     RECEIPTS,
     RESERVED,
     SETTLE,
-    TIMETABLES,
     now,
     set_aside,
     spent_of,
@@ -31,7 +31,7 @@ from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.home import Address
 
 _RESERVING = 0x11688
-"""Advisory lock of Postgres that is held while a limit is compared with what was spent."""
+"""Advisory lock of Postgres that is held while a limit is compared with the money spent."""
 
 _ROUNDING = 1e-9
 _COUNTED = {"preserve_rowcount": True}
@@ -50,8 +50,8 @@ class Ledger:
 
         Args:
             entry: A step's calls.
-            receipt: Name of what is entered; a second entry with it is left out.
-            reserved: Opened model or batch whose calls these are all; it sets no money aside any more.
+            receipt: Unique name of the entry; a second entry with it is left out.
+            reserved: The opened model or batch of these calls, which are all; its reservation ends.
         """
         if not (entry.calls or entry.stored or reserved):
             return
@@ -66,13 +66,13 @@ class Ledger:
                 connection.execute(delete(RESERVED).where(RESERVED.c.name == reserved))
 
     def spent(self, run: str) -> float:
-        """Return what a run has cost so far. US dollars."""
+        """Return the cost of a run so far. US dollars."""
         with self._reading() as connection:
             statement = select(func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)).where(LEDGER.c.run == run)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
 
     def limits(self, account: Account) -> list[Limit]:
-        """Return the limits of an account, with what was spent or set aside of each."""
+        """Return the limits of an account, with the amount spent or set aside of each."""
         with self._reading() as connection:
             return _limits(connection, account)
 
@@ -98,9 +98,9 @@ class Ledger:
 
         Args:
             name: Opened model or batch that it is added to.
-            account: What is billed, and whose limits hold.
+            account: The account that is billed, with its limits.
             usd: US dollars.
-            lease: The money is for a call, whose end others wait for so long, or until `renew`; 0: a batch's. Seconds.
+            lease: Time that others wait for the end of the call, unless it is renewed; 0 for a batch. Seconds.
         """
         row = {"name": name, "usd": usd, "calls": int(lease > 0), "lease": lease} | _billed(account)
         with self._begin() as (database, connection):
@@ -116,36 +116,36 @@ class Ledger:
         return None
 
     def renew(self, name: str, lease: float) -> None:
-        """Say that the calls of an opened model are still under way; their end is waited for so long. Seconds."""
+        """Renew the lease of the running calls of an opened model, in seconds."""
         with self._begin() as (database, connection):
             alive = {"alive_until": now(database) + lease}
             connection.execute(update(RESERVED).where(RESERVED.c.name == name).values(alive))
 
     def settle(self, name: str, usd: float) -> None:
-        """Set so much less money aside for an opened model, of which a call has ended."""
+        """Reduce the money set aside for an opened model by that of an ended call."""
         with self._begin() as (_, connection):
             connection.execute(SETTLE, {"one": name, "less": usd})
 
     def release(self, name: str) -> None:
-        """Set no money aside any more for a batch."""
+        """Remove the money set aside for a batch."""
         with self._begin() as (_, connection):
             connection.execute(delete(RESERVED).where(RESERVED.c.name == name))
 
-    def claim(self, name: str, seconds: float) -> float:
-        """Take up so many seconds of a timetable after what is taken already; return when they end. Seconds from now.
+    def reserve_time(self, name: str, seconds: float) -> float:
+        """Reserve seconds in a named rate limit, after all reservations; return the delay until their end. Seconds.
 
-        All processes that share the ledger share its timetables; a killed one leaves nothing to tidy up.
+        All processes that share the ledger share its rate limits; a killed one leaves nothing to clean up.
         """
         with self._begin() as (database, connection):
             time_now = now(database)
             later = func.greatest if database.on_postgres else func.max
-            statement = database.insert(TIMETABLES).values(name=name, taken_until=time_now + seconds)
-            until = later(TIMETABLES.c.taken_until, time_now, type_=Double) + seconds
+            statement = database.insert(RATE_LIMITS).values(name=name, taken_until=time_now + seconds)
+            until = later(RATE_LIMITS.c.taken_until, time_now, type_=Double) + seconds
             statement = statement.on_conflict_do_update(index_elements=["name"], set_={"taken_until": until})
-            return float(connection.execute(statement.returning(TIMETABLES.c.taken_until - time_now)).scalar_one())
+            return float(connection.execute(statement.returning(RATE_LIMITS.c.taken_until - time_now)).scalar_one())
 
     def reservations(self, account: Account) -> "ModelReservations":
-        """Return what the budget of an opened model asks before and after each call."""
+        """Return the reservations of an opened model, for its budget."""
         return ModelReservations(self, account)
 
     @contextmanager
@@ -160,7 +160,7 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection | None]:
-        """Give a connection, or None where nothing was ever entered, so that reading creates no file."""
+        """Yield a connection, or None if nothing was ever entered, so that reading creates no file."""
         if isinstance(self._address, Path) and not self._address.exists():
             yield None
             return
@@ -170,13 +170,14 @@ class Ledger:
 
 def open_ledger(address: Address) -> Database:
     """Open the database of the ledger; raises StoreError."""
-    return Database(address, [*KEPT, TIMETABLES])
+    return Database(address, [*KEPT, RATE_LIMITS])
 
 
 class ModelReservations:
-    """Money that an opened model sets aside in the ledger, within the limits of an account.
+    """The money that an opened model sets aside in the ledger, within the limits of an account.
 
-    What a killed process had set aside stays: it is the most that its last calls, which have no entry, can have cost.
+    The money set aside by a killed process stays: it is the most that its last calls, which have no entry, can have
+    cost.
     """
 
     def __init__(self, ledger: Ledger, account: Account) -> None:
@@ -189,11 +190,11 @@ class ModelReservations:
         return self._ledger.reserve(self.name, self._account, worst, LEASE_SECONDS)
 
     def renew(self) -> None:
-        """Say that calls are still under way."""
+        """Renew the lease of running calls."""
         self._ledger.renew(self.name, LEASE_SECONDS)
 
     def settle(self, worst: float, cost: float) -> None:
-        """Replace what was set aside for one call by what it cost."""
+        """Replace the amount set aside for one call by its cost."""
         self._ledger.settle(self.name, worst - cost)
 
 
@@ -207,7 +208,7 @@ def _limits(connection: Connection | None, account: Account) -> list[Limit]:
 
 
 def _billed(account: Account) -> dict[str, object]:
-    """Return what money is billed to, by the names of the limits."""
+    """Return the values of an account, by the names of the limits."""
     return {"run": account.run, "day": _today(), "source": account.source}
 
 

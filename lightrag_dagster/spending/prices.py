@@ -1,15 +1,14 @@
 """Prices of models, in US dollars per million tokens.
 
-They come from the package `genai-prices`, as of the installed version and without a look at the network. Prices change:
-the settings `llm.prices` and `embedding.prices` win. A price is no part of any key; it only says what a call cost when
-it was made.
+They come from the package `genai-prices`, as of the installed version and without the network. Prices change: the
+settings `llm.prices` and `embedding.prices` win. A price is not a part of any key; it only decides the recorded cost of
+a call.
 """
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from lightrag_dagster.settings import PriceSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 BATCH_SHARE = 0.5
 """Cost of a call by the provider's Batch API, as a share of the same call in real time."""
@@ -19,7 +18,7 @@ _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 class Price(NamedTuple):
-    """Price of one model; nothing is counted for a model whose price is not `known`."""
+    """Price of one model; the cost of a model whose price is not `known` counts as 0."""
 
     input: float
     cached_input: float
@@ -37,13 +36,14 @@ FREE = Price(0.0, 0.0, 0.0)
 UNKNOWN = Price(0.0, 0.0, 0.0, known=False)
 
 
-def price_of(provider: str, model: str, own: Mapping[str, PriceSettings]) -> Price:
-    """Return the price of a model: the user's own, else the published one; what runs here is free.
+def price_of(settings: LLMSettings | EmbeddingSettings) -> Price:
+    """Return the price of the model of some settings: the user's own, else the published one; local models are free.
 
     A dated name (`gpt-4o-2024-08-06`) without a price of its own counts as its family (`gpt-4o`), and the name of a
     vendor before a slash does not count.
     """
-    if provider in ("offline", "local"):
+    model, own = settings.model, settings.prices
+    if settings.provider in ("offline", "local"):
         return FREE
     bare = model.rpartition("/")[2]
     for name in (model, _DATED.sub("", model), bare, _DATED.sub("", bare)):
@@ -55,7 +55,7 @@ def price_of(provider: str, model: str, own: Mapping[str, PriceSettings]) -> Pri
 
 
 def _published(model: str) -> Price | None:
-    """Return OpenAI's price of a model; of prompts under its first tier where it depends on their length."""
+    """Return OpenAI's price of a model; the first tier's if it depends on the length of the prompt."""
     from genai_prices import Usage, calc_price
     from genai_prices.types import TieredPrices
 

@@ -63,28 +63,28 @@ RESERVED = Table(
     Column("under_way", BigInteger, nullable=False, server_default="0"),
     Column("alive_until", Double, nullable=False, server_default="0"),
 )
-"""Money set aside, by opened model or batch: what calls under way may cost, and what ended calls without entry did.
+"""Money set aside, by opened model or batch: the worst cost of running calls, and the cost of ended ones without entry.
 
-`under_way` counts the calls, whose end is waited for until `alive_until`, in seconds since 1970. Databases of older
-versions have no run.
+`under_way` counts the running calls; others wait for their end until `alive_until`, in seconds since 1970. Databases of
+older versions have no run.
 """
 
-TIMETABLES = Table(
+RATE_LIMITS = Table(
     "timetables",
     _METADATA,
     Column("name", Text, primary_key=True),
     Column("taken_until", Double, nullable=False),
 )
-"""Until when the requests that were let through take up what a limit a minute allows. Seconds since 1970."""
+"""Rate limits per minute: the time until which each is taken up by earlier requests. Seconds since 1970."""
 
 
 KEPT = (RESERVED, RECEIPTS, LEDGER)
-"""What a backup keeps, in an order in which no call that is entered meanwhile is missing from what was spent."""
+"""Tables that a backup keeps, in an order that never misses the cost of a call that is entered meanwhile."""
 
 
 @cache
 def spent_of(limited: tuple[str, ...]) -> Select[Any]:
-    """Return the statement of what was spent or set aside of limits: of one `run`, `day` or `source` each."""
+    """Return the statement that sums the money spent or set aside, for one `run`, `day` or `source` each."""
     statement: Select[Any] = select()
     for of in limited:
         statement = statement.add_columns((_total("cost_usd", LEDGER, of) + _total("usd", RESERVED, of)).label(of))
@@ -97,13 +97,13 @@ def _total(amount: str, table: Table, of: str) -> ScalarSelect[float]:
 
 
 def under_way(database: Database, of: str) -> Select[Any]:
-    """Return the statement of how many calls of one `run`, `day` or `source` are under way in living processes."""
+    """Return the statement that counts the running calls of one `run`, `day` or `source` in living processes."""
     alive = (RESERVED.c[of] == bindparam(of)) & (RESERVED.c.alive_until > now(database))
     return select(func.coalesce(func.sum(RESERVED.c.under_way), 0)).where(alive)
 
 
 def set_aside(database: Database) -> Any:
-    """Return the statement that adds `usd` for so many `calls`, whose end is waited for through a `lease`."""
+    """Return the statement that upserts a reservation: US dollars, number of calls and lease."""
     statement = database.insert(RESERVED).values(
         under_way=bindparam("calls"), alive_until=now(database) + bindparam("lease", type_=Double)
     )
@@ -113,7 +113,7 @@ def set_aside(database: Database) -> Any:
 
 
 def now(database: Database) -> ColumnElement[float]:
-    """Return the time in seconds since 1970; that of the server, since hosts that share one may disagree."""
+    """Return the time in seconds since 1970, by the server's clock, since those of its clients may disagree."""
     if database.on_postgres:
         return cast(func.extract("epoch", func.clock_timestamp()), Double)
     return (func.julianday("now") - _UNIX_EPOCH) * 86_400.0
@@ -124,4 +124,4 @@ SETTLE = (
     .where(RESERVED.c.name == bindparam("one"))
     .values(usd=RESERVED.c.usd - bindparam("less"), under_way=RESERVED.c.under_way - 1)
 )
-"""Sets less money aside when a call has ended."""
+"""The statement that reduces the money set aside when a call has ended."""

@@ -1,1 +1,1 @@
-"""Pure functions over Arrow tables, one package a stage."""
+"""Pure functions over Arrow tables, one package per stage."""

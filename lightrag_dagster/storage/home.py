@@ -22,8 +22,8 @@ dagster/                              the Dagster instance, unless $DAGSTER_HOME
 
 With LIGHTRAG_DATABASE, the SQLite files and the locks are tables and locks of that Postgres database instead.
 
-The home of a bucket is a folder of the cache that one process uses at a time. `storage.files` moves files
-between the two; LanceDB reads and writes the bucket itself.
+The home of a bucket is a folder of the cache that one process uses at a time. `storage.files` moves files between the
+two; LanceDB reads and writes the bucket itself.
 """
 
 import os

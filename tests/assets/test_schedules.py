@@ -72,7 +72,7 @@ def test_the_night_begins_when_the_setting_says(settings: Settings) -> None:
     later = settings.model_copy(update={"nightly": "30 3 * * *"})
     jobs = build_jobs(Namespace())
     assert build_schedules(later, jobs)[0].cron_schedule == "30 3 * * *"
-    with pytest.raises(SettingsError, match="nightly: 'at three' is no cron line"):
+    with pytest.raises(SettingsError, match="nightly: 'at three' is not a cron line"):
         build_schedules(settings.model_copy(update={"nightly": "at three"}), jobs)
 
 

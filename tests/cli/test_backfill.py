@@ -26,7 +26,7 @@ def test_a_backfill_from_edit_to_published(
     code, output, _ = command(capfd, monkeypatch, "status")
     assert code == 0
     assert "2 extractions" in " ".join(output.split())
-    assert "What is outdated was made by other prompts" in output
+    assert "Outdated rows were made with other prompts" in output
     code, output, _ = command(capfd, monkeypatch, "backfill")
     assert code == 0
     assert "Nothing was started. These are outdated: notes" in output
@@ -50,7 +50,7 @@ def test_a_backfill_of_the_knowledge_base(capfd: pytest.CaptureFixture[str], mon
     monkeypatch.setenv("LIGHTRAG_EMBEDDING__DIMENSIONS", "512")
     for words, expected in (
         (["run"], "kept: vectors; `lightrag-dagster backfill` shows"),
-        (["status"], "Of the knowledge base are outdated: vectors."),
+        (["status"], "Outdated in the knowledge base: vectors."),
         (["plan"], "Vectors are outdated and stay; `plan --backfill` shows their price."),
         (["plan", "--backfill"], "embeddings │ 3 │"),
         (["plan", "--backfill", "--json"], '"calls": { "expected": 3'),

@@ -3,7 +3,7 @@ import io
 from rich.console import Console
 from rich.progress import Progress
 
-from lightrag_dagster.cli.progress import Display, display
+from lightrag_dagster.cli.progress import TerminalDisplay, display
 from lightrag_dagster.core.progress import note
 
 WAITING = "waiting for 127.0.0.1:8000, attempt 2 of 9"
@@ -11,7 +11,7 @@ WAITING = "waiting for 127.0.0.1:8000, attempt 2 of 9"
 
 def test_a_running_step_says_what_it_waits_for() -> None:
     bars = Progress(console=Console(file=io.StringIO(), force_terminal=True), auto_refresh=False)
-    shown = Display(bars)
+    shown = TerminalDisplay(bars)
     shown.run("notes")
     shown.note(WAITING)
     shown.start("extractions")

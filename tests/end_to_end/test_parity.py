@@ -303,7 +303,7 @@ def _rows_a_shard() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _stamps_count_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let unchanged files stay unread, although they are seconds old."""
-    monkeypatch.setattr(folder_origin, "SETTLED", 0.05)
+    monkeypatch.setattr(folder_origin, "STABLE_AFTER", 0.05)
 
 
 def _histories(count: int, steps: int, make: Callable[[], Histories]) -> None:

@@ -6,13 +6,13 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.evaluation.answers import answer_all
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.settings import Settings, load_settings
 from tests.loopback import Loopback, Received, Reply
 from tests.query.published import publish_sources
 
 WEIR, OFFICE = "Who maintains the gauge at Halden Weir?", "Who leads the office in Bergen?"
-QUESTIONS = [Question(question=WEIR, mode="naive"), Question(question=OFFICE, mode="naive")]
+QUESTIONS = [FiledQuestion(question=WEIR, mode="naive"), FiledQuestion(question=OFFICE, mode="naive")]
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_the_same_question_twice_is_one_row(configured: Settings) -> None:
 
 def test_a_mode_that_is_none(configured: Settings) -> None:
     with KnowledgeBase.open(settings=configured) as knowledge, pytest.raises(QueryError, match="no mode 'clever'"):
-        answer_all(knowledge, [Question(question=WEIR, mode="clever")], None)
+        answer_all(knowledge, [FiledQuestion(question=WEIR, mode="clever")], None)
 
 
 @pytest.mark.parametrize(("status", "again"), [(400, 0), (503, 1)])

@@ -8,7 +8,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.evaluation.judging import Judgement, exact_match, f1, judge_answers, parse_judgement
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.settings import load_settings
 from tests.loopback import Loopback, Reply
 
@@ -49,7 +49,7 @@ def test_a_judgement_is_two_marks(text: str, expected: Judgement | None) -> None
 
 
 WEIR = "Who maintains the gauge at Halden Weir?"
-QUESTION = Question(question=WEIR, documents=["archive/weir.md"], answer="Marta Lindqvist")
+QUESTION = FiledQuestion(question=WEIR, documents=["archive/weir.md"], answer="Marta Lindqvist")
 MARKS = '{"faithfulness": 5, "relevance": 3}'
 
 
@@ -62,7 +62,7 @@ def knowledge(published_home: Path, tmp_path: Path, loopback: Loopback) -> Itera
         yield opened
 
 
-def judged(knowledge: KnowledgeBase, question: Question = QUESTION) -> dict[str, object]:
+def judged(knowledge: KnowledgeBase, question: FiledQuestion = QUESTION) -> dict[str, object]:
     (row,) = judge_answers(knowledge, [question]).to_pylist()
     return dict(row)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.evaluation.evaluation import evaluate
-from lightrag_dagster.evaluation.questions import Question
-from lightrag_dagster.evaluation.report import cells, markdown
+from lightrag_dagster.evaluation.questions import FiledQuestion
+from lightrag_dagster.evaluation.report import cells
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.summary import summarise
 from lightrag_dagster.query.modes import MODES
@@ -13,10 +13,10 @@ from lightrag_dagster.settings import EvaluationSettings, load_settings
 
 MEASURED = tuple(name for name, mode in MODES.items() if mode.retrieves)
 QUESTIONS = [
-    Question(question="Who maintains the gauge at Halden Weir?", documents=["archive/weir.md"]),
-    Question(question="Who leads the office in Bergen?", documents=["office/bergen/notes.txt"]),
+    FiledQuestion(question="Who maintains the gauge at Halden Weir?", documents=["archive/weir.md"]),
+    FiledQuestion(question="Who leads the office in Bergen?", documents=["office/bergen/notes.txt"]),
     # The chunk stands in two documents of two sources; either is found by it.
-    Question(question="Who repaired the sensor at Station 14?", documents=["office/copy.md"]),
+    FiledQuestion(question="Who repaired the sensor at Station 14?", documents=["office/copy.md"]),
 ]
 
 
@@ -44,7 +44,7 @@ def test_chunks_can_be_the_gold(published_home: Path) -> None:
     settings = load_settings(home=published_home, evaluation=EvaluationSettings(modes=("naive",)))
     with KnowledgeBase.open(settings=settings) as knowledge:
         (best, *_) = knowledge.retrieve("Who leads the office in Bergen?", mode="naive").chunks
-        gold = Question(question="Who leads the office in Bergen?", chunks=[best.chunk_id, "chunk-absent"])
+        gold = FiledQuestion(question="Who leads the office in Bergen?", chunks=[best.chunk_id, "chunk-absent"])
         (row,) = evaluate(knowledge, [gold]).to_pylist()
         assert missing_gold(knowledge, [gold, *QUESTIONS]) == ["chunk-absent"]
     assert (row["recall"], row["mrr"]) == (0.5, 1)
@@ -64,4 +64,3 @@ def test_the_report_names_every_mode(published_home: Path) -> None:
     assert heading == ["mode", "recall@5", "recall@2", "precision@5", "MRR", "nDCG@5", "ms", "tokens"]
     assert {row[0] for row in rows} == set(MEASURED)
     assert rows[0][1] == "1.000 [1.000, 1.000]"
-    assert markdown([heading, *rows]).count("\n") == len(MEASURED) + 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lightrag_dagster.errors import BudgetExceededError, StoreError
-from lightrag_dagster.evaluation.questions import Question
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.trial import MODES_TRIED, try_recipe
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -20,8 +20,8 @@ from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 
 OTHERS = {f"{number}.md": f"# Note {number}\n\nMara Quill read gauge {number} at Dunsrow." for number in range(4)}
 QUESTIONS = [
-    Question(question="Who maintains the gauge?", documents=["notes/river.md"]),
-    Question(question="What did the flood damage?", documents=["notes/flood.md", "notes/gone.md"]),
+    FiledQuestion(question="Who maintains the gauge?", documents=["notes/river.md"]),
+    FiledQuestion(question="What did the flood damage?", documents=["notes/flood.md", "notes/gone.md"]),
 ]
 
 

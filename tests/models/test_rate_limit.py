@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.models.rate_limit import Pace
+from lightrag_dagster.models.rate_limit import RateLimits
 from tests.loopback import Loopback
 
 
-async def _peak(pace: Pace, calls: int) -> int:
+async def _peak(pace: RateLimits, calls: int) -> int:
     """Return how many of so many calls were in flight at once."""
     now = most = 0
 
@@ -28,7 +28,7 @@ async def _peak(pace: Pace, calls: int) -> int:
 
 
 def test_no_more_are_let_through_than_allowed() -> None:
-    assert asyncio.run(_peak(Pace(4), 20)) == 4
+    assert asyncio.run(_peak(RateLimits(4), 20)) == 4
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_no_more_goes_out_than_a_minute_allows(limits: dict[str, int], tokens: i
 
     async def measure() -> int:
         """Return how many calls are through after a quarter of a second."""
-        through, pace = 0, Pace(99, limits.get("requests_per_minute"), limits.get("tokens_per_minute"))
+        through, pace = 0, RateLimits(99, limits.get("requests_per_minute"), limits.get("tokens_per_minute"))
 
         async def call() -> None:
             nonlocal through
@@ -80,7 +80,7 @@ asyncio.run(ask())
 """
 
 
-@pytest.mark.long  # test_ledger.py shares a timetable
+@pytest.mark.long  # test_ledger.py shares a rate limit
 def test_processes_share_the_limit_and_a_killed_one_holds_up_nobody(loopback: Loopback, tmp_path: Path) -> None:
     """1200 a minute are 20 a second, after a second's share of them."""
     workers = [subprocess.Popen([sys.executable, "-c", ASK, str(tmp_path), name]) for name in ("a", "b", "killed")]

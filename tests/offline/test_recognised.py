@@ -7,16 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.offline.extractor import find_names
-from lightrag_dagster.offline.recognised import Recogniser, Span
+from lightrag_dagster.offline.recognised import NameSpan, Recogniser
 
 
 def model(*names: str, leads: bool = False) -> Recogniser:
     """Return a recogniser of phrases, each `phrase: type`."""
 
-    def recognise(texts: Sequence[str]) -> list[list[Span]]:
+    def recognise(texts: Sequence[str]) -> list[list[NameSpan]]:
         phrases = dict(name.split(": ") for name in names)
         return [
-            [Span(at, at + len(name), kind, leads) for name, kind in phrases.items() if (at := text.find(name)) >= 0]
+            [
+                NameSpan(at, at + len(name), kind, leads)
+                for name, kind in phrases.items()
+                if (at := text.find(name)) >= 0
+            ]
             for text in texts
         ]
 
@@ -63,9 +67,11 @@ def test_names_of_the_model_are_related_as_others_are() -> None:
 def test_any_spans_of_a_model_give_names_that_stand_in_the_text(text: str, places: list[tuple[int, int]]) -> None:
     seen: list[str] = []
 
-    def recognise(texts: Sequence[str]) -> list[list[Span]]:
+    def recognise(texts: Sequence[str]) -> list[list[NameSpan]]:
         seen.extend(texts)
-        return [[Span(at, min(at + length, len(one)), "event", at % 2 == 0) for at, length in places] for one in texts]
+        return [
+            [NameSpan(at, min(at + length, len(one)), "event", at % 2 == 0) for at, length in places] for one in texts
+        ]
 
     for entity in find_names(text, recognise=recognise).entities:
         assert any(entity.name.casefold() in one.casefold() for one in [text, *seen])

@@ -48,8 +48,8 @@ sys.addaudithook(_hook)  # cannot be taken away again; without a watched folder 
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Of a source whose files count as settled at once."""
-    monkeypatch.setattr(folder, "SETTLED", 0.0)
+    """Of a source whose files have a stable stamp at once."""
+    monkeypatch.setattr(folder, "STABLE_AFTER", 0.0)
     made = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", documents={"accept_deletes": True})
     write_source(made, "notes", FILES)
     return made
@@ -146,7 +146,7 @@ def test_a_touched_file_is_read_but_not_parsed(settings: Settings, monkeypatch: 
 def test_a_file_that_changed_just_before_it_was_read_is_read_again(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder, "SETTLED", 3600.0)
+    monkeypatch.setattr(folder, "STABLE_AFTER", 3600.0)
     assert read(settings) == READABLE
     assert read(settings) == READABLE
 

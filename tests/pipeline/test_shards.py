@@ -16,7 +16,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import each_shard
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.documents.connectors.folder import Folder
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.listing import Listing, files_of, list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.home import Home
@@ -183,13 +183,13 @@ def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path
 def test_a_name_that_is_not_utf_8_is_listed(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / os.fsdecode(b"caf\xe9.txt")).write_text("")
-    listing = Listing(Source("notes", Folder(tmp_path / "notes")), tmp_path / "files.parquet")
+    listing = Listing(Source("notes", LocalFolder(tmp_path / "notes")), tmp_path / "files.parquet")
     assert pq.read_table(listing.path)["path"].to_pylist() == ["caf\\udce9.txt"]
 
 
 def test_an_empty_source_has_an_empty_listing(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
-    listing = Listing(Source("notes", Folder(tmp_path / "notes")), tmp_path / "files.parquet")
+    listing = Listing(Source("notes", LocalFolder(tmp_path / "notes")), tmp_path / "files.parquet")
     assert (listing.size, listing.count, listing.signature) == (0, 0, "0" * 32)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.indexes.adjacency import Adjacency, Evidence, build_adjacency
+from lightrag_dagster.indexes.adjacency import Adjacency, EvidenceFiles, build_adjacency
 from lightrag_dagster.schemas import CHUNKS, ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS, SORT_KEYS
 
 
@@ -58,7 +58,9 @@ def chunk_file(folder: Path, source: str, rows: Sequence[Mapping[str, Any]]) -> 
     return file
 
 
-def write_evidence(folder: Path, entity_table: pa.Table, relation_table: pa.Table, chunks: Sequence[Path]) -> Evidence:
+def write_evidence(
+    folder: Path, entity_table: pa.Table, relation_table: pa.Table, chunks: Sequence[Path]
+) -> EvidenceFiles:
     """Write one mention of each row for each of its `chunk_ids`."""
     files = []
     for name, key, merged, schema in (
@@ -68,7 +70,7 @@ def write_evidence(folder: Path, entity_table: pa.Table, relation_table: pa.Tabl
         said = [{key: row[key], "chunk_id": chunk} for row in merged.to_pylist() for chunk in row["chunk_ids"]]
         files.append(folder / f"{name}.parquet")
         pq.write_table(table(name, schema, said), files[-1])
-    return Evidence(files[:1], files[1:], chunks)
+    return EvidenceFiles(files[:1], files[1:], chunks)
 
 
 def graph_of(folder: Path, entity_table: pa.Table, relation_table: pa.Table, chunks: Sequence[Path] = ()) -> Adjacency:

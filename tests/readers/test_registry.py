@@ -1,6 +1,6 @@
 import pytest
 
-from lightrag_dagster.readers import FORMATS, UNSUPPORTED, Format, has_headings, media_type
+from lightrag_dagster.readers import FORMATS, UNSUPPORTED, FileFormat, has_headings, media_type
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.extraction import ExtractedText, extract_text
@@ -59,7 +59,7 @@ def _read_pages(data: bytes) -> Content:
 def test_a_format_is_one_entry_and_may_have_pages(
     monkeypatch: pytest.MonkeyPatch, data: bytes, text: str, pages: tuple[int, ...]
 ) -> None:
-    monkeypatch.setitem(FORMATS, ".paged", Format("application/x-paged", _read_pages, has_headings=False))
+    monkeypatch.setitem(FORMATS, ".paged", FileFormat("application/x-paged", _read_pages, has_headings=False))
     assert extract_text(data, "a.PAGED") == ExtractedText("a.PAGED", text, "application/x-paged", pages)
     assert media_type("a.paged") == "application/x-paged"
 

@@ -10,7 +10,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import Limit
 from lightrag_dagster.spending.ledger import Ledger, open_ledger
-from lightrag_dagster.spending.tables import KEPT, RESERVED, TIMETABLES
+from lightrag_dagster.spending.tables import KEPT, RATE_LIMITS, RESERVED
 from lightrag_dagster.storage.database.table_dump import load_rows
 from lightrag_dagster.storage.home import Address
 
@@ -34,7 +34,7 @@ def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
 
 
 def test_no_table_of_the_ledger_has_empty_values() -> None:
-    assert {column.nullable for table in (*KEPT, TIMETABLES) for column in table.columns} == {False}
+    assert {column.nullable for table in (*KEPT, RATE_LIMITS) for column in table.columns} == {False}
 
 
 def test_a_receipt_is_entered_once(address: Address) -> None:
@@ -101,10 +101,10 @@ def test_money_set_aside_in_a_backup_of_an_older_version_still_counts(address: A
     assert Ledger(address).limits(Account("a", "notes", max_cost_per_source_usd=9)) == [Limit("source", 9, 0.5)]
 
 
-def test_a_timetable_is_shared_and_begins_now_when_it_has_run_out(address: Address) -> None:
+def test_a_rate_limit_is_shared_and_begins_now_when_it_has_run_out(address: Address) -> None:
     ledger = Ledger(address)
-    assert ledger.claim("requests", 30.0) == pytest.approx(30.0, abs=1.0)
-    assert Ledger(address).claim("requests", 30.0) == pytest.approx(60.0, abs=1.0)
-    assert ledger.claim("tokens", 5.0) == pytest.approx(5.0, abs=1.0)
-    assert ledger.claim("over", 0.0) == pytest.approx(0.0, abs=0.01)
-    assert ledger.claim("over", 10.0) == pytest.approx(10.0, abs=1.0)
+    assert ledger.reserve_time("requests", 30.0) == pytest.approx(30.0, abs=1.0)
+    assert Ledger(address).reserve_time("requests", 30.0) == pytest.approx(60.0, abs=1.0)
+    assert ledger.reserve_time("tokens", 5.0) == pytest.approx(5.0, abs=1.0)
+    assert ledger.reserve_time("over", 0.0) == pytest.approx(0.0, abs=0.01)
+    assert ledger.reserve_time("over", 10.0) == pytest.approx(10.0, abs=1.0)

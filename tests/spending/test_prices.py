@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from lightrag_dagster.settings import PriceSettings
+from lightrag_dagster.settings import LLMSettings, PriceSettings
 from lightrag_dagster.spending.prices import FREE, Price, price_of
 
 
@@ -25,13 +25,13 @@ from lightrag_dagster.spending.prices import FREE, Price, price_of
 )
 def test_a_model_has_its_own_price_or_that_of_its_family(model: str, wanted: Price) -> None:
     own = {"mine": PriceSettings(input=1.0, output=2.0)}
-    assert price_of("openai", model, own) == wanted
+    assert price_of(LLMSettings(provider="openai", model=model, prices=own)) == wanted
 
 
 def test_the_users_price_wins_and_offline_is_free() -> None:
     own = {"gpt-4o": PriceSettings(input=1.0, cached_input=0.1, output=2.0)}
-    assert price_of("openai", "gpt-4o", own) == Price(1.0, 0.1, 2.0)
-    assert price_of("offline", "gpt-4o", own) == FREE
+    assert price_of(LLMSettings(provider="openai", model="gpt-4o", prices=own)) == Price(1.0, 0.1, 2.0)
+    assert price_of(LLMSettings(provider="offline", model="gpt-4o", prices=own)) == FREE
 
 
 def test_no_price_is_looked_up_in_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,7 @@ def test_no_price_is_looked_up_in_the_network(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     threads = threading.active_count()
-    assert price_of("openai", "o3-mini", {}) == Price(1.1, 0.55, 4.4)
+    assert price_of(LLMSettings(provider="openai", model="o3-mini")) == Price(1.1, 0.55, 4.4)
     assert threading.active_count() == threads
 
 

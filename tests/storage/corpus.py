@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.indexes.adjacency import Evidence, build_adjacency
+from lightrag_dagster.indexes.adjacency import EvidenceFiles, build_adjacency
 from lightrag_dagster.indexes.embedding import record_vectors, write_vectors
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.integrity import build_graph, findings
@@ -251,7 +251,7 @@ async def build(generation: Generation, embedder: HashEmbedder | None = None) ->
         await build_vectors(generation, table, embedding)
     build_graph(generation)
     entities, relations = generation.read_table("entities"), generation.read_table("relations")
-    evidence = Evidence(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
+    evidence = EvidenceFiles(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
     build_adjacency(generation.path(ADJACENCY), entities, relations, evidence)
     build_views(generation)
     return generation

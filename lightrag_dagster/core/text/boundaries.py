@@ -15,17 +15,17 @@ def content_defined(
     """Return the first token of each window and the one after its last.
 
     Each begins `overlap` tokens before the end of the one before, and has `size` tokens, or up to `tolerance` fewer;
-    the last has what is left. Every place has a weight, the reciprocal of a hash of the tokens around it: of all ways
-    to cut, it is the one whose ends weigh most. So every way leads through the heaviest places, and soon behind an
-    edit the ends are those that they were. (To take the heaviest place within reach, one window after the other, meets
-    these places more rarely: the worst of 75 edits of 100 pages kept 73 to 89% of the windows, here 91 to 93%.)
+    the last has the rest. Every position has a weight, the reciprocal of a hash of the tokens around it, and the cut
+    with the heaviest ends is chosen. So every cut goes through the heaviest positions, and soon after an edit the ends
+    are the same as before. (Choosing the heaviest position within reach, one window after the other, meets these
+    positions more rarely: the worst of 75 edits of 100 pages kept 73 to 89% of the windows, here 91 to 93%.)
     """
     count = len(tokens)
     if count <= size:
         return np.zeros(min(1, count), np.int64), np.full(min(1, count), count)
     nearest, furthest = size - tolerance - overlap, size - overlap  # from the end of a window to the next end
     weights = _weights(tokens, tolerance)
-    tail = max(size - tolerance, count - furthest)  # behind an end from here on, one more window is enough
+    tail = max(size - tolerance, count - furthest)  # after an end from here on, one more window is enough
     # For each possible end, the highest score of any series of windows up to it, after padding before the text.
     padded, final = np.full(furthest + count, -np.inf), np.full(count, -np.inf)
     best = padded[furthest:]

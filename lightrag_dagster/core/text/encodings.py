@@ -1,4 +1,4 @@
-"""tiktoken encodings: o200k_base from this package, with no network and no cache; others as tiktoken finds them."""
+"""Encodings of tiktoken: o200k_base from this package, with no network and no cache; others as tiktoken finds them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ _CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 def load_encoding(name: str, *, marked: bool = False) -> tiktoken.Encoding:
     """Return an encoding by its tiktoken name.
 
-    With `marked` it may be one for texts that `white_space.marked` gives, if it has MARK among its special tokens: it
-    takes a fifth less time, and for a marked text gives the same tokens and MARK.
+    With `marked`, it may be one for results of `white_space.marked`, if it has MARK among its special tokens: it takes
+    a fifth less time, and gives the same tokens and MARK.
 
     Raises:
         TokenizerError: there is no such encoding, or its vocabulary is neither cached nor can be downloaded.
@@ -43,7 +43,7 @@ def _packaged_encoding(*, marked: bool) -> tiktoken.Encoding:
 
 
 def _pattern(alternatives: Sequence[str]) -> str:
-    """Return alternatives as one expression, which finds the same as the plain alternation, a fifth faster.
+    """Return alternatives as one expression, equivalent to the plain alternation and a fifth faster.
 
     tiktoken tries each one by itself because one of them looks ahead; those before that one are a group, tried at once.
     """

@@ -81,7 +81,7 @@ def find_title(text: str) -> str | None:
 
 
 def _setext_start(text: str, underline: int) -> int | None:
-    """Return where the single title line above an underline starts, or None when that line is something else."""
+    """Return the start of the single title line above an underline, or None when that line is something else."""
     if underline == 0:
         return None
     start = text.rfind("\n", 0, underline - 1) + 1

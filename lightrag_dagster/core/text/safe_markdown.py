@@ -1,6 +1,6 @@
 """Text that others wrote, made safe to be shown as Markdown: nothing in it becomes a link, or is fetched.
 
-A viewer fetches the image of a Markdown text as soon as it is shown, so that whoever wrote a document would learn who
+A viewer fetches the image of a Markdown text as soon as it is shown, so that the author of a document could see who
 looks at it, and when.
 """
 
@@ -9,7 +9,7 @@ import re
 _BREAK = "\u200b"
 """A zero-width space: around it nothing is an address or a tag any more, and all reads as before."""
 
-# Viewers make links of addresses by themselves; some do so after they have undone every escape.
+# Viewers turn addresses into links; some do so after undoing every escape.
 _ADDRESSES = re.compile(r"(?<=\w)(?=://)|(?<![\w:/]/)(?<=/)(?=/\w)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@\w)", re.IGNORECASE)
 _LINKS = re.compile(r"(?<=\])(?=\()|(?<=<)(?=[A-Za-z/!?])")
 _DEFINITIONS = re.compile(r"(?<![^\r\n])([ \t>*+\d.)-]*\[(?:[^\[\]\\]|\\.)*\])(?=:)", re.DOTALL)
@@ -23,8 +23,8 @@ _START = re.compile(r"(?<![^\r\n])(?:(?P<space>[ \t])|(?P<number>\d+(?=[.)]))|(?
 def escaped(text: str) -> str:
     """Return plain text as Markdown that shows it as it is: no image, link, HTML, heading, list, table or emphasis.
 
-    It may stand in a paragraph, a list item or a heading and, on one line, in a cell of a table. Its lines stay lines,
-    which a viewer joins.
+    It can be used in a paragraph, a list item or a heading and, on one line, in a cell of a table. Its lines stay
+    lines, which a viewer joins.
     """
     marked = _MARK.sub(lambda mark: _ENTITIES.get(mark[0], f"\\{mark[0]}"), _ADDRESSES.sub(_BREAK, text))
     return _START.sub(_started, _DOT.sub(r"\\.", marked))
@@ -40,7 +40,7 @@ def without_links(text: str) -> str:
 
 
 def _started(start: re.Match[str]) -> str:
-    """Return the start of a line so that no block begins with it."""
+    """Return the start of a line, escaped so that no block begins with it."""
     if start["space"]:
         return f"&#{ord(start['space'])};"
     return f"{start['number'] or ''}\\"

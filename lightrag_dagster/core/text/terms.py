@@ -14,7 +14,7 @@ _RUN = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
 
 
 class Term(NamedTuple):
-    """A term of a text; `capital` tells that it was written with one."""
+    """A term of a text; `capital` if it was written with a capital letter."""
 
     text: str
     capital: bool
@@ -39,7 +39,7 @@ def stop_words() -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 17)
 def _stem(word: str) -> str:
-    """Return the stem of a case-folded word, or nothing for a stop word or a single letter."""
+    """Return the stem of a case-folded word, or None for a stop word or a single letter."""
     if word in stop_words() or (len(word) == 1 and not word.isdigit()):
         return ""
     # The English rules serve every language here: they shorten a word the same way everywhere. A stemmer keeps

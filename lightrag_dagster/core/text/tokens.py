@@ -1,4 +1,4 @@
-"""Counting tokens, and cutting text at token boundaries without ever cutting a character."""
+"""Tokens: counts, and cuts of text at token boundaries that never cut a character."""
 
 from collections.abc import Sequence
 from functools import cache, cached_property
@@ -12,7 +12,7 @@ from lightrag_dagster.core.text.boundaries import content_defined
 from lightrag_dagster.core.text.encodings import load_encoding
 from lightrag_dagster.core.text.white_space import MARK, marked
 
-# tiktoken's regular expressions give up within a run of about a million spaces.
+# tiktoken's regular expressions fail within a run of about a million spaces.
 _PIECE = 100_000
 
 _BYTES_A_TOKEN = 3
@@ -95,9 +95,10 @@ class Tokenizer:
         """Cut a text into windows of `size` tokens, each sharing `overlap` tokens with the one before.
 
         Edges inside a character move to its start, and spans shrink past whitespace at their ends. A window that is
-        then empty, or inside one of its neighbours, is left out. (LightRAG makes 1200 tokens into windows of 1200 and
+        then empty, or inside one of its neighbours, is left out. (LightRAG cuts 1200 tokens into windows of 1200 and
         100; here it is one.) With a `tolerance`, which must be smaller than `size - overlap`, a window may be shorter
-        by so many tokens: it ends where the tokens around say, so that an edit changes few of the windows behind it.
+        by up to that number of tokens: its end depends on the tokens around it, so that an edit changes few later
+        windows.
         """
         tokens = self.encode(text)
         if tolerance:
@@ -119,7 +120,7 @@ class Tokenizer:
         return spans
 
     def measure(self, text: str) -> "Measured":
-        """Return what tells the length of every part of a text."""
+        """Return the tokens of a text, to look up the length of each of its parts."""
         tokens = self.encode(text)
         return Measured(self._char_offsets(text, tokens, slice(-1)))
 
@@ -131,7 +132,7 @@ class Tokenizer:
     def _char_offsets(
         self, text: str, tokens: npt.NDArray[np.uint32], positions: npt.NDArray[np.int64] | slice
     ) -> npt.NDArray[np.int64]:
-        """Return the character offset of each token position, of which the first must be 0.
+        """Return the character offset of each token position; the first must be 0.
 
         Token boundaries are byte offsets. They are floored to the first byte of a character, and characters counted
         between them: exact, and a hundred times faster than decoding token by token.
@@ -152,7 +153,7 @@ class Tokenizer:
 
 
 class Measured:
-    """The tokens of a text, encoded once, so that the length of each of its parts is a look-up.
+    """The tokens of a text, encoded once, to look up the length of each of its parts.
 
     A part counts the tokens that it touches; encoded by itself it may have a token or two more or fewer. `starts` is
     the character at which each token starts, ascending; the tokens of one character start together.
@@ -173,11 +174,11 @@ class Measured:
         return self.counts([(start, end)])[0] if start < end else 0
 
     def positions(self, offsets: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return for each character how many tokens start before it."""
+        """Return for each character the number of tokens that start before it."""
         return np.searchsorted(self.starts, np.asarray(offsets, np.int64))
 
     def back(self, end: int, tokens: int) -> int:
-        """Return the first character of a part that ends at `end` and has at most so many tokens."""
+        """Return the first character of a part that ends at `end` and has at most this number of tokens."""
         first = max(0, int(np.searchsorted(self.starts, end)) - tokens)
         return int(self.starts[first]) if first < len(self.starts) else end
 
@@ -193,5 +194,5 @@ def _token_byte_lengths(encoding: tiktoken.Encoding) -> npt.NDArray[np.uint16]:
 
 
 def rough_tokens(text: str) -> int:
-    """Return about how many tokens a text has, rather too many than too few."""
+    """Estimate the tokens of a text, too high rather than too low."""
     return len(text.encode()) // _BYTES_A_TOKEN + 1

@@ -1,4 +1,4 @@
-"""Where tokens divide white space within a line, found before a text is encoded.
+"""Marks where tokens divide white space within a line, put into a text before it is encoded.
 
 The patterns of OpenAI's encodings look ahead in one place: of several white-space characters in front of a word, the
 last is left to the word. Expressions that look ahead are slow, so `encodings.load_encoding` can leave this one out.
@@ -23,13 +23,13 @@ _TWO = re.compile(f"([{_IN_LINE}])([{_IN_LINE}])(?=[^\\r\\n{_IN_LINE}])")
 
 
 def marked(text: str) -> str:
-    """Return the text with MARK between the last two characters of white space that stands before a word."""
+    """Return the text with MARK between the last two characters of white space before a word."""
     if any(one in text for one in (_OTHERS_IN_ASCII if text.isascii() else _OTHERS)):
         return _TWO.sub(f"\\1{MARK}\\2", text)
     return _TWO_SPACES.sub(f" {MARK} ", text) if _has_two_spaces(text) else text
 
 
 def _has_two_spaces(text: str) -> bool:
-    """Tell as `"  " in text`, in a fifth of the time that takes where there are many single spaces."""
+    """Return `"  " in text`, in a fifth of its time if there are many single spaces."""
     spaces = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8) == ord(" ")
     return bool((spaces[1:] & spaces[:-1]).any())

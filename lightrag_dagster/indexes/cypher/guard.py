@@ -1,7 +1,7 @@
 """Refusal of Cypher that does more than read the graph, or lacks a parameter, before Kùzu sees it.
 
 A read-only database still reads and writes any file and loads extensions, and a parameter that is not given is null.
-The text is cut as Kùzu 0.11.3's lexer cuts it, to which `1LOAD` is a number and a clause.
+The text is cut as Kùzu 0.11.3's lexer cuts it; that reads `1LOAD` as a number and a clause.
 """
 
 import re
@@ -15,7 +15,7 @@ READING = ("MATCH", "OPTIONAL", "UNWIND", "WITH", "RETURN", "CALL")
 """The clauses that are allowed. A statement begins with one, as well."""
 
 OTHERS = ("LOAD", "CREATE", "MERGE", "SET", "DELETE", "DETACH")
-"""The clauses that Kùzu knows beside these. Whatever else it does (`COPY`, `ATTACH`, …) begins a statement."""
+"""The other clauses that Kùzu knows. Anything else it does (`COPY`, `ATTACH`, …) begins a statement."""
 
 FUNCTIONS = (
     "show_tables",
@@ -26,7 +26,7 @@ FUNCTIONS = (
     "storage_info",
     "db_version",
 )
-"""Table functions that `CALL` may name: they tell of the graph. Others read files, or run the Cypher in a text."""
+"""Table functions that `CALL` may name: they describe the graph. Others read files, or run the Cypher in a text."""
 
 # White space, arrow heads and dashes beyond ASCII. Any other character there is part of a name, or Kùzu's parser fails.
 _SEPARATORS = (
@@ -55,7 +55,7 @@ class _Token(NamedTuple):
 
 
 def require_reading(query: str) -> None:
-    """Raise QueryError unless a text is one statement whose clauses and table functions are those allowed here."""
+    """Raise QueryError unless a text is one statement with only the clauses and table functions allowed here."""
     found = _tokens(query)
     if found and found[-1].text == ";":
         found.pop()
@@ -97,7 +97,7 @@ def _tokens(query: str) -> list[_Token]:
 
 
 def _is_name(found: Sequence[_Token], place: int) -> bool:
-    """Return whether a word is surely a property, a label or a key: no clause follows `.` or `:`, or precedes `:`."""
+    """Return True if a word is surely a property, a label or a key: no clause follows `.` or `:`, or precedes `:`."""
     before = found[place - 1].text if place else ""
     after = found[place + 1].text if place + 1 < len(found) else ""
     return before in (".", ":") or after == ":"

@@ -1,6 +1,6 @@
-"""The process that answers Cypher: it opens a graph, gives up its rights, and then runs what it is asked.
+"""The process that answers Cypher: it opens a graph, gives up its rights, and then runs queries.
 
-What it can still do is read that graph and answer: no file and no socket can be opened, and memory has a bound.
+It can then only read that graph and answer: no file and no socket can be opened, and memory has a bound.
 """
 
 import os
@@ -25,12 +25,12 @@ _HALF = MEMORY_GB << 29
 _BATCH_BYTES = 1 << 18
 _FULL = ("std::bad_alloc", "Buffer manager exception")
 
-# A value of each type that Kùzu finds only once the modules of Python are imported, which is too late without rights.
+# A value of each type for which Kùzu imports a module of Python: later the process has no right to do that.
 _TYPES = [date(1, 1, 1), datetime(1, 1, 1, tzinfo=UTC), timedelta(1), Decimal(1), UUID(int=1), [1], {"a": 1}]
 
 
 def serve(channel: Channel, arguments: list[str]) -> None:
-    """Answer queries on a graph, until none comes.
+    """Answer queries on a graph, until no more come.
 
     Args:
         channel: brings a query, its parameters, its number of rows and its seconds, as a list of values.
@@ -68,7 +68,7 @@ def _give_up_rights() -> None:
 
 
 def _answer(channel: Channel, connection: kuzu.Connection) -> bool:
-    """Answer one query, and return whether the process is good for another one."""
+    """Answer one query; return True if the process can answer another one."""
     query, parameters, rows, seconds = wire.loads(channel.receive(IDLE_SECONDS))
     connection.set_query_timeout(round(seconds * 1000))
     messages = _messages(connection, query, parameters, rows)

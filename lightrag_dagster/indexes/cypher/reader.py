@@ -19,12 +19,12 @@ LIMIT = 1000
 
 _PROCESS = "lightrag_dagster.indexes.cypher.process"
 _ANSWER_MB = 128
-_GRACE_SECONDS = 2.0  # Kùzu itself ends a query that takes too long, and its process can go on
+_GRACE_SECONDS = 2.0  # Kùzu itself ends a query that takes too long, and its process can continue
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The first rows of an answer by column, its columns, and whether there are more rows."""
+    """The first rows of an answer by column, its columns, and a flag for more rows."""
 
     columns: list[str]
     rows: list[dict[str, Any]]
@@ -70,7 +70,7 @@ class CypherReader:
             ) from error
         except ChildEndedError as error:
             raise QueryError(
-                f"the Cypher ended Kùzu's process{error}, a fault of Kùzu; ask in another way. Other queries go on"
+                f"the Cypher ended Kùzu's process{error}, a fault of Kùzu; ask in another way. Other queries still work"
             ) from error
         except PoolClosedError as error:
             raise QueryError("the knowledge base is closed; open it again") from error
@@ -79,7 +79,7 @@ class CypherReader:
         raise _failure(answer, seconds)
 
     def close(self) -> None:
-        """End the process; a query under way, and later ones, raise QueryError."""
+        """End the process; a running query, and later ones, raise QueryError."""
         self._processes.close()
 
 
@@ -89,13 +89,14 @@ def require_graph(generation: Generation) -> Path:
         Files(generation.home).refresh([generation.path(GRAPH_RECORD)])
     if not generation.has(GRAPH_RECORD):
         raise StoreError(
-            f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of what is published"
+            f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of the published "
+            "snapshot"
         )
     return generation.open(GRAPH)
 
 
 def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: float) -> bytes:
-    """Return what the process is asked; raises QueryError when it may not be, or has no form."""
+    """Return the message for the process; raises QueryError for a query that is refused or cannot be sent."""
     if not isinstance(limit, int) or limit < 1:
         raise QueryError(f"limit is {limit!r}; it must be a whole number from 1")
     if not isinstance(query, str):
@@ -115,11 +116,11 @@ def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: fl
     try:
         return wire.dumps([query, dict(parameters), limit, seconds])
     except ValueError as error:
-        raise QueryError(f"the Cypher is no text that can be stored: {one_line(error)}") from error
+        raise QueryError(f"the Cypher is not a text that can be stored: {one_line(error)}") from error
 
 
 def _exchange(child: Child, question: bytes, seconds: float) -> Rows | bytes:
-    """Return the answer of the process, or the message that it sends in place of one."""
+    """Return the answer of the process, or its message in place of one."""
     child.send(question)
     deadline, left = time.monotonic() + seconds + _GRACE_SECONDS, _ANSWER_MB << 20
     columns: list[str] = []

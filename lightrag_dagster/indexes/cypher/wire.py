@@ -1,7 +1,7 @@
 """Messages between the process that answers Cypher and the one that asks it: a letter, and JSON or a reason.
 
-JSON, since what reads it can be made to run nothing, whoever wrote it. It has no dates, decimals, bytes and so on, and
-no keys but texts: each of these is an object with one empty key, which holds a kind and a text or list.
+JSON, because reading it runs no code of its author. It has no dates, decimals or bytes, and only texts as keys: each of
+these is an object with one empty key, which holds a kind and a text or list.
 """
 
 import json
@@ -12,10 +12,10 @@ from typing import Any
 from uuid import UUID
 
 COLUMNS, ROWS, END = b"c", b"r", b"."
-"""The names of the columns, some rows, and whether there are more than the number asked for."""
+"""The names of the columns, some rows, and a flag for more rows than asked for."""
 
 WRONG, FULL = b"!", b"m"
-"""In their place: why the query cannot be run, or that memory is not enough."""
+"""In their place: the reason why the query cannot be run, or that memory is not enough."""
 
 MEMORY_GB = 2
 """Most memory of the process, half of it Kùzu's pool of pages, half all else."""
@@ -28,13 +28,13 @@ def dumps(value: object) -> bytes:
 
     Raises:
         TypeError: there is no such value in Kùzu.
-        ValueError: a text is no Unicode, a number has thousands of digits, or the value holds itself.
+        ValueError: a text is not Unicode, a number has thousands of digits, or the value holds itself.
     """
     return json.dumps(_written(value), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def loads(data: bytes) -> Any:
-    """Return the value that `dumps` wrote; raises ValueError when it wrote no such thing."""
+    """Return the value that `dumps` wrote; raises ValueError for other data."""
     try:
         return json.loads(data, object_hook=_read)
     except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
@@ -53,7 +53,7 @@ def _written(value: object) -> object:
     for kind, (type_, write, _) in _KINDS.items():
         if isinstance(value, type_):
             return {"": [kind, write(value)]}
-    raise TypeError(f"{type(value).__name__} is no type of Cypher")
+    raise TypeError(f"{type(value).__name__} is not a type of Cypher")
 
 
 def _read(found: dict[str, Any]) -> Any:

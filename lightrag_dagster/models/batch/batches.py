@@ -28,7 +28,7 @@ _ROWS = 1000
 
 
 class Batches:
-    """The batches of one home. All but `poll` needs the lock; coroutines raise ProviderError and StoreError."""
+    """The batches of one home. Only `poll` does not need the lock; coroutines raise ProviderError and StoreError."""
 
     def __init__(
         self, settings: LLMSettings, home: Home, provider: BatchProvider, ledger: BatchLedger, responses: ResponseStore
@@ -39,7 +39,7 @@ class Batches:
         self.ledger = ledger
         self.responses = responses
         self.host = provider.target.host
-        self.price = price_of(settings.provider, settings.model, settings.prices)
+        self.price = price_of(settings)
         self._provider = provider
 
     def at_this_host(self, *states: str) -> list[Batch]:
@@ -51,7 +51,7 @@ class Batches:
         return request_keys(self._request_file(batch))
 
     async def poll(self) -> None:
-        """Ask the provider for the state of each batch under way."""
+        """Ask the provider for the state of each submitted batch."""
         for batch in self.at_this_host(UNDER_WAY):
             self.ledger.replace(batch, await self._provider.poll(batch))
 
@@ -68,10 +68,10 @@ class Batches:
     async def submit(self) -> None:
         """Submit prepared batches, oldest first, while the token quota and the provider's queue have room.
 
-        A batch that the full queue refused is submitted again once another batch of this home has ended.
+        A batch that was refused for a full queue is submitted again once another batch of this home has ended.
 
         Raises:
-            ProviderAccessError: the queue is full though no batch of this home is in it.
+            ProviderAccessError: the queue is full, and no batch of this home is in it.
         """
         quota = self.settings.batch.enqueued_tokens
         for batch in self.at_this_host(PREPARED):
@@ -93,9 +93,9 @@ class Batches:
                 )
 
     async def cancel(self, batch: Batch) -> bool:
-        """Cancel an open batch; return whether the provider still has to end it.
+        """Cancel an open batch; return True if the provider still has to end it.
 
-        No extraction waits for it any more. The answers it has are stored once it has ended.
+        Extractions no longer wait for it. Its answers so far are stored once it has ended.
         """
         if batch.state == PREPARED and batch.submitted_at is not None:
             batch = await self._provider.find(batch) or batch
@@ -111,7 +111,7 @@ class Batches:
         return known
 
     def remove_files(self) -> None:
-        """Remove the files of collected batches, and those that a killed process was writing."""
+        """Remove the files of collected batches, and unfinished files of a killed process."""
         names = {batch.name for batch in self.ledger.batches(*OPEN)}
         for path in self.home.batch_files.glob("*"):
             if path.stem not in names:
@@ -126,7 +126,7 @@ class Batches:
     async def _submit(self, batch: Batch) -> Batch:
         file_id = await self._provider.upload(self._request_file(batch))
         submitted = batch.model_copy(update={"submitted_at": time.time()})
-        self.ledger.save(submitted)  # Before the call: if its outcome is lost, the batch is looked for first.
+        self.ledger.save(submitted)  # Before the call: if its outcome is lost, the next run looks for the batch first.
         submitted = await self._provider.create(submitted, file_id, again=batch.submitted_at is not None)
         self.ledger.save(submitted)
         return submitted
@@ -152,7 +152,7 @@ class Batches:
         return self._settle_unanswered(collected, answered, failures)
 
     async def _results(self, batch: Batch) -> AsyncIterator[list[RequestOutcome]]:
-        """Yield the outcomes in the provider's result files, some at a time; none in a file deleted there."""
+        """Yield the outcomes in the provider's result files, in blocks; none for a file deleted there."""
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             try:
@@ -167,7 +167,7 @@ class Batches:
     def _settle_unanswered(
         self, batch: Batch, answered: set[str], failures: dict[str, ProviderError]
     ) -> ProviderAccessError | None:
-        """Save a batch as collected, with why its other requests have no answer; return an error for a person.
+        """Save a batch as collected, with the failures of its unanswered requests; return an error for a person.
 
         After such an error no extraction waits for the batch, so that only a person starts the next attempt.
         """

@@ -14,12 +14,12 @@ from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.models.openai_chat import read_completion
 from lightrag_dagster.models.openai_errors import FailedCallError, Target, explain
 
-_KEY = 3  # Of a request line that is split at its quotes: `{"custom_id": "KEY", …`.
+_KEY = 3  # The position of the key in a request line split at its quotes: `{"custom_id": "KEY", …`.
 _REASONS = {"expired": "it was still waiting when the batch expired", "cancelled": "the batch was cancelled"}
 
 
 class RequestOutcome(NamedTuple):
-    """The answer to the request with this key, or why there is none."""
+    """The answer to the request with this key, or the failure."""
 
     key: str
     outcome: ChatResponse | FailedCallError

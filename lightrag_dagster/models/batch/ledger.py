@@ -1,7 +1,7 @@
-"""The batch ledger: the batches of a home, their ids at the provider, and which extractions wait for them.
+"""The batch ledger: the batches of a home, their ids at the provider, and the extractions that wait for them.
 
-A batch is *prepared* (its request file is on disk, and it waits to be submitted), then *under way*, then *ended* (the
-provider is done with it), then *collected* (its answers are stored).
+A batch is *prepared* (its request file is on disk, and it waits to be submitted), then *under way* (submitted), then
+*ended* (the provider is done with it), then *collected* (its answers are stored).
 """
 
 import time
@@ -27,7 +27,7 @@ from lightrag_dagster.storage.home import Address, Home
 PREPARED, UNDER_WAY, ENDED, COLLECTED = "prepared", "under way", "ended", "collected"
 OPEN = (PREPARED, UNDER_WAY, ENDED)
 MAX_ATTEMPTS = 3
-"""How many batches may leave a request unanswered before its chunk fails."""
+"""Number of batches that may leave a request unanswered before its chunk fails."""
 
 BATCHES = Table(
     "batches",
@@ -41,8 +41,8 @@ BATCHES = Table(
 _KINDS = {kind.__name__: kind for kind in (TransientProviderError, PermanentProviderError, OutputLimitError)}
 
 
-class Waiting(NamedTuple):
-    """An extraction that waits for batches, of a source and in a backfill or not; and the run that pays for it."""
+class WaitingExtraction(NamedTuple):
+    """An extraction of a source, in a backfill or not, that waits for batches; and the run that pays for it."""
 
     source: str
     backfill: bool
@@ -53,7 +53,7 @@ class Batch(BaseModel):
     """One batch: `name` is ours, `batch_id` the provider's. `run` pays for it. Times are Unix seconds.
 
     `tokens` is about its input, `worst_usd` the most it can cost, `cost_usd` what its answers did cost. `submitted_at`
-    is from before the last call that creates it. The provider last said `status`, `finished` (requests done) and
+    is from before the last call that creates it. The provider last reported `status`, `finished` (requests done) and
     `problem` (an error code). `waiting`: the extractions that wait for it, of its source and of others with the same
     chunks. `unanswered`: the requests that it left without an answer, with kind and message of the error.
     """
@@ -77,7 +77,7 @@ class Batch(BaseModel):
     problem: str | None = None
     ended_at: float | None = None
     cost_usd: float = 0.0
-    waiting: list[Waiting] = []
+    waiting: list[WaitingExtraction] = []
     unanswered: dict[str, tuple[str, str]] = {}
 
 
@@ -114,7 +114,7 @@ class BatchLedger(Database):
         with self.begin() as connection:
             connection.execute(update(BATCHES).where(unchanged).values(values))
 
-    def wait(self, waiting: Waiting, names: Set[str]) -> None:
+    def wait(self, waiting: WaitingExtraction, names: Set[str]) -> None:
         """Record the open batches that an extraction waits for; none when it has all its answers.
 
         Collected batches that it waited for stay on record until then, since they count as attempts.
@@ -130,21 +130,21 @@ class BatchLedger(Database):
         self.save(*changed)
 
     def forget_reasons(self) -> None:
-        """Remove for good what providers said of requests without an answer, which may quote them."""
+        """Remove the providers' messages about requests without an answer, which may quote them."""
         self.save(*(batch.model_copy(update={"unanswered": {}}) for batch in self.batches(COLLECTED)))
         self.rewrite(BATCHES)
 
-    def waiting(self, *states: str) -> list[Waiting]:
+    def waiting(self, *states: str) -> list[WaitingExtraction]:
         """Return the extractions that wait for batches in some states, by source; that of a backfill first."""
         found = {waiting for batch in self.batches(*states) for waiting in batch.waiting}
         return sorted(found, key=lambda waiting: (waiting.source, not waiting.backfill, waiting.run))
 
-    def due(self) -> dict[Waiting, list[str]]:
+    def due(self) -> dict[WaitingExtraction, list[str]]:
         """Return the extractions that can continue, each with its batches and their states.
 
-        None of its batches is under way; and one has ended, or none is left to submit, or the provider has no other.
+        None of its batches is submitted; and one has ended, or none is left to submit, or the provider has no other.
         """
-        batches, due = self.batches(), dict[Waiting, list[str]]()
+        batches, due = self.batches(), dict[WaitingExtraction, list[str]]()
         idle = UNDER_WAY not in {batch.state for batch in batches}
         for waiting in self.waiting():
             states = {batch.name: batch.state for batch in batches if waiting in batch.waiting}
@@ -153,8 +153,8 @@ class BatchLedger(Database):
                 due[waiting] = [f"{name} {state}" for name, state in states.items()]
         return due
 
-    def failures(self, waiting: Waiting) -> dict[str, ProviderError]:
-        """Return the requests of an extraction that are not submitted again, by key, and why."""
+    def failures(self, waiting: WaitingExtraction) -> dict[str, ProviderError]:
+        """Return the failures of an extraction's requests that are not submitted again, by key."""
         batches = [batch for batch in self.batches(COLLECTED) if waiting[:2] in {other[:2] for other in batch.waiting}]
         attempts = Counter(key for batch in batches for key in batch.unanswered)
         last = {key: failure for batch in batches for key, failure in batch.unanswered.items()}
@@ -165,7 +165,9 @@ class BatchLedger(Database):
         }
 
 
-def sources_that_wait(settings: LLMSettings, home: Home, *, backfill: bool | None = None) -> dict[str, Waiting]:
+def sources_that_wait(
+    settings: LLMSettings, home: Home, *, backfill: bool | None = None
+) -> dict[str, WaitingExtraction]:
     """Return the sources whose extraction waits for batches; none in real time.
 
     `backfill` chooses the extractions of backfills, or the others; without it, a source that waits for both is listed
@@ -176,7 +178,7 @@ def sources_that_wait(settings: LLMSettings, home: Home, *, backfill: bool | Non
 
 
 def refuse_while_awaited(home: Home, source: str) -> None:
-    """Check that real time does not pay again for what a batch is about to answer.
+    """Check that real time does not pay again for requests that a batch is about to answer.
 
     Raises:
         SettingsError: an extraction of the source waits for an open batch.
@@ -188,7 +190,7 @@ def refuse_while_awaited(home: Home, source: str) -> None:
         )
 
 
-def _waiting(home: Home, *states: str) -> list[Waiting]:
+def _waiting(home: Home, *states: str) -> list[WaitingExtraction]:
     if not home.may_have_batches:
         return []
     with BatchLedger(home.batches) as ledger:

@@ -1,4 +1,4 @@
-"""The language model of an extraction by batch: it gives the stored answers, and puts the other requests in batches."""
+"""The language model of an extraction by batch: stored answers are returned, other requests go into batches."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,7 +7,7 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage, ro
 from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError, TransientProviderError
 from lightrag_dagster.models.batch.batches import Batches, open_batches
 from lightrag_dagster.models.batch.jsonl import request_line
-from lightrag_dagster.models.batch.ledger import OPEN, Batch, Waiting
+from lightrag_dagster.models.batch.ledger import OPEN, Batch, WaitingExtraction
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_chat import request_body
@@ -20,13 +20,13 @@ from lightrag_dagster.storage.home import Home
 
 MAX_REQUESTS = 50_000
 MAX_BYTES = 100_000_000
-"""Limits of one batch. OpenAI accepts twice as many bytes, but they are held in memory until the file is written."""
+"""Limits of one batch. OpenAI accepts twice the bytes, but they are held in memory until the file is written."""
 
 
 class BatchedChatModel:
     """A chat model that never waits: a request without a stored answer goes into a batch and fails for now.
 
-    `awaited` names the batches that hold such requests. While there are any, the extraction is not complete.
+    `awaited` names the batches that hold these requests. While there are any, the extraction is not complete.
     """
 
     def __init__(self, batches: Batches, account: Account, *, backfill: bool) -> None:
@@ -36,7 +36,7 @@ class BatchedChatModel:
         self.awaited: set[str] = set()
         self._batches = batches
         self._account = account
-        self._waiting = Waiting(account.source, backfill, account.run)
+        self._waiting = WaitingExtraction(account.source, backfill, account.run)
         self._batch_of = {key: batch for batch in opened for key in batches.keys(batch)}
         self._failures = batches.ledger.failures(self._waiting)
         self._spending = Ledger(batches.home.ledger)
@@ -65,11 +65,11 @@ class BatchedChatModel:
         raise TransientProviderError("the answer has not come back from its batch yet; run again")
 
     async def submit(self) -> None:
-        """Submit the new batches, and record which ones the extraction waits for.
+        """Submit the new batches, and record the ones that the extraction waits for.
 
         Raises:
             BudgetExceededError: the budget is too small for any of the requests.
-            ProviderError: the provider refuses; the next run submits what is prepared.
+            ProviderError: the provider refuses; the next run submits the prepared batches.
         """
         self._prepare()
         if self._refused and not self.awaited:
@@ -80,7 +80,7 @@ class BatchedChatModel:
     def _await(self, batch: Batch) -> None:
         if batch.host != self._batches.host:
             raise ProviderAccessError(
-                f"batch {batch.name} is under way at {batch.host}; set OPENAI_BASE_URL to that host again, or give the "
+                f"batch {batch.name} is open at {batch.host}; set OPENAI_BASE_URL to that host again, or give the "
                 f"batch up with `lightrag-dagster batch cancel {batch.name}`"
             )
         self.awaited.add(batch.name)

@@ -32,10 +32,10 @@ Answer = TypeVar("Answer")
 
 
 class BatchProvider:
-    """Calls the files and batches API. Every method raises ProviderError, after the retries of other calls."""
+    """The files and batches API of a provider. Every method raises ProviderError, after the retries of other calls."""
 
     def __init__(self, settings: LLMSettings) -> None:
-        # Limits a minute are about prompts, which these calls do not carry; files take longer than answers.
+        # Limits per minute are about prompts, which these calls do not carry; files take longer than answers.
         timeout = max(settings.timeout, _TRANSFER_SECONDS)
         unlimited = {"timeout": timeout, "requests_per_minute": None, "tokens_per_minute": None}
         self._endpoint = Endpoint(settings.model_copy(update=unlimited))
@@ -55,7 +55,7 @@ class BatchProvider:
         """Create a batch from an uploaded file, labelled with its name, and return it as the provider reports it.
 
         When the call was made before (`again`, or a try whose outcome is unknown), the batch is looked for first, so
-        that it is not created twice. One that the full queue refused is prepared again.
+        that it is not created twice. One that was refused for a full queue is prepared again.
         """
 
         async def send(client: AsyncOpenAI) -> Batch:
@@ -79,11 +79,11 @@ class BatchProvider:
         return self._found(await self._call(send), "Batch API (HTTP 404); set llm.mode to realtime")
 
     async def find(self, batch: Batch) -> Batch | None:
-        """Return a batch whose id we do not know as the provider reports it, or None when it has no such batch."""
+        """Return a batch of unknown id as the provider reports it, or None when it has no such batch."""
         return await self._call(lambda client: _find(client, batch))
 
     async def poll(self, batch: Batch) -> Batch:
-        """Return a batch under way as the provider reports it. One that the full queue refused is prepared again."""
+        """Return a submitted batch as the provider reports it; one refused for a full queue is prepared again."""
 
         async def send(client: AsyncOpenAI) -> Batch:
             return _reported(batch, await client.batches.retrieve(batch.batch_id or ""))
@@ -111,7 +111,7 @@ class BatchProvider:
         return bool(await self._call(send))
 
     async def cancel(self, batch_id: str) -> bool:
-        """Ask the provider to end a batch, which one that has ended ignores; return False when it has no such batch."""
+        """Ask the provider to end a batch; return False when it has no such batch. An ended batch is unaffected."""
 
         async def send(client: AsyncOpenAI) -> bool:
             with suppress(openai.ConflictError, openai.BadRequestError):
@@ -150,7 +150,7 @@ async def _find(client: AsyncOpenAI, batch: Batch) -> Batch | None:
 
 
 def _reported(batch: Batch, found: SDKBatch) -> Batch:
-    """Return a batch with what the SDK's batch says, which is not validated; raises one of MALFORMED."""
+    """Return a batch with the values of the SDK's batch, which are not validated; raises one of MALFORMED."""
     counts, errors = found.request_counts, found.errors.data if found.errors else None
     problem = errors[0].code if errors else None
     if problem is not None and not problem.replace("_", "").isalpha():

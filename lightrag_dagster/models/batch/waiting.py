@@ -1,11 +1,11 @@
-"""Waiting for batches, and polling them without waiting."""
+"""Waits for batches, and polls without waiting."""
 
 import asyncio
 from collections.abc import Collection
 
 from lightrag_dagster.core import progress
 from lightrag_dagster.models.batch.batches import open_batches
-from lightrag_dagster.models.batch.ledger import UNDER_WAY, Waiting
+from lightrag_dagster.models.batch.ledger import UNDER_WAY, WaitingExtraction
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.storage.home import Home
 
@@ -16,10 +16,10 @@ LONGEST_PAUSE = 300.0
 _GROWTH = 1.5
 
 
-async def poll_batches(settings: LLMSettings, home: Home) -> dict[Waiting, list[str]]:
+async def poll_batches(settings: LLMSettings, home: Home) -> dict[WaitingExtraction, list[str]]:
     """Poll the provider, and return the extractions that can continue, each with its batches and their states.
 
-    Collecting and submitting is left to a run. Raises as `Batches` does.
+    It neither collects nor submits. Raises as `Batches` does.
     """
     async with open_batches(settings, home, exclusive=False) as batches:
         await batches.poll()
@@ -27,7 +27,7 @@ async def poll_batches(settings: LLMSettings, home: Home) -> dict[Waiting, list[
 
 
 async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[str]) -> list[str]:
-    """Wait until an extraction of some of `sources` can continue, and return these; none when none of them waits.
+    """Wait until an extraction of some of `sources` can continue, and return these sources; none if none waits.
 
     Meanwhile collect batches that end, and submit prepared ones. Raises as `Batches` does.
     """

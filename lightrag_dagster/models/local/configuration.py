@@ -1,14 +1,14 @@
-"""What the files of a sentence-transformers model say of prompts, lengths and pooling."""
+"""Configuration in the files of a sentence-transformers model: prompts, lengths and pooling."""
 
 from typing import Any, Literal
 
 from lightrag_dagster.models.local.files import ModelFiles
 
 Kind = Literal["query", "document"]
-"""What texts are: models may want another prompt before a question than before what may answer it."""
+"""Kinds of texts: models may want another prompt before a question than before a document."""
 
 _PROMPTS: dict[Kind, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
-"""What models call the prompt of a kind of texts."""
+"""Names of the prompt for a kind of texts."""
 
 _OLDER_POOLING = {
     "pooling_mode_cls_token": "cls",
@@ -21,14 +21,14 @@ _OLDER_POOLING = {
 
 
 def prompts(files: ModelFiles) -> dict[Kind, str]:
-    """Return what goes before each kind of texts; often nothing."""
+    """Return the prompt before each kind of texts; often an empty one."""
     named = files.read("config_sentence_transformers.json").get("prompts") or {}
     # sentence-transformers itself takes an empty prompt for documents before one for passages.
     return {kind: next((named[name] for name in names if named.get(name)), "") for kind, names in _PROMPTS.items()}
 
 
 def token_limit(files: ModelFiles) -> int:
-    """Return how many tokens the model reads; one that says nothing reads a million."""
+    """Return the number of tokens that the model reads; a million if its files do not say."""
     tokenizer, config = files.read("tokenizer_config.json"), files.read("config.json")
     told = _transformer(files).get("max_seq_length")
     known = [told] if told else [tokenizer.get("model_max_length"), config.get("max_position_embeddings")]
@@ -36,19 +36,19 @@ def token_limit(files: ModelFiles) -> int:
 
 
 def lowers_case(files: ModelFiles) -> bool:
-    """Return whether texts are put into lower case before they are cut into tokens."""
+    """Return True if texts are put into lower case before they are cut into tokens."""
     return bool(_transformer(files).get("do_lower_case"))
 
 
 def dimensions(files: ModelFiles) -> int | None:
-    """Return the length of a vector, or None where it is not told but by the model itself."""
+    """Return the length of a vector, or None if only the loaded model can tell."""
     config = _pooling_config(files)
     told = config.get("embedding_dimension") or config.get("word_embedding_dimension")
     return told if pooling(files) else None
 
 
 def pooling(files: ModelFiles) -> str | None:
-    """Return how the vectors of a text's tokens become one, or None when that is not all that the model does."""
+    """Return the pooling of a text's token vectors, or None when the model has further steps."""
     modules, config = _modules(files), _pooling_config(files)
     modes = config.get("pooling_mode") or [mode for name, mode in _OLDER_POOLING.items() if config.get(name)] or "mean"
     modes = [modes] if isinstance(modes, str) else modes

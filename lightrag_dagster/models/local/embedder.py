@@ -1,4 +1,4 @@
-"""An embedder whose model runs where the engine holds it."""
+"""An embedder whose model is kept by an engine."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ from lightrag_dagster.settings import EmbeddingSettings
 
 
 class LocalEmbedder:
-    """Implements `Embedder`; each call of a method is one call of the model."""
+    """An embedder; each call of a method is one call of the model."""
 
     def __init__(self, settings: EmbeddingSettings, identity: str, model: Kept[LoadedModel], usage: Usage) -> None:
         """Count tokens, and texts that were cut, in `usage`."""
@@ -35,11 +35,11 @@ class LocalEmbedder:
         return await self._embed("document", texts)
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
-        """Return None: these models know nothing of the corpus."""
+        """Return None: these models do not use the corpus."""
         return None
 
     async def embed_queries(self, texts: Sequence[str], corpus_state: Vectors | None = None) -> Vectors:
-        """Return unit vectors for questions, with the prompt that the model has for them."""
+        """Return unit vectors for questions, with the model's prompt for them."""
         return await self._embed("query", texts)
 
     async def _embed(self, kind: Kind, texts: Sequence[str]) -> Vectors:

@@ -11,7 +11,7 @@ BATCH_TOKENS = 8_192
 
 
 class Encoded(NamedTuple):
-    """Vectors, not yet of unit length, how many tokens were read, and of how many texts only the start."""
+    """Vectors, not yet of unit length, the number of tokens read, and the number of texts that were cut."""
 
     vectors: Vectors
     tokens: int
@@ -27,5 +27,5 @@ class LoadedModel(Protocol):
 
 
 def processors() -> int:
-    """Return how many threads to use: OMP_NUM_THREADS, which torch reads as well, or all processors."""
+    """Return the number of threads to use: OMP_NUM_THREADS, which torch reads as well, or all processors."""
     return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""The files of a local model: where they are, and a hash of all that shape its vectors.
+"""The files of a local model: their folder, and a hash of everything that shapes its vectors.
 
 Nothing here imports a library of models, since every command asks for the hash.
 """
@@ -28,13 +28,13 @@ _SHAPING = (
     "merges.txt",
     "*.model",
 )
-"""What shapes vectors beside the weights, at the top of a folder."""
+"""Files that shape vectors besides the weights, at the top of a folder."""
 
-# Of a model at Hugging Face, such as BAAI/bge-small-en-v1.5; a path may look the same.
+# The name of a model at Hugging Face, such as BAAI/bge-small-en-v1.5; a path may look the same.
 _NAME = re.compile(r"\w[\w.-]*/\w")
 
 _HASHES = "~/.cache/lightrag-dagster/file-hashes.json"
-# Smaller files are hashed again each time, in less time than it takes to look one up.
+# Smaller files are hashed each time, which is faster than a look-up.
 _LARGE = 1_000_000
 
 
@@ -51,7 +51,7 @@ class ModelFiles(NamedTuple):
         return self.folder.parents[1].name.rpartition("--")[2] if is_copy else self.folder.resolve().name
 
     def read(self, name: str) -> Any:
-        """Return what a JSON file of the folder holds; nothing when it is not there."""
+        """Return the content of a JSON file of the folder; empty if it does not exist."""
         path = self.folder / name
         return json.loads(path.read_bytes()) if path.is_file() else {}
 
@@ -68,7 +68,7 @@ class ModelFiles(NamedTuple):
         if self.onnx is None:
             yield from list(self.folder.glob("*.safetensors")) or self.folder.glob("pytorch_model*.bin")
         else:
-            yield from self.onnx.parent.glob(f"{self.onnx.name}*")  # large weights lie in a file beside it
+            yield from self.onnx.parent.glob(f"{self.onnx.name}*")  # large weights are in a file next to it
 
 
 def find_model(model: str) -> ModelFiles:
@@ -97,7 +97,7 @@ def find_model(model: str) -> ModelFiles:
 
 
 def _cached(model: str) -> Path:
-    """Return where the cache of Hugging Face holds a model, or a file of it, whether that is there or not."""
+    """Return the path of a model, or a file of it, in the cache of Hugging Face; it may not exist."""
     environment = os.environ
     home = environment.get("HF_HOME") or Path(environment.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
     repository = (
@@ -113,12 +113,12 @@ def _cached(model: str) -> Path:
 
 
 def hash_of(folder: Path, paths: Iterable[Path]) -> str:
-    """Return a hash of files of a folder and of their places in it; the place of the folder is no part of it."""
+    """Return a hash of files of a folder and their relative paths; the path of the folder does not count."""
     return digest({str(path.relative_to(folder)): _hash(path) for path in paths})[:16]
 
 
 def _hash(path: Path) -> str:
-    """Return the SHA-256 of a file, that of a large one from a cache while it is the same file."""
+    """Return the SHA-256 of a file; that of a large one from a cache while the file is unchanged."""
     state = path.stat()
     if state.st_size < _LARGE:
         return _sha256(path)

@@ -9,7 +9,7 @@ from lightrag_dagster.settings import EmbeddingSettings
 def local_embedder_identity(settings: EmbeddingSettings) -> str:
     """Name the model, a hash of its weights and configuration, and the limit of tokens unless it is the default.
 
-    Of the folder its name counts, not its place: a copy elsewhere is the same embedder.
+    Only the name of the folder counts, not its place: a copy elsewhere is the same embedder.
 
     Raises:
         SettingsError: the model is not on this machine, or makes vectors of another length than is configured.

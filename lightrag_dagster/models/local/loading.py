@@ -1,4 +1,4 @@
-"""Loading a local model, by the library that its files ask for."""
+"""Loading of a local model, by the library that its files need."""
 
 import os
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def load_model(settings: EmbeddingSettings, identity: str) -> LoadedModel:
 
 @contextmanager
 def explaining(model: str, install: str) -> Iterator[None]:
-    """Turn errors of a library that loads a model into SettingsError, with what to do; `install` gets the library."""
+    """Turn errors of a library that loads a model into SettingsError with the next step; `install` gets the library."""
     try:
         yield
     except LightRAGError:

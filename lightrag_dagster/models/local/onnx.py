@@ -1,4 +1,4 @@
-"""Runs a sentence-transformers model from its ONNX file by onnxruntime, without torch.
+"""Models of sentence-transformers in ONNX files, run by onnxruntime without torch.
 
 Texts of equal length run together, so that nothing is padded, and on a CPU each batch has one thread: there the vector
 of a text is the same to the last bit, independent of the texts it runs with.
@@ -20,11 +20,11 @@ from lightrag_dagster.models.local.files import ModelFiles
 
 # With more in a batch, threads wait for each other at the end of a call.
 _TEXTS_A_THREAD = 8
-# Such a model rounds by the largest number of a batch, so that a text would be rounded as its neighbours need it.
+# Such a model rounds by the largest number of a batch, so that the rounding of a text would depend on its neighbours.
 _ROUNDS_BY_BATCH = b"DynamicQuantize"
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 
-# From the last layer, shape (texts, tokens, dimensions); how long a vector is does not matter.
+# From the last layer, shape (texts, tokens, dimensions); the vectors need not be of unit length.
 _POOLING: dict[str | None, Callable[[Any], Vectors]] = {
     "cls": lambda layer: layer[:, 0],
     "lasttoken": lambda layer: layer[:, -1],
@@ -35,7 +35,7 @@ _POOLING: dict[str | None, Callable[[Any], Vectors]] = {
 
 
 class OnnxModel:
-    """Implements `LoadedModel`."""
+    """A model in an ONNX file; see `LoadedModel`."""
 
     def __init__(self, files: ModelFiles, most_tokens: int, batch_size: int) -> None:
         """Load the ONNX file; `most_tokens` of a text are read, `batch_size` texts at most run together.
@@ -78,7 +78,7 @@ class OnnxModel:
 
 
 def _of_equal_length(tokens: Sequence[list[int]], most: int) -> Iterator[list[int]]:
-    """Yield places of texts that have equally many tokens, at most so many texts and BATCH_TOKENS; longest first."""
+    """Yield positions of texts of equal length in tokens, at most `most` and BATCH_TOKENS at a time; longest first."""
     batch: list[int] = []
     for at in sorted(range(len(tokens)), key=lambda at: -len(tokens[at])):
         length = len(tokens[at])
@@ -101,7 +101,7 @@ def _inputs(session: onnxruntime.InferenceSession, files: ModelFiles) -> list[st
 
 
 def _output(session: onnxruntime.InferenceSession, files: ModelFiles) -> tuple[str, Callable[[Any], Vectors]]:
-    """Return the output that holds the vectors, and how one a text is made of it."""
+    """Return the name of the output with the vectors, and its pooling."""
     names = [one.name for one in session.get_outputs()]
     if "sentence_embedding" in names:
         return "sentence_embedding", lambda vectors: vectors

@@ -1,4 +1,4 @@
-"""spaCy pipelines that find names: where they are, a hash of their files, and their labels as types of entities.
+"""Pipelines of spaCy that find names: their folder, a hash of their files, and their labels as types of entities.
 
 spaCy is imported only when a pipeline is loaded, since every command asks for the hash.
 """
@@ -13,7 +13,7 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.local.files import hash_of
 from lightrag_dagster.models.local.loading import explaining
 from lightrag_dagster.offline.entity_types import OTHER
-from lightrag_dagster.offline.recognised import Recogniser, Span
+from lightrag_dagster.offline.recognised import NameSpan, Recogniser
 from lightrag_dagster.readers.language import detect_language
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _NAMELESS = (
     *("tagger", "morphologizer", "parser", "senter", "sentencizer", "attribute_ruler", "lemmatizer"),
     *("trainable_lemmatizer", "textcat", "textcat_multilabel"),
 )
-"""Components that find no names. They are left out, but for rulers, whose patterns may ask for their results."""
+"""Components that find no names. They are left out, except before rulers, whose patterns may need their results."""
 
 _RULERS = ("entity_ruler", "span_ruler")
 _SHARED = ("tok2vec", "transformer", "curated_transformer")
@@ -80,7 +80,7 @@ def _is_pipeline(folder: Path) -> bool:
 
 
 def pipeline_identity(model: str) -> str:
-    """Name a pipeline and a hash of its files; of the folder its name counts, not its place.
+    """Name a pipeline and a hash of its files; only the name of its folder counts, not the path.
 
     Raises:
         SettingsError: it is not on this machine.
@@ -124,7 +124,7 @@ def _load(folder: Path) -> "Language":
 
 
 class _Names:
-    """Implements `Recogniser` for the sentences of a text."""
+    """A `Recogniser` for the sentences of a text."""
 
     def __init__(self, pipeline: "Language") -> None:
         self._pipeline = pipeline
@@ -132,17 +132,17 @@ class _Names:
         self._language = _LANGUAGES.get(language, language)
         self._leads = language not in _OF_RULES
 
-    def __call__(self, texts: Sequence[str]) -> list[list[Span]]:
+    def __call__(self, texts: Sequence[str]) -> list[list[NameSpan]]:
         language = None if self._language == _ANY_LANGUAGE else detect_language(" ".join(texts))
         if language not in (None, self._language):
             return [[] for _ in texts]
-        with self._pipeline.memory_zone():  # without it every new word stays in memory
+        with self._pipeline.memory_zone():  # otherwise every new word stays in memory
             return [self._spans(document) for document in self._pipeline.pipe(texts)]
 
-    def _spans(self, document: "Doc") -> list[Span]:
+    def _spans(self, document: "Doc") -> list[NameSpan]:
         labelled = ((one, one.label_.casefold()) for one in document.ents)
         return [
-            Span(one.start_char, one.end_char, _TYPES.get(label, label), self._leads)
+            NameSpan(one.start_char, one.end_char, _TYPES.get(label, label), self._leads)
             for one, label in labelled
             if label not in _MEASURES
         ]

@@ -1,4 +1,4 @@
-"""Runs the folder of a sentence-transformers model by that library, on a GPU where there is one."""
+"""Models of sentence-transformers in folders, run by that library, on a GPU if there is one."""
 
 from sentence_transformers import SentenceTransformer
 from transformers.utils import logging
@@ -9,7 +9,7 @@ from lightrag_dagster.models.local.files import ModelFiles
 
 
 class SentenceTransformerModel:
-    """Implements `LoadedModel`."""
+    """A model in a folder; see `LoadedModel`."""
 
     def __init__(self, files: ModelFiles, most_tokens: int, batch_size: int) -> None:
         """Load a folder; `most_tokens` of a text are read, `batch_size` texts at most run together."""

@@ -4,9 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
+from lightrag_dagster.core.roles import Role
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.models.cached import response_key
-from lightrag_dagster.pipeline.plan.estimates import CountTokens, question_tokens
+from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.pipeline.plan.estimates import question_tokens
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.database.responses import ResponseStore
 
 NOT_STORED = "not stored"
@@ -17,7 +21,7 @@ PLACEHOLDER = "(a summary that is not made yet)"
 
 
 class DryRunModel:
-    """Answers from the response store, and counts the tokens of the questions that are not stored, each once.
+    """The model of a role that answers from the response store, and counts the tokens of what is not stored, once each.
 
     A missing answer is `placeholder`, or TransientProviderError without one. Tokens of questions that continue a
     conversation, or contain a placeholder, are in `later`, those of all others in `first`. `used` has the keys of the
@@ -26,14 +30,14 @@ class DryRunModel:
 
     awaited: frozenset[str] = frozenset()
 
-    def __init__(self, identity: str, store: ResponseStore, count_tokens: CountTokens, placeholder: str = "") -> None:
-        self.identity = identity
+    def __init__(self, recipes: Recipes, role: Role, store: ResponseStore, placeholder: str = "") -> None:
+        self.identity = chat_identity(recipes.settings.llm.of(role))
         self.usage = Usage()
         self.first: list[int] = []
         self.later: list[int] = []
         self.used: set[str] = set()
         self._store = store
-        self._count_tokens = count_tokens
+        self._count_tokens = load_tokenizer(recipes.settings.chunking.encoding).counts
         self._placeholder = placeholder
         self._asked: set[str] = set()
 

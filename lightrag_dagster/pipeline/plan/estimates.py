@@ -5,14 +5,12 @@ A home that has extracted before is asked for its own ratios. Without a past, ra
 prompts and counted with o200k_base (a question had 1,118 tokens on average, 1,010 of them instructions).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
+from duckdb import DuckDBPyConnection
 
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.core.text.tokens import load_tokenizer
@@ -27,9 +25,8 @@ CountTokens = Callable[[list[str]], list[int]]
 _TOKENS_A_MESSAGE = 4
 _TOKENS_A_REQUEST = 3
 
-_SAMPLE = 200
-_RESAMPLES = 200
-_QUANTILES = (0.1, 0.9)
+# Standard deviations between a mean and the ends of the range in which 8 of 10 cases lie.
+_DEVIATIONS = 1.2816
 
 
 class Estimate(NamedTuple):
@@ -44,9 +41,14 @@ class Estimate(NamedTuple):
         """Return a number that is known."""
         return cls(value, value, value)
 
+    @classmethod
+    def total(cls, values: "Iterable[Estimate]") -> "Estimate":
+        """Return the sum of many."""
+        return cls(*map(sum, zip((0.0, 0.0, 0.0), *values, strict=True)))
+
     def plus(self, other: "Estimate") -> "Estimate":
         """Return the sum; the ends of the range are added up."""
-        return Estimate(self.expected + other.expected, self.low + other.low, self.high + other.high)
+        return Estimate.total((self, other))
 
     def times(self, factor: "float | Estimate") -> "Estimate":
         """Return the product; the ends of the range are multiplied."""
@@ -102,68 +104,55 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
         # Each round asks the first question again, then shows all answers so far.
         inputs = inputs.plus(Estimate.exactly(1 + follow_up)).plus(outputs)
         outputs = outputs.plus(answer)
-    empty = extraction_request(recipes.prompts, "", None, answer_format=settings.answer_format)
-    text = max(0.0, 1 - question_tokens(empty, counts) * share)
+    text = max(0.0, 1 - _instructions(recipes) * share)
     embedded = _EMBEDDED.plus(Estimate.exactly(text / outputs.expected))
     calls = Estimate(1 + settings.gleaning, 1, 1 + settings.gleaning)
     return CallRatios(False, calls, inputs, outputs, _SUMMARIES, embedded, _SUMMARY_LENGTH)
 
 
 def own_ratios(
-    chunks: pa.Table, extractions: pa.Table, bought: Mapping[str, Entry], recipes: Recipes, questions: int
+    connection: DuckDBPyConnection, bought: Mapping[str, Entry], recipes: Recipes, questions: int
 ) -> CallRatios | None:
-    """Return the ratios of earlier extractions of a home, from a sample; None if there are none.
+    """Return the ratios of earlier extractions of a home; None if there are none.
 
     Args:
-        chunks: CHUNKS of any sources.
-        extractions: EXTRACTIONS of the same; rows without tokens, or without their chunk, say nothing.
+        connection: A database with `chunks` and `extractions` of any sources; rows without tokens, or without their
+            chunk, say nothing. No text is read.
         bought: Totals of the ledger by purpose.
         recipes: Today's prompts and settings.
         questions: How many questions the estimate is for: the more, the narrower the range.
     """
-    answered = pc.and_(pc.equal(extractions["status"], "ok"), pc.greater(extractions["input_tokens"], 0))
-    asked = extractions.filter(pc.and_(answered, pc.is_in(extractions["chunk_id"], chunks["chunk_id"])))
-    if not asked.num_rows or not (extracted := bought.get("extract")) or not extracted.output_tokens:
+    query = files(__package__).joinpath("ratios.sql").read_text("utf-8")
+    found = connection.execute(query, {"instructions": _instructions(recipes)}).fetchall()[0]
+    if found[0] is None or not (extracted := bought.get("extract")) or not extracted.output_tokens:
         return None
-    sample = asked.take(pa.array(range(0, asked.num_rows, max(1, asked.num_rows // _SAMPLE))))
-    first = _question_tokens_of(sample["chunk_id"], chunks, recipes)
-    rounds, taken, given = (
-        sample[name].to_numpy().astype(float) for name in ("rounds", "input_tokens", "output_tokens")
-    )
-    size = min(max(questions, 1), 1000)
-    drawn = np.random.default_rng(0).integers(0, len(first), (_RESAMPLES, size))
+    chance = _DEVIATIONS / min(max(questions, 1), 1000) ** 0.5
+    calls, inputs, outputs = (_around(found[at], chance * found[at + 1]) for at in (0, 2, 4))
     summaries, embedded = bought.get("summarise"), bought.get("embed")
     length = summaries.output_tokens / summaries.calls if summaries and summaries.calls else 0.0
-    limit, llm = recipes.settings.merging.summary_max_tokens, recipes.settings.llm.of("extract")
+    limit = recipes.settings.merging.summary_max_tokens
     # At the price in real time, since some of it may have been bought by batch.
-    price = price_of(llm.provider, llm.model, llm.prices)
+    price = price_of(recipes.settings.llm.of("extract"))
     cost = price.of(extracted.input_tokens, extracted.output_tokens, extracted.cached_input_tokens)
     return CallRatios(
         True,
-        _ratio(rounds, np.ones_like(first), drawn),
-        _ratio(taken, first, drawn),
-        _ratio(given, first, drawn),
+        calls,
+        inputs,
+        outputs,
         _near(summaries.cost_usd / cost if summaries and cost else 0.0),
         _near(embedded.input_tokens / extracted.output_tokens if embedded else 0.0),
         _near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
     )
 
 
-def _question_tokens_of(chunk_ids: pa.ChunkedArray, chunks: pa.Table, recipes: Recipes) -> npt.NDArray[np.float64]:
-    settings, counts = recipes.settings.extraction, load_tokenizer(recipes.settings.chunking.encoding).counts
-    held = chunks.filter(pc.is_in(chunks["chunk_id"], chunk_ids.combine_chunks()))
-    texts = {row["chunk_id"]: row for row in held.select(["chunk_id", "content", "heading", "context"]).to_pylist()}
-    requests = (
-        extraction_request(recipes.prompts, text["content"], text["heading"], text["context"], settings.answer_format)
-        for text in (texts[one] for one in chunk_ids.to_pylist())
-    )
-    return np.array([question_tokens(request, counts) for request in requests], dtype=float)
+def _instructions(recipes: Recipes) -> int:
+    """Return the tokens of a question about an empty text."""
+    empty = extraction_request(recipes.prompts, "", None, answer_format=recipes.settings.extraction.answer_format)
+    return question_tokens(empty, load_tokenizer(recipes.settings.chunking.encoding).counts)
 
 
-def _ratio(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], drawn: npt.NDArray[np.int64]) -> Estimate:
-    """Return the ratio of two sums, with the quantiles of that of as many rows drawn by chance."""
-    low, high = np.quantile(values[drawn].sum(axis=1) / weights[drawn].sum(axis=1), _QUANTILES)
-    return Estimate(float(values.sum() / weights.sum()), float(low), float(high))
+def _around(value: float, distance: float) -> Estimate:
+    return Estimate(value, max(0.0, value - distance), value + distance)
 
 
 def _near(value: float) -> Estimate:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
@@ -15,8 +16,8 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVer
 
 
 @contextmanager
-def overlay(home: Home) -> Iterator[Home]:
-    """Give a temporary home with the tables, generations and records of `home`, removed when the block ends.
+def overlay(recipes: Recipes) -> Iterator[Recipes]:
+    """Give recipes of a temporary home with the tables, generations and records of theirs, removed with the block.
 
     Records are copied and data files are links, so every function of `build` works on it, and nothing that is written
     reaches the home: the writers of this package replace files and never change one. Response and vector store, batches
@@ -25,6 +26,7 @@ def overlay(home: Home) -> Iterator[Home]:
     Raises:
         StoreError: the disk refuses, or the home changed meanwhile.
     """
+    home = Home.of(recipes.settings)
     with tempfile.TemporaryDirectory(prefix="lightrag-plan-") as folder:
         copy = Home(Path(folder))
         if home.bucket:
@@ -37,7 +39,8 @@ def overlay(home: Home) -> Iterator[Home]:
                 _link(part, copy.root / part.name)
         except OSError as error:
             raise StoreError(f"{home.root} cannot be copied: {error.strerror or error}; try again") from error
-        yield copy
+        settings = recipes.settings.model_copy(update={"home": copy.root, "database": None, "engine": "local"})
+        yield Recipes(settings, recipes.prompts)
 
 
 def _fetch(home: Home) -> None:

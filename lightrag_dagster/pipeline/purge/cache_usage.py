@@ -6,9 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.core.roles import Role
 from lightrag_dagster.indexes.lance import open_vectors
-from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.pipeline.extractions import todays_extractor
 from lightrag_dagster.pipeline.merge import merge_after
 from lightrag_dagster.pipeline.plan.dry_run import DryRunModel
@@ -34,7 +32,7 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """
     home = Home.of(recipes.settings)
-    extracting, summarising = _recalling(recipes, "extract", store), _recalling(recipes, "summarise", store)
+    extracting, summarising = DryRunModel(recipes, "extract", store), DryRunModel(recipes, "summarise", store)
     for source in {Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}:
         if gone.get(source) != set():
             chunks = _chunks(home, source, gone.get(source, set()))
@@ -62,11 +60,6 @@ def used_vectors(home: Home, snapshot: Manifest) -> set[str]:
     readers = [open_vectors(home, entry) for entry in snapshot.vectors.tables.values()]
     found = (reader.rows(["embedding_fingerprint"])["embedding_fingerprint"].to_pylist() for reader in readers)
     return {key for keys in found for key in keys}
-
-
-def _recalling(recipes: Recipes, role: Role, store: ResponseStore) -> DryRunModel:
-    """Return a model that notes which stored responses it gives; what is not stored need not be counted."""
-    return DryRunModel(chat_identity(recipes.settings.llm.of(role)), store, lambda texts: [0] * len(texts))
 
 
 def _chunks(home: Home, source: str, paths: set[str]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Tables and figures of the documents that chunks stand in."""
+"""Tables and figures of the documents that contain some chunks."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ _FOUND = """
 
 
 def elements_of(generation: Generation, chunks: Iterable[Chunk]) -> list[Element]:
-    """Return the tables and figures that some chunks hold a part of, each once, by source, path and place.
+    """Return the tables and figures that overlap some chunks, each once, by source, path and place.
 
     Raises:
         StoreError: a table is missing or damaged.

@@ -1,4 +1,4 @@
-"""How a passage was reached by what a question is near to: entities, relations, or itself."""
+"""Paths by which passages were found: through entities or relations near the question, or directly."""
 
 from collections.abc import Collection
 from itertools import islice
@@ -11,10 +11,10 @@ from lightrag_dagster.query.steps.related_chunks import Related
 
 
 def paths_behind(graph: Adjacency, found: Found, behind: Related, chunk: int) -> list[Path]:
-    """Return the paths to a chunk that was found itself, or behind an entity or a relation, or both.
+    """Return the paths to a chunk that was found directly, through an entity or a relation, or both.
 
-    The first is that of the ranking in which the chunk stands highest, which gave it its place. An entity or relation
-    to which the graph led comes after the one, near the keywords, from which it was reached.
+    The first is that of the ranking in which the chunk is highest, which gave it its place. An entity or relation that
+    was found through the graph comes after the one, near the keywords, that led to it.
     """
     rankings: tuple[Collection[int], ...] = (found.chunks, behind.entities, behind.relations)
     ways = sorted((list(rows).index(chunk), order) for order, rows in enumerate(rankings) if chunk in rows)
@@ -30,13 +30,13 @@ def paths_behind(graph: Adjacency, found: Found, behind: Related, chunk: int) ->
 
 
 def place_of(graph: Adjacency, chunk: int) -> str:
-    """Return the first place of a chunk, as source/path; empty where a filter leaves it none."""
+    """Return the first place of a chunk, as source/path; empty if a filter leaves it none."""
     places = graph.citations_of(chunk)
     return f"{places[0]['source']}/{places[0]['path']}" if places else ""
 
 
 def name_of(graph: Adjacency, entity: int) -> str:
-    """Return the name of an entity as the documents spell it that a filter allows."""
+    """Return the name of an entity, as spelt in the documents that a filter allows."""
     (row,) = graph.entities.take(np.array([entity], dtype=np.int32))
     return str(row["name"])
 

@@ -12,10 +12,10 @@ _COLOURS = {"entity": "#2f6f4f", "passage": "#7a4a12", "more": "#666"}
 
 
 def draw(retrieval: Retrieval, graph: Adjacency) -> str:
-    """Return an SVG of the first entities and passages of a retrieval, left and right, and of how many more there are.
+    """Return an SVG of the first entities and passages of a retrieval, left and right, and of the number of others.
 
-    Lines join entities that a relation of the retrieval joins, and each passage with the entities that were found in it
-    when `graph`, that of its snapshot, was built.
+    Lines join entities that a relation of the retrieval joins, and each passage with its entities in `graph`, the graph
+    of its snapshot, if that is built.
     """
     entities, chunks = retrieval.entities[:_MOST], retrieval.chunks[:_MOST]
     passages = [f"{one.source}/{one.path}" for one in chunks]

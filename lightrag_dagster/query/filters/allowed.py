@@ -1,6 +1,6 @@
-"""The documents that a filter allows, and what of the filter no document meets.
+"""The documents that a filter allows, and the values of the filter that no document meets.
 
-Nothing that is said here tells of documents which the rest of the filter hides.
+The notes never mention documents that the rest of the filter hides.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,14 +24,14 @@ _PHRASES = {
     "tags": "has tag",
     "languages": "is in language",
 }
-"""The lists of a filter, and how a note names a value of theirs."""
+"""The lists of a filter, with the phrase of a note about a value."""
 
 _NAMED = 3
 """Number of values that a note names."""
 
 
 class Allowed(NamedTuple):
-    """Ids of documents, and notes on what of the filter none of them meets."""
+    """Ids of documents, and notes on values of the filter that none of them meets."""
 
     documents: pa.Array
     notes: tuple[str, ...]
@@ -41,7 +41,7 @@ def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -
     """Judge the documents of a generation by a filter, in a database with its views.
 
     Raises:
-        QueryError: a source, media type or language is named that there is not.
+        QueryError: a source, media type or language of the filter does not exist.
     """
     given = filters.given
     _require_sources(connection, given.get("sources", ()))

@@ -1,4 +1,4 @@
-"""The evidence in the documents that a filter allows, and the rows that it is merged to."""
+"""The evidence in the documents that a filter allows, and the rows merged from it."""
 
 import tempfile
 from importlib.resources import files as package_files
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
 from lightrag_dagster.settings import MergingSettings
@@ -29,15 +29,15 @@ class Evidence:
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, documents: pa.Array, graph: Adjacency, settings: MergingSettings
     ) -> None:
-        """Take an in-memory database with the views of the generation; it spills into a temporary file when it must."""
+        """Take an in-memory database with the views of the generation; it may spill into a temporary file."""
         self._connection, self._graph, self.settings = connection, graph, settings
         connection.execute("SET memory_limit = '512MB'")
-        # Of its own, since databases of one process would write the same files there.
+        # A folder of its own, since databases of one process would write the same files there.
         spilled = Path(tempfile.gettempdir()) / f"lightrag-{uuid4().hex}"
         connection.execute("SET temp_directory = $1", [str(spilled)])
         connection.register("allowed_document", pa.table({"doc_id": documents}))
         connection.execute(package_files(__package__).joinpath("scope.sql").read_text(encoding="utf-8"))
-        tables: dict[str, KeyedTable] = {
+        tables: dict[str, MappedTable] = {
             "entity": graph.entities,
             "relation": graph.relations,
             "chunk": graph.chunks,
@@ -59,7 +59,7 @@ class Evidence:
         connection.execute("SET threads = 1; SET async_threads = 0")
 
     def close(self) -> None:
-        """Close the database; a merge under way ends first."""
+        """Close the database, after a running merge."""
         self._connection.close()
 
     def merged(self, entities: Rows, relations: Rows, entity_relations: Lists) -> tuple[pa.Table, pa.Table]:

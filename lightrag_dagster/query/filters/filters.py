@@ -11,9 +11,9 @@ from lightrag_dagster.query.arguments import shown, texts
 
 @dataclass(frozen=True)
 class Filters:
-    """Conditions on the documents that a question may see; all that are given must hold.
+    """Conditions on the documents that a question may see; all given ones must hold.
 
-    Lists may be any iterable, and a single text is a list of one; None is no condition.
+    Lists may be any iterable, and a single text is a list of one; None means no condition.
 
     Attributes:
         sources: names of sources.

@@ -1,8 +1,8 @@
 """A snapshot restricted to the documents that a filter allows.
 
-Rows keep their numbers, so that every step and every mode works as on the whole. A row without allowed evidence is in
-no list and no search result; the others are rebuilt from allowed evidence by the rules of the merge, without a model.
-Only the vectors are those of the whole: they decide the order, and show nothing.
+Rows keep their numbers, so that every step and every mode works as on the whole. A row without allowed evidence is not
+in any list or search result; the others are rebuilt from allowed evidence by the rules of the merge, without a model.
+Only the vectors are those of the whole: they decide the order, and are never shown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.indexes.adjacency import Adjacency, KeyedTable, priority_of
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable, priority_of
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.indexes.views import create_views
@@ -31,12 +31,12 @@ from lightrag_dagster.storage.duckdb import define_macros
 Mask = npt.NDArray[np.bool_]
 
 _KEPT_ROWS = 10_000
-"""Up to this many rebuilt rows of a filter are kept for the next question."""
+"""Maximum number of rebuilt rows of a filter that are kept for the next question."""
 
 _NONE: Rows = np.zeros(0, dtype=np.int32)
 
 _FLAT_ROWS = 20_000
-"""Up to this many allowed vectors are kept in memory and all compared: 80 MiB at 1,024 dimensions."""
+"""Maximum number of allowed vectors that are kept in memory and all compared: 80 MiB at 1,024 dimensions."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,10 +52,10 @@ class View(Snapshot):
 
 
 def scoped(snapshot: Snapshot, filters: Filters) -> View:
-    """Return the snapshot as if it held the allowed documents alone, merged by its own settings; close it in the end.
+    """Return the snapshot as if it held the allowed documents alone, merged by its own settings; the caller closes it.
 
     Raises:
-        QueryError: a source, media type or language is named that there is not.
+        QueryError: a source, media type or language of the filter does not exist.
         StoreError: a table is missing or damaged.
     """
     connection, whole = duckdb.connect(), snapshot.graph
@@ -121,7 +121,7 @@ def _restricted(whole: Adjacency, documents: pa.Array, evidence: Evidence) -> tu
 
 
 @dataclass(frozen=True)
-class _Rebuilt(KeyedTable):
+class _Rebuilt(MappedTable):
     """Entities or relations, rebuilt unless they were merged from allowed chunks alone."""
 
     described: Mask
@@ -144,7 +144,7 @@ class _Rebuilt(KeyedTable):
         if missing := [one for one in needed if one not in made]:
             for row in self.rebuild(missing).select(columns).to_pylist():
                 before = found.get(row[key])
-                # A summary may spell the names as documents do that are not allowed.
+                # A summary may use spellings of names from documents that are not allowed.
                 if before and all(before[name] == row[name] for name in ("name", "src", "tgt") if name in row):
                     row["description"] = before["description"]
                 made[row[key]] = row
@@ -159,9 +159,9 @@ class _Rebuilt(KeyedTable):
 
 
 class AllowedVectors:
-    """A vector table of which only some rows may be found. It implements `VectorSearch`."""
+    """A vector table with only some rows visible. It implements `VectorSearch`."""
 
-    def __init__(self, reader: VectorSearch, table: KeyedTable, allowed: Mask) -> None:
+    def __init__(self, reader: VectorSearch, table: MappedTable, allowed: Mask) -> None:
         """Take the vectors of a table's rows, and a mask of those rows."""
         self._reader = reader
         self._table = table
@@ -201,7 +201,7 @@ class AllowedVectors:
 
 
 def _owners(lists: Lists) -> npt.NDArray[np.int64]:
-    """Return the row that each value is in the list of."""
+    """Return the row of each value in the lists."""
     return np.repeat(np.arange(len(lists.offsets) - 1), _lengths(lists))
 
 
@@ -210,7 +210,7 @@ def _lengths(lists: Lists) -> npt.NDArray[np.int64]:
 
 
 def _first(lists: Lists, most: int) -> Lists:
-    """Return the lists cut to so many values."""
+    """Return the lists cut to a number of values."""
     places = np.arange(len(lists.values)) - np.repeat(lists.offsets[:-1], _lengths(lists))
     return Lists(offsets_of(np.minimum(_lengths(lists), most)), lists.values[places < most])
 

@@ -1,4 +1,4 @@
-"""The views of a snapshot that filters give, each made once and kept while it is among the last that were asked for."""
+"""A cache of filtered views of a snapshot, each made once and kept while it is among the last used."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ class _Entry:
 
 
 class Scopes:
-    """A cache of views by filter; threads may share it. A view is closed once it is dropped and nobody uses it."""
+    """A cache of views by filter; threads may share it. A view is closed when it is dropped and no longer used."""
 
     def __init__(self, make: Callable[[Filters], Snapshot]) -> None:
         """Keep the function that makes a view; it may raise, and is called again for the next question then."""
@@ -31,7 +31,7 @@ class Scopes:
 
     @contextmanager
     def view(self, filters: Filters) -> Iterator[Snapshot]:
-        """Give the view of a filter for the block; the first to ask makes it, others with the same filter wait."""
+        """Yield the view of a filter for the block; the first caller makes it, others with the same filter wait."""
         with self._changing:
             entry = self._entries.setdefault(filters, _Entry())
             self._entries.move_to_end(filters)

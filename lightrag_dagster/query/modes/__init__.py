@@ -1,9 +1,9 @@
 """The retrieval modes, in one table.
 
-A mode finds rows of the graph arrays for a `Search`, best first. Everything after it (budgets, chunks behind entities
-and relations, reranking, references) is the same for all modes. To add one, write its function in a module of this
-package and enter it in `MODES`. Modules are imported when they find first: the command line reads the names for its
-help, without numpy and the stores.
+A mode finds rows of the graph arrays for a `Search`, best first. Everything after it (budgets, chunks of entities and
+relations, reranking, references) is the same for all modes. To add one, write its function in a module of this package
+and enter it in `MODES`. Modules are imported at the first search: the command line reads the names for its help,
+without numpy and the stores.
 """
 
 from collections.abc import Callable
@@ -20,13 +20,13 @@ class Mode(NamedTuple):
     function: str
     """Its function, as `module.name` in this package: `Search` → `Found`, rows of the graph arrays, best first."""
     keywords: bool = False
-    """Find keywords first; without any, the mode finds nothing."""
+    """True: find keywords first; without any, the mode finds nothing."""
     related_chunks: bool = False
-    """Add the chunks behind the entities and relations to the chunks found."""
+    """True: add the chunks of the entities and relations to the chunks found."""
     retrieves: bool = True
-    """False: the bare question is put to the model, without a context."""
+    """False: the model gets the bare question, without a context."""
     ignores: frozenset[str] = frozenset()
-    """Options of a question that change nothing."""
+    """Options of a question without effect in this mode."""
 
     @property
     def find(self) -> Callable[..., "Found"]:

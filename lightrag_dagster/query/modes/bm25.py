@@ -27,10 +27,10 @@ def lexical_scores(graph: Adjacency, query: str, visible: Mask) -> Mass:
     return np.where(visible, graph.texts.scores(text_terms(query)), np.float32(0))
 
 
-def held_by_best(query: str, scores: Mass, texts: TextIndex) -> float:
+def best_chunk_coverage(query: str, scores: Mass, texts: TextIndex) -> float:
     """Return the share of a question's terms that the chunk with the highest BM25 score has, 0 to 1.
 
-    Each term counts as one: what a second passage answers is asked for by common words, such as *mother* or *country*.
+    Each term counts as one: common words, such as *mother* or *country*, often ask for a second passage.
     """
     wanted = set(text_terms(query))
     if not scores.any():

@@ -1,10 +1,10 @@
-"""Mode `fusion`: names, facts, words and meaning together decide where a walk over the graph starts.
+"""Mode `fusion`: names, facts, words and meaning together decide the start of a walk over the graph.
 
 The walk is that of `ppr`. It starts at entities that the question names, at the ends of the relations that resemble it,
 and at the chunks that resemble it by words (BM25) and by vectors. Two numbers calibrate it: the part of the question
-that is names, and the part of its words that one chunk has: what a single chunk answers needs no walk, and such chunks
-are ranked by how they resemble the question. The embedder is the only model that is called, unless
-`query.filter_facts` has a language model choose the relations. docs/evaluation.md has what each part adds.
+that is names, and the part of its words that one chunk has: a question that a single chunk answers needs no walk, and
+chunks are then ranked by their similarity to the question. The embedder is the only model that is called, unless
+`query.filter_facts` has a language model choose the relations. docs/measurements/retrieval.md has the gains.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ import numpy as np
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.hits import Found
-from lightrag_dagster.query.modes.bm25 import held_by_best, lexical_scores, visible_chunks
+from lightrag_dagster.query.modes.bm25 import best_chunk_coverage, lexical_scores, visible_chunks
 from lightrag_dagster.query.modes.linking import Mask, Names, coverage, link_names
 from lightrag_dagster.query.modes.ppr import pagerank
 from lightrag_dagster.query.modes.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
@@ -25,16 +25,16 @@ from lightrag_dagster.query.steps.fact_filter import filter_facts
 
 @dataclass(frozen=True)
 class Fusion:
-    """How much each part counts; the values are measured in docs/evaluation.md.
+    """The weights of the parts; the values are measured in docs/measurements/retrieval.md.
 
     With c the part of the question that is names, and h the part of its words that the chunk with the highest BM25
     score has, the walk starts at names, facts and chunks in the ratio of `names` times c, `facts` times 1 − c times
-    1 − h, and `chunks` times 1 − c: where a chunk has the words, relations only repeat it. `damping` is the probability
-    of a further step; no walk is longer than `steps`. A chunk gets `direct` times h⁴ of its mass by resembling the
-    question, and the rest by the walk, of which something is left so that what stands behind the best chunk is found as
-    well. It resembles the question by the dense ranking, which weighs `dense`, and the lexical one, which weighs
-    `lexical` times h. What resembles it leads: that counts in full for the first `leading` chunks, and for the others
-    by `behind` of it, which ranks those that the walk does not reach.
+    1 − h, and `chunks` times 1 − c: if a chunk has the words, relations only repeat it. `damping` is the probability of
+    a further step; no walk is longer than `steps`. A chunk gets `direct` times h⁴ of its mass by its similarity to the
+    question, and the rest by the walk, which always keeps a part so that chunks linked to the best one are found as
+    well. The similarity is that of the dense ranking, with weight `dense`, and of the lexical one, with weight
+    `lexical` times h. It counts in full for the first `leading` chunks, and by the factor `behind` for the others,
+    which ranks those that the walk does not reach.
     """
 
     names: float = 1.0
@@ -72,7 +72,7 @@ def find_by_fusion(search: Search) -> Found:
     links = link_names(search.query, names_of(graph, visible)) if how.names else []
     covered = coverage(search.query, links, graph.texts)
     lexical = lexical_scores(graph, search.query, visible)
-    held = held_by_best(search.query, lexical, graph.texts) if how.lexical else 0.0
+    held = best_chunk_coverage(search.query, lexical, graph.texts) if how.lexical else 0.0
     direct = direct_scores(near.chunks, lexical, (how.dense, how.lexical * held), how.compared_chunks)
     spread = np.diff(graph.entity_chunks.offsets)
     filtered = filter_facts(search, near.relations)
@@ -84,10 +84,10 @@ def find_by_fusion(search: Search) -> Found:
     start = start_mass(seeds, covered, held, how)
     walk = pagerank(snapshot.transitions, start, how.damping, how.steps)
     split, alone = len(graph.entities.ids), how.direct * held**4
-    # Most of the walk is at entities; what is at chunks counts by its share.
+    # Most of the walk's mass is at entities; that at chunks counts by its share.
     at_chunks = float(walk[split:].sum())
     scale = (1 - alone) / at_chunks if at_chunks else 0.0
-    resembling = counted(alone * seeds.chunks, scale * walk[split:], how)
+    resembling = damp_direct_scores(alone * seeds.chunks, scale * walk[split:], how)
     begun = scale * (1 - how.damping) * start
     begun[split:] += resembling
     walked = Walked(begun, scale * walk, how.damping)
@@ -110,8 +110,8 @@ def names_of(graph: Adjacency, visible: Mask) -> Names:
     return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
 
 
-def counted(resembling: Mass, walk: Mass, how: Fusion) -> Mass:
-    """Return what of the mass by which chunks resemble the question counts beside that of the walk at them."""
+def damp_direct_scores(resembling: Mass, walk: Mass, how: Fusion) -> Mass:
+    """Return the direct scores of chunks, damped beyond the first `leading`."""
     first = list(largest(walk + resembling, how.leading))
     counts = how.behind * resembling
     counts[first] = resembling[first]
@@ -119,7 +119,7 @@ def counted(resembling: Mass, walk: Mass, how: Fusion) -> Mass:
 
 
 def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:
-    """Return where the walk starts: one number a node, entities first, then chunks; they sum to 1, or to 0.
+    """Return the start of the walk: one number per node, entities first, then chunks; they sum to 1, or to 0.
 
     Args:
         seeds: the shares of names, facts and chunks.

@@ -1,4 +1,4 @@
-"""The modes of LightRAG: `naive`, `local`, `global`, `hybrid` and `mix`; and `bypass`, which finds nothing."""
+"""The modes of LightRAG: `naive`, `local`, `global`, `hybrid` and `mix`; and `bypass`, without retrieval."""
 
 from lightrag_dagster.query.hits import Found, round_robin
 from lightrag_dagster.query.search import Search, endpoints_of, relations_around
@@ -40,5 +40,5 @@ def _graph(search: Search, specifics: str, themes: str, question: str = "") -> F
 
 
 def find_nothing(search: Search) -> Found:
-    """Find nothing: the bare question is put to the model."""
+    """Find nothing: the model gets the bare question."""
     return Found()

@@ -1,10 +1,10 @@
 """Mode `ppr`: chunks found by Personalized PageRank over entities, relations and chunks.
 
-After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), whose parameters these are. A random walk starts
-at what resembles the question: the ends of the few relations (facts) nearest to it, or the nearest entities if there
-are none, and with a small share the nearest chunks. It follows relations, and the links between entities and the chunks
-that mention them, and restarts with probability 1 − damping. Chunks are ranked by how often the walk visits them. The
-embedder is the only model that is called, unless `query.filter_facts` has a language model choose the facts.
+After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), with its parameters. A random walk starts at the rows
+that resemble the question: the ends of the few relations (facts) nearest to it, or the nearest entities if there are
+none, and with a small share the nearest chunks. It follows relations, and the links between entities and the chunks
+that mention them, and restarts with probability 1 − damping. Chunks are ranked by the number of visits. The embedder
+is the only model that is called, unless `query.filter_facts` has a language model choose the facts.
 """
 
 from dataclasses import dataclass, replace
@@ -27,11 +27,11 @@ _TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Walk:
-    """How the walk goes; the defaults are measured in docs/evaluation.md.
+    """The parameters of the walk; the defaults are measured in docs/measurements/retrieval.md.
 
-    `damping` is the probability of a further step. The walk starts at the ends of `facts` relations, or else at as many
-    entities, and with probability `chunk_share` at one of `start_chunks` chunks. With `specificity` an entity's share
-    is divided by the number of its chunks.
+    `damping` is the probability of a further step. The walk starts at the ends of `facts` relations, or else at the
+    same number of entities, and with probability `chunk_share` at one of `start_chunks` chunks. With `specificity` an
+    entity's share is divided by the number of its chunks.
     """
 
     damping: float = 0.5
@@ -47,8 +47,8 @@ WALK = Walk()
 def find_by_pagerank(search: Search) -> Found:
     """Find entities, relations and chunks for a question, best first.
 
-    Entities and chunks are ranked by the mass of the walk. An entity's score is its similarity to the question where
-    that was compared, a chunk's score its mass. Relations are the facts that the walk started from.
+    Entities and chunks are ranked by the mass of the walk. An entity's score is its similarity to the question, if that
+    was compared, a chunk's score its mass. Relations are the facts that the walk started from.
     """
     graph, settings = search.snapshot.graph, search.settings
     near = search.nearest(
@@ -68,7 +68,7 @@ def find_by_pagerank(search: Search) -> Found:
 
 
 def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
-    """Return where the walk starts: one number a node, entities first, then chunks; they sum to 1, or to 0.
+    """Return the start of the walk: one number per node, entities first, then chunks; they sum to 1, or to 0.
 
     An entity that occurs in many chunks says little, so its share is divided by their number (node specificity).
     """
@@ -88,7 +88,7 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
     if near.chunks:
         rows = np.array(list(near.chunks))
         scores = np.array([score or 0.0 for score in near.chunks.values()], dtype=np.float32)
-        # The least similar chunk starts with nothing, so that differences count and not the level that all share.
+        # The least similar chunk starts with 0, so that differences count and not the level that all share.
         scores = scores - scores.min() + 1e-6
         start[len(named) + rows] = walk.chunk_share * scores / scores.sum()
     total = start.sum()
@@ -103,7 +103,7 @@ def pagerank(transitions: csr_array, start: Mass, damping: float, steps: int = 5
             a node without neighbours, where the walk restarts.
         start: probabilities of the first node; sums to 1.
         damping: probability of a further step.
-        steps: the length of the longest walk that counts; it ends sooner where another step changes little.
+        steps: the length of the longest walk that counts; it ends sooner if another step changes little.
     """
     mass: Mass = start
     for _ in range(steps):

@@ -1,4 +1,4 @@
-"""Where the walk of mode `fusion` starts: entities that the question names or is about, and chunks like it."""
+"""The start of the walk of mode `fusion`: entities that the question names or is about, and similar chunks."""
 
 from collections.abc import Iterable
 
@@ -15,10 +15,10 @@ _SAME = 1e-6
 
 
 def peaks(scores: Mass) -> Mass:
-    """Return how many standard deviations each score is above the mean, or 0; equal scores are all 1.
+    """Return the standard deviations of each score above the mean, or 0; equal scores are all 1.
 
-    So rankings of different scales can be added up, and one that tells its first hits clearly from the others weighs
-    more than one that does not.
+    So rankings of different scales can be added, and one with a clear gap after its first hits weighs more than one
+    without.
     """
     spread = float(scores.std()) if len(scores) else 0.0
     if spread < _SAME:
@@ -28,7 +28,7 @@ def peaks(scores: Mass) -> Mass:
 
 
 def share(mass: Mass) -> Mass:
-    """Return shares that sum to 1, or nothing but zeros."""
+    """Return shares that sum to 1, or only zeros."""
     total = mass.sum()
     return mass / total if total else mass
 
@@ -69,12 +69,12 @@ def scores_of(hits: Hits) -> Mass:
 
 
 def direct_scores(dense: Hits, lexical: Mass, weights: tuple[float, float], limit: int) -> Mass:
-    """Return how much each chunk resembles the question itself: `peaks` of the dense and lexical rankings, added up.
+    """Return the similarity of each chunk and the question: the sum of `peaks` of the dense and lexical rankings.
 
     Args:
         dense: the chunks nearest to the question, with their similarity.
         lexical: the BM25 score of every chunk.
-        weights: of the two rankings.
+        weights: the weights of the two rankings.
         limit: the number of best chunks among which a BM25 score is compared.
     """
     scores = np.zeros(len(lexical), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The steps of a random walk over entities and chunks, and how probable each is."""
+"""The steps of a random walk over entities and chunks, and their probabilities."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ from lightrag_dagster.indexes.arrays import Lists
 from lightrag_dagster.query.modes.linking import Mask
 
 TITLE_STEPS = 3
-"""Ways from an entity to a chunk whose title names it, beside the one to every chunk that mentions it."""
+"""Links from an entity to a chunk whose title names it, in addition to the one to every chunk that mentions it."""
 
 
 def transitions_of(graph: Adjacency) -> csr_array:
@@ -39,7 +39,7 @@ def transition_matrix(
         mentioned: the chunk of each mention, as a node.
         nodes: number of entities and chunks.
     """
-    # Four bytes an index rather than eight: a step takes the time of reading them.
+    # Four bytes per index rather than eight: a step takes the time of reading them.
     one = np.concatenate([endpoints[:, 0], owners]).astype(np.int32)
     other = np.concatenate([endpoints[:, 1], mentioned]).astype(np.int32)
     ones = np.ones(2 * len(one), dtype=np.float32)
@@ -53,9 +53,9 @@ def transition_matrix(
 def past_lone_entities(links: csr_array, lone: Mask) -> csr_array:
     """Return a transition matrix whose steps from chunks pass by the entities of no other chunk.
 
-    A walk that goes there comes back, so that a chunk with many names of its own would keep what it has. The step goes
-    to the entities of several chunks that the lone one is related to, or, where there is none, to the chunk's other
-    neighbours. A chunk with no others keeps its steps. Those that end at lone entities from elsewhere stay.
+    A walk that goes there comes back, so that a chunk with many names of its own would keep its mass. The step goes to
+    the entities of several chunks that the lone one is related to, or, if there is none, to the chunk's other
+    neighbours. A chunk with no others keeps its steps. Steps to lone entities from elsewhere stay.
 
     Args:
         links: as `transition_matrix` returns it, entities first.

@@ -1,4 +1,4 @@
-"""How the random walk of a mode reached a passage: the way along which most of its mass came."""
+"""Paths of a random walk to a passage: each follows most of the passage's mass."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _LONGEST = 5
 
 
 class Walked(NamedTuple):
-    """A finished walk: the mass that began at each node, that which the walk has there, and how much of it steps on."""
+    """A finished walk: the mass that began at each node, the mass of the walk there, and the part that steps on."""
 
     begun: Mass
     mass: Mass
@@ -23,15 +23,15 @@ class Walked(NamedTuple):
 
 
 def paths_by(graph: Adjacency, transitions: csr_array, walked: Walked) -> Callable[[int], list[Path]]:
-    """Return what tells the strongest path of a walk to a chunk, by the names of its nodes."""
+    """Return a function that names the nodes of the strongest path to a chunk."""
     split = len(graph.entities.ids)
     return lambda chunk: [names_along(graph, strongest_path(transitions, walked, split + chunk))]
 
 
 def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[int]:
-    """Return the nodes from where the walk began to `node`, each the one that the next has most of its mass from.
+    """Return the nodes from the walk's start to `node`, each the one that gave the next most of its mass.
 
-    It ends where most of the mass began, or after five steps; no node is twice on it.
+    It ends at the node where most of the mass began, or after five steps; no node is twice on it.
     """
     path = [node]
     while len(path) <= _LONGEST:
@@ -47,6 +47,6 @@ def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[in
 
 
 def names_along(graph: Adjacency, path: list[int]) -> Path:
-    """Return what people call the nodes of a path: the name of an entity, the first place of a chunk."""
+    """Return the names of the nodes of a path: the name of an entity, the first place of a chunk."""
     split = len(graph.entities.ids)
     return [name_of(graph, node) if node < split else place_of(graph, node - split) for node in path]

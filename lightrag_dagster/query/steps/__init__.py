@@ -1,1 +1,1 @@
-"""Steps of a retrieval, in front of and behind the mode that finds."""
+"""Steps of a retrieval, before and after the search of the mode."""

@@ -1,4 +1,4 @@
-"""What retrieval asks the language model: one call, its answer read, and what it cost noted."""
+"""Calls of the language model in a retrieval: one call, its parsed answer, and notes on its cost."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _STEPS = ("filter_facts", "decompose")
 
 
 class Asking(NamedTuple):
-    """The language model behind a search: the prompts in force, and the call that answers a request."""
+    """The language model of a search: the prompts in force, and the function that answers a request."""
 
     prompts: Prompts
     complete: Callable[[ChatRequest], ChatResponse]
@@ -34,9 +34,9 @@ class Asking(NamedTuple):
         return fall_back_to_question(parse_keywords(response.text), query)
 
     def optional(self, request: ChatRequest, read: Callable[[str], Read | None], notes: dict[str, Any]) -> Read | None:
-        """Return an answer as `read` has it; None if the model gave none that can be used, which `notes` then say.
+        """Return an answer parsed by `read`; None if it cannot be used, with a reason in `notes`.
 
-        `notes` tell the tokens of the call as well, also of one that was bought earlier and stored.
+        `notes` also get the tokens of the call, even if its answer was stored.
 
         Raises:
             ProviderAccessError: the model cannot be used at all, or the budget is spent.
@@ -64,7 +64,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def require_model(query: QuerySettings, llm: LLMSettings) -> None:
-    """Refuse steps that ask a model where there is none; raises SettingsError."""
+    """Refuse steps that ask a model if there is none; raises SettingsError."""
     wanted = [name for name in _STEPS if getattr(query, name)]
     if wanted and llm.provider == "offline":
         raise SettingsError(

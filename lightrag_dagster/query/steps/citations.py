@@ -7,7 +7,7 @@ from typing import NamedTuple
 from lightrag_dagster.query.references import HEADING
 from lightrag_dagster.query.types import Reference
 
-# [1] or [1, 3], but no Markdown link, no link definition, and no index into code.
+# [1] or [1, 3], except in a Markdown link, a link definition, and an index into code.
 _MARK = re.compile(r"( ?)(?<!\w)\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\](?![(:])")
 _ITEM = re.compile(r"^\s*(?:[-*+]\s+)?\[(\d{1,4})\](.*)$")
 _DECORATION = " \t*_`:.-–—"
@@ -24,7 +24,7 @@ class Citations(NamedTuple):
 def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
     """Resolve every `[n]` of an answer, and every line of its last section headed References.
 
-    A line must name the document of its number, or a part of its path, or nothing beside the number.
+    A line must name the document of its number, or a part of its path, or have only the number.
     """
     known = {reference.reference_id: reference for reference in references}
     cited: set[str] = set()

@@ -1,4 +1,4 @@
-"""The context that a model sees, its references, and the request that is put to the model."""
+"""The context that a model sees, its references, and the request to the model."""
 
 import json
 from collections import Counter
@@ -25,13 +25,13 @@ def relation_line(relation: Relation) -> str:
 
 
 def chunk_line(chunk: Chunk) -> str:
-    """Return the line of a chunk: reference_id, context where it has one, content."""
+    """Return the line of a chunk: reference_id, context if it has one, content."""
     context = {"context": chunk.context} if chunk.context else {}
     return _json(reference_id=chunk.reference_id, **context, content=chunk.content)
 
 
 def with_references(chunks: Sequence[Chunk]) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
-    """Number the documents that the chunks come from: by chunks, most first, then by first appearance."""
+    """Assign numbers to the documents of the chunks: by chunks, most first, then by first appearance."""
     counted = Counter((chunk.source, chunk.path) for chunk in chunks)
     numbered = {document: str(number) for number, (document, _) in enumerate(counted.most_common(), start=1)}
     return (
@@ -57,7 +57,7 @@ def context_of(retrieval: Retrieval) -> str:
 
 
 def request_of(prompts: Prompts, question: Question, retrieval: Retrieval) -> ChatRequest | None:
-    """Return the request for an answer; None when nothing was found. A mode that retrieves nothing has no context."""
+    """Return the request for an answer; None without hits. In a mode without retrieval it has no context."""
     if not MODES[retrieval.mode].retrieves:
         return ChatRequest("answer", (*question.history, Message("user", question.text)))
     return None if retrieval.empty else request_in_context(prompts, question, render(retrieval))

@@ -1,4 +1,4 @@
-"""A question taken apart: a language model reads what was found and says what to look up next, hop by hop."""
+"""Decomposition of a question: a language model reads the best passages and names the next search, hop by hop."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -12,10 +12,10 @@ from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.stages.prompts.requests import hop_request
 
 HOP_PASSAGES = 5
-"""Best passages that the model sees at each hop."""
+"""Number of passages that the model sees at each hop."""
 
 HOP_TOKENS = 6000
-"""Their length in all. Tokens."""
+"""Their total length. Tokens."""
 
 
 def follow_hops(
@@ -24,15 +24,15 @@ def follow_hops(
     passages_of: Callable[[Hits], Sequence[str]],
     step: Callable[[str], AbstractContextManager[dict[str, Any]]],
 ) -> Found:
-    """Search for what the model says is missing, at most `max_hops` times, and return all that was found, fused.
+    """Search for the parts that the model says are missing, at most `max_hops` times, and return all hits, fused.
 
-    The model is asked no more than `max_hops` times. What it says once it is done, what cannot be used, and what was
-    looked up before, end the search.
+    The model is asked at most `max_hops` times. The search ends when it is done, or gives an unusable or repeated
+    question.
 
     Args:
         search: the question.
-        found: what was found for the question itself.
-        passages_of: texts of the best chunks, as many as the model should see.
+        found: the hits of the question itself.
+        passages_of: returns the texts of the best chunks for the model.
         step: opens a step of the trace, by its name.
 
     Raises:
@@ -56,9 +56,9 @@ def follow_hops(
 
 
 def fuse(rankings: Sequence[Found]) -> Found:
-    """Return what several searches found by turns, each with the score of the first search that found it.
+    """Interleave the results of several searches; keep each row's first score.
 
-    Entities and relations are no more than the longest of the searches found, so that the context does not grow.
+    There are no more entities and relations than in the longest result, so that the context does not grow.
     """
     entities, relations = [one.entities for one in rankings], [one.relations for one in rankings]
     return Found(
@@ -86,7 +86,7 @@ def parse_next(text: str) -> str | None:
 
 
 def _find(search: Search, asking: Asking, question: str) -> Found:
-    """Find as the mode does, with the keywords of the new question where it needs any."""
+    """Search by the mode, with the keywords of the new question if it needs any."""
     mode = MODES[search.settings.mode]
     keywords = asking.keywords(question) if mode.keywords else Keywords()
     if mode.keywords and keywords == Keywords():

@@ -1,6 +1,6 @@
-"""Facts (relations) that a language model keeps before a walk starts at them.
+"""The choice, by a language model, of the facts (relations) where a walk starts.
 
-After the recognition memory of HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025). One call a search.
+After the recognition memory of HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025). One call per search.
 """
 
 import json
@@ -27,9 +27,9 @@ class Filtered(NamedTuple):
 
 
 def filter_facts(search: Search, facts: Hits) -> Filtered:
-    """Return the facts that the model keeps, with score 1: it says yes or no, not how near.
+    """Return the facts that the model keeps, with score 1, since it gives no similarity.
 
-    Without the setting `filter_facts`, and where the model's answer cannot be used, all facts are kept as they are.
+    Without the setting `filter_facts`, and if the model's answer cannot be used, all facts are kept as they are.
 
     Raises:
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
@@ -50,7 +50,7 @@ def filter_facts(search: Search, facts: Hits) -> Filtered:
 
 
 def fact_lines(relations: Iterable[Relation]) -> Iterable[str]:
-    """Yield a line of JSON a relation, numbered from 1, with the start of its description."""
+    """Yield a line of JSON per relation, numbered from 1, with the start of its description."""
     for number, one in enumerate(relations, start=1):
         description = one.description[:_DESCRIPTION_CHARACTERS]
         fields = {"number": number, "entity1": one.src, "entity2": one.tgt, "description": description}
@@ -58,9 +58,9 @@ def fact_lines(relations: Iterable[Relation]) -> Iterable[str]:
 
 
 def parse_numbers(text: str, most: int) -> list[int] | None:
-    """Read a JSON object with `facts`, numbers from 1 to `most`; return them as places from 0, in order, each once.
+    """Read a JSON object with `facts`, numbers from 1 to `most`; return them as positions from 0, in order, each once.
 
-    Other numbers are left out. None if there is no such object, or none of its numbers is one of a fact.
+    Other numbers are left out. None if there is no such object, or it has no number of a fact.
     """
     try:
         given = [int(one) for one in read_object(text)["facts"]]

@@ -16,7 +16,7 @@ _SEPARATORS = re.compile(r"[\n,;]+")
 def parse_keywords(text: str) -> Keywords:
     """Read a JSON object with `high_level_keywords` and `low_level_keywords`.
 
-    Thoughts and fences around it, lists written as one string, and JSON that was cut off or badly closed are accepted;
+    Reasoning and fences around it, lists written as one string, and JSON that was cut off or badly closed are accepted;
     a text with neither list has no keywords.
     """
     answer = without_thinking(text)
@@ -36,7 +36,7 @@ def without_blanks(keywords: Keywords) -> Keywords:
 
 
 def fall_back_to_question(keywords: Keywords, query: str) -> Keywords:
-    """Use a short question as its own low-level keyword when there are no keywords at all."""
+    """Return the keywords; a short question is its own low-level keyword if there are none at all."""
     if keywords == Keywords() and len(query) < _SHORT_QUESTION:
         return Keywords(low_level=(query,))
     return keywords

@@ -1,4 +1,4 @@
-"""Chunks behind entities and relations, which are given best first and called owners here."""
+"""Chunks that support entities and relations, which are given best first and called owners here."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,13 +10,13 @@ import numpy as np
 from lightrag_dagster.indexes.arrays import Lists
 from lightrag_dagster.query.search import Search
 
-# LightRAG keeps no more chunks of an entity or relation. The lists here hold all, in turn over sources, and a question
-# considers the first.
+# LightRAG keeps at most this number of chunks of an entity or relation. The lists here hold all, in turn over sources,
+# and a question considers the first.
 _CHUNKS_OF_ONE_OWNER = 200
 
 
 class Related(NamedTuple):
-    """Chunks behind entities and behind relations, best first, each with its owner; the similarity of all compared.
+    """Chunks of entities and of relations, best first, each with its owner; and the similarities of all compared.
 
     `crowded` is the number of owners that have more chunks than were considered.
     """
@@ -28,7 +28,7 @@ class Related(NamedTuple):
 
 
 def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[int]) -> Related:
-    """Choose chunks behind entities, and behind relations chunks that the entities have not taken; rows, best first."""
+    """Choose chunks of entities, then chunks of relations that the entities have not taken; rows, best first."""
     graph, number = search.snapshot.graph, search.settings.related_chunk_number
     behind_entities = _owned(graph.entity_chunks, entities)
     behind_relations = _owned(graph.relation_chunks, relations)

@@ -1,4 +1,4 @@
-"""A question's way through a snapshot: find → budgets → related chunks → rerank → references."""
+"""The steps of a retrieval: find → budgets → related chunks → rerank → references."""
 
 import logging
 import time
@@ -24,10 +24,10 @@ from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Ret
 
 Item = TypeVar("Item")
 Count = Callable[[str], int]
-"""Text → its length. Tokens."""
+"""A function from a text to its length. Tokens."""
 
 Rerank = Callable[[str, Sequence[str], int], list[tuple[int, float]]]
-"""(question, texts, limit) → positions of the best texts and their scores, best first."""
+"""A function of question, texts and limit: positions of the best texts and their scores, best first."""
 
 _MOST_ITEMS = 100
 
@@ -35,10 +35,10 @@ _log = logging.getLogger(__name__)
 
 
 class Trace:
-    """The steps of one question: what each found, kept and cut, and how long it took."""
+    """The steps of one question: rows found, kept and cut, and times."""
 
     def __init__(self, *, explain: bool) -> None:
-        """With `explain`, steps list items with their scores; without, only numbers and times."""
+        """List items with their scores in the steps if `explain`; else only numbers and times."""
         self._explain = explain
         self.steps: tuple[Step, ...] = ()
 
@@ -53,7 +53,7 @@ class Trace:
         self.steps += (Step(name, (time.perf_counter() - started) * 1000, notes),)
 
     def kept(self, hits: Hits, kept: int, names: Callable[[Hits], Iterable[str]]) -> dict[str, Any]:
-        """Return notes on hits of which the first `kept` stay; `names` looks up how people call them."""
+        """Return notes on hits, the first `kept` of which stay; `names` looks up their names."""
         notes: dict[str, Any] = {"kept": kept, "cut": len(hits) - kept}
         if self._explain:
             first = dict(list(hits.items())[:_MOST_ITEMS])
@@ -65,7 +65,7 @@ class Trace:
 
 
 def fitting(items: Iterable[Item], line_of: Callable[[Item], str], count: Count, budget: int) -> Iterator[Item]:
-    """Yield items from the front while their lines fit the budget, and read none after the first that does not.
+    """Yield the first items while their lines fit the budget, and read none after the first that does not.
 
     A line counts with the newline that ends it in the context.
     """
@@ -132,7 +132,7 @@ def _relations(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[
 
 
 def _with_related(search: Search, found: Found, entities: int, relations: int, trace: Trace) -> Found:
-    """Merge the chunks found with those behind the first entities and relations, which fit the budget."""
+    """Merge the chunks found with those of the first entities and relations, which fit the budget."""
     with trace.step("related chunks") as notes:
         behind = related_chunks(search, [*found.entities][:entities], [*found.relations][:relations])
         notes |= {"behind entities": len(behind.entities), "behind relations": len(behind.relations)}
@@ -161,7 +161,7 @@ def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple
 
 
 def _best_passages(search: Search, hits: Hits, count: Count) -> list[str]:
-    """Return the first passages, as many as fit."""
+    """Return the first passages that fit."""
     budget = min(HOP_TOKENS, search.settings.max_total_tokens)
     return [*fitting(_passages(search, list(hits)[:HOP_PASSAGES]), str, count, budget)]
 

@@ -1,4 +1,4 @@
-"""Paragraphs for text that stands in a block without one: the extraction of the main text takes it for decoration."""
+"""Paragraphs for text directly in a block: the extraction of the main text would take it for decoration."""
 
 from lxml import html as lxml_html
 
@@ -7,11 +7,11 @@ BLOCKS = {
     *("form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol", "p", "pre", "section", "table"),
     "ul",
 }
-"""Elements that stand on lines of their own."""
+"""Elements on lines of their own."""
 
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
-    """Do as `make_paragraph` with every `div` of a page, but those in headings, which become inline."""
+    """Apply `make_paragraph` to every `div` of a page, except those in headings, which become inline."""
     for heading in tree.iter("h1", "h2", "h3", "h4", "h5", "h6"):
         for block in heading.iter("div", "p"):
             block.tag = "span"
@@ -20,7 +20,7 @@ def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
 
 
 def make_paragraph(block: lxml_html.HtmlElement) -> None:
-    """Make a block with nothing but text and inline elements a `p`; put what stands so between its blocks into some."""
+    """Turn a block with only text and inline elements into a `p`; wrap such text between its blocks in `p`."""
     children = list(block)
     if not any(child.tag in BLOCKS for child in children):
         block.tag = "p" if _has_content(block) else block.tag

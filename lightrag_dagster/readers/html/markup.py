@@ -1,4 +1,4 @@
-"""HTML without boilerplate as Markdown: what Word documents and chapters of books become."""
+"""HTML without boilerplate as Markdown, for Word documents and chapters of books."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _FORMULA = re.compile(r"^(?:\w+:)?math$")
 
 
 class _Converter(MarkdownConverter):
-    """Markdown for reading: images are their captions, but figures; names are not escaped, bars in cells are."""
+    """A converter to readable Markdown: images, except figures, are their captions; only bars in cells are escaped."""
 
     def convert_img(self, element: Any, text: str, parent_tags: set[str]) -> str:
         """Keep the caption of an image, and the name of a figure."""
@@ -28,7 +28,7 @@ class _Converter(MarkdownConverter):
         return f"[{text.strip()}]({element['href']})" if leads_out and text.strip() else text
 
     def convert_td(self, element: Any, text: str, parent_tags: set[str]) -> str:
-        """Escape what would end the cell, and fill the columns that it spans."""
+        """Escape bars and line breaks in the cell, and fill the columns that it spans."""
         columns = str(element.get("colspan") or "1")
         empty = "  |" * (min(int(columns), 1000) - 1 if columns.isdecimal() else 0)
         cell = " ".join(text.split()).replace("|", r"\|")
@@ -40,7 +40,7 @@ class _Converter(MarkdownConverter):
 def to_markdown(
     page: str | bytes, *, xml: bool = False, figure_of: Callable[[str], str | None] = lambda place: place
 ) -> str:
-    """Return the whole text of an HTML or XHTML page as Markdown; `figure_of` names the figure of an image's place."""
+    """Return the whole text of an HTML or XHTML page as Markdown; `figure_of` names the figure of an image's URL."""
     recovering = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
     soup = BeautifulSoup(page, "lxml-xml" if xml else "lxml")
     for element in soup(["head", "script", "style"]):

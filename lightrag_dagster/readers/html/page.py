@@ -38,7 +38,7 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _NO_LETTERS = re.compile(r"[\W_]+")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
-_PERMALINK = "¶"  # behind the headings of Sphinx, MkDocs and others
+_PERMALINK = "¶"  # after the headings of Sphinx, MkDocs and others
 
 _DATA_URL = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)$")
 _NAMES = {
@@ -46,14 +46,15 @@ _NAMES = {
     "day": ("date", "article:published_time", "dc.date", "dcterms.date", "dcterms.created"),
     "tags": ("keywords", "article:tag", "dc.subject"),
 }
-"""Where pages keep what: names of `<meta>` in HTML, Open Graph and Dublin Core."""
+"""Names of `<meta>` in HTML, Open Graph and Dublin Core, by property."""
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
     """Read the main text of a page, headings as Markdown headings, without menus and footers.
 
     The title is `<title>`, else the first `<h1>`; author, date and tags are those of `<meta>`, unless front matter, as
-    Jekyll has it, says otherwise. Images in the page itself, in `data:` URLs, are put into `figures`; no other is read.
+    Jekyll has it, says otherwise. Images in the page itself, in `data:` URLs, are put into `figures`; others are not
+    read.
 
     Raises:
         UnreadableError: the bytes cannot be decoded, or the page cannot be parsed.
@@ -112,7 +113,7 @@ def _letters(text: str) -> str:
 
 
 def _write_formulas(tree: lxml_html.HtmlElement) -> None:
-    """Replace MathML by LaTeX, with the pictures and the spans for the eye that Wikipedia and KaTeX put beside it."""
+    """Replace MathML by LaTeX, and remove the pictures and spans that Wikipedia and KaTeX add to show it."""
     for formula in list(tree.iter("math")):
         text = as_text(formula)
         spans = [one for one in formula.iterancestors("span") if _FORMULA_SPANS & set(one.classes)]
@@ -122,7 +123,7 @@ def _write_formulas(tree: lxml_html.HtmlElement) -> None:
 
 
 def _mark_images(tree: lxml_html.HtmlElement, figures: Figures) -> None:
-    """Replace the images that are part of a page by their marks."""
+    """Replace the images inside a page by their marks."""
     for image in list(tree.iter("img")):
         found = _DATA_URL.match(image.get("src") or "")
         if found is None:
@@ -153,7 +154,7 @@ def _properties(tree: lxml_html.HtmlElement) -> Properties:
 
 
 def _writable(page: str) -> str:
-    """Return a page without characters that lxml reads but refuses to write: a form feed, `&#12;`."""
+    """Return a page without characters that lxml reads and refuses to write, such as a form feed, `&#12;`."""
     tree = parse_page(page)
     for node in tree.iter():
         for part in ("text", "tail"):
@@ -174,8 +175,8 @@ def parse_page(page: str) -> lxml_html.HtmlElement:
 def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
     """Mark the body as the main part of a page that marks none.
 
-    trafilatura looks for `<main>` last, so this changes only pages in which it finds no container; of those it would
-    keep the paragraphs and drop headings and lists.
+    trafilatura looks for `<main>` last, so this changes only pages in which it finds no other container; in those it
+    would keep the paragraphs and drop headings and lists.
     """
     body = tree.find("body")
     if body is not None and tree.find(".//main") is None:
@@ -187,23 +188,23 @@ def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
 
 
 def _unescape(markdown: str) -> str:
-    """Undo escapes of characters inside a line, which would spoil names; a marker escaped at its start stays so."""
+    """Undo escapes of characters inside a line, which would spoil names; markers at its start stay escaped."""
     return _CODE_OR_ESCAPE.sub(lambda found: found[1] or found[2], markdown)
 
 
 def is_cut_short(tree: lxml_html.HtmlElement) -> bool:
-    """Tell whether the parser gave up the page at its limit of depth, 2048 elements, and dropped the rest."""
+    """Return True if the parser gave up the page at its limit of depth, 2048 elements, and dropped the rest."""
     return any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in tree.getroottree().parser.error_log)
 
 
 def _all_text(page: str) -> str:
-    """Return every visible text, for a page too small or odd to have a main part, or nested too deep for a tree."""
-    parser = etree.HTMLParser(encoding="utf-8", target=_Lines(), huge_tree=True)
+    """Return all visible text, for a page too small or odd to have a main part, or nested too deep for a tree."""
+    parser = etree.HTMLParser(encoding="utf-8", target=_TextLines(), huge_tree=True)
     return str(etree.fromstring(page.encode("utf-8", "ignore"), parser))
 
 
-class _Lines:
-    """Parser target that puts the text between two tags on a line of its own."""
+class _TextLines:
+    """A parser target that puts the text between two tags on a line of its own."""
 
     _INVISIBLE = ("head", "script", "style", "template")
 

@@ -1,4 +1,4 @@
-"""The tables of a page before it becomes Markdown: which are for layout, and which row is the header.
+"""The tables of a page before it becomes Markdown: detection of layout tables and header rows.
 
 Markdown needs a header row, and pages have tables without one. As pandoc does, such a table gets an empty one, unless
 its first row looks like a header.
@@ -12,7 +12,7 @@ from lxml import html as lxml_html
 from lightrag_dagster.readers.html.blocks import make_paragraph
 
 EMPTY = "\ue000"
-"""What stands in the cells of an empty header until the page is Markdown: without text, the row would be left out."""
+"""The text in the cells of an empty header until the page is Markdown: without text, the row would be left out."""
 
 _ROWS = "./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr"
 _PARTS = ("thead", "tbody", "tfoot", "tr", "td", "th", "colgroup")
@@ -27,7 +27,7 @@ _Row = Sequence[lxml_html.HtmlElement]
 
 
 def tidy_tables(tree: lxml_html.HtmlElement) -> None:
-    """Turn tables for layout into blocks; give others one header row, cells without lists, and their caption above."""
+    """Turn tables for layout into blocks; give others one header row, cells without lists, and a caption above."""
     for table in list(tree.iter("table")):
         rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.xpath(_ROWS)]
         rows = [row for row in rows if row]
@@ -40,7 +40,7 @@ def tidy_tables(tree: lxml_html.HtmlElement) -> None:
 
 
 def _is_layout(table: lxml_html.HtmlElement, rows: Sequence[_Row]) -> bool:
-    """Tell whether a table only places its cells: it says so, or is without header and a row, a column, or blocks."""
+    """Return True if a table is for layout: marked so, or without header and one row, one column, or with blocks."""
     if table.get("role") in ("presentation", "none"):
         return True
     if any(cell.tag == "th" for row in rows for cell in row) or table.find("./caption") is not None:
@@ -67,7 +67,7 @@ def _unwrap(table: lxml_html.HtmlElement) -> None:
 
 
 def _move_caption(table: lxml_html.HtmlElement) -> None:
-    """Put the caption above the table, of which it would become a row."""
+    """Put the caption above the table; inside, it would become a row."""
     caption = table.find("./caption")
     if caption is not None:
         caption.tag, caption.tail = "p", None
@@ -75,7 +75,7 @@ def _move_caption(table: lxml_html.HtmlElement) -> None:
 
 
 def _flatten_lists(table: lxml_html.HtmlElement) -> None:
-    """Make each list in a cell a line of its items, since a cell has no place for lists and would be left empty."""
+    """Turn each list in a cell into a line of its items, since Markdown's cells cannot hold lists."""
     for item in list(table.iter("li", "dt", "dd")):
         follows = item.getnext() is not None
         item.tag, item.tail = "span", (": " if item.tag == "dt" else "; ") if follows else " "
@@ -84,7 +84,7 @@ def _flatten_lists(table: lxml_html.HtmlElement) -> None:
 
 
 def _set_header(table: lxml_html.HtmlElement, rows: Sequence[_Row]) -> None:
-    """Make the first row the header if it is one, or put an empty one above; no other row is a header."""
+    """Make the first row the header if it looks like one, or put an empty one above; other rows are not headers."""
     if not rows:
         return
     first = rows[0]
@@ -105,7 +105,7 @@ def _set_header(table: lxml_html.HtmlElement, rows: Sequence[_Row]) -> None:
 
 
 def _looks_like_header(first: _Row, others: Sequence[_Row]) -> bool:
-    """Tell whether a row is a header: by its tags, by bold cells, by an empty corner, or by numbers below its words."""
+    """Return True if a row is a header: by its tags, bold cells, an empty corner, or numbers below its words."""
     heading = [cell.tag == "th" for cell in first]
     if any(heading) or first[0].getparent().getparent().tag == "thead":
         return not any(heading) or all(heading) or any(heading[1:])

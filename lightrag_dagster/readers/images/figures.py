@@ -1,4 +1,4 @@
-"""The images of a document that a model can be shown: found by the readers, and put into the text by their names."""
+"""The images of a document for a vision model: found by the readers, and named in the text."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +15,7 @@ _MARK = re.compile(r"!\[([^\[\]\n]*)\]\((figure-(?:[0-9a-f]{16}){1,2})\)")
 
 
 class Figures:
-    """Collects the images of one document; `found` has those that are shown, in order."""
+    """The collected images of one document; `found` has the usable ones, in order."""
 
     def __init__(self, picture_of: Callable[[bytes], tuple[str, int, int] | None]) -> None:
         """Take the function that makes a data URL of an image, with its width and height in pixels."""
@@ -27,8 +27,8 @@ class Figures:
     def name_of(self, data: bytes) -> str | None:
         """Return the name of an image in the text; None for one that is left out.
 
-        Left out are images that cannot be read, small ones, such as icons, those that the document has already shown,
-        as a logo on every slide, and what is more than 100 images or 40 MB.
+        Left out are images that cannot be read, small ones such as icons, repeated ones such as a logo on every slide,
+        and all beyond 100 images or 40 MB.
         """
         digest = sha256(data).hexdigest()
         if digest in self._seen or len(self.found) == _MOST:
@@ -42,7 +42,7 @@ class Figures:
         return self.found[-1].name
 
     def mark(self, data: bytes, caption: str = "") -> str:
-        """Return what stands in the text for an image: `![caption](name)`, or its caption if it is left out."""
+        """Return the placeholder of an image in the text: `![caption](name)`, or its caption if it is left out."""
         name = self.name_of(data)
         return mark_of(caption, name) if name else caption
 
@@ -58,12 +58,12 @@ def described_name(digest: str, caption: str, answer: str) -> str:
 
 
 def subject_of(name: str) -> str:
-    """Return what names image and caption in the name of a described image."""
+    """Return the half of a described image's name that identifies image and caption."""
     return name[: len("figure-") + _DIGITS]
 
 
 def answers_of(names: Iterable[str], keys: Iterable[str]) -> set[str]:
-    """Return those keys of stored answers that the names of described images have a half of."""
+    """Return the keys of stored answers that begin with a half of a described image's name."""
     named = {name[-_DIGITS:] for name in names if len(name) > len(subject_of(name))}
     return {key for key in keys if key[:_DIGITS] in named}
 
@@ -79,6 +79,6 @@ def as_caption(text: str) -> str:
 
 
 def find_marks(text: str) -> Iterator[tuple[int, int, str, str]]:
-    """Yield where the images in a text stand: first character, one past the last, caption, and name."""
+    """Yield the images in a text: first character, one past the last, caption, and name."""
     for found in _MARK.finditer(text):
         yield found.start(), found.end(), found[1], found[2]

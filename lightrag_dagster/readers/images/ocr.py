@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     Pixels = npt.NDArray[np.uint8]
 
-_PIXELS = 3_000_000  # of a page when it is read: 175 dots an inch on A4
+_PIXELS = 3_000_000  # of a page when it is read: 175 dots per inch on A4
 _MOST_PAGES = 1000
 _SMALLEST_SIDE, _LARGEST_RATIO = 10, 30  # of an image that has text; the first in pixels
 
 
 def scale_for(width: float, height: float) -> float:
-    """Return the factor by which a page of this size becomes as large as it is read."""
+    """Return the factor that scales a page of this size to the size for recognition."""
     return math.sqrt(_PIXELS / max(1.0, width * height))
 
 
@@ -40,10 +40,10 @@ def recognise(
     """Return the content of a file with the text of those of its pages that are images.
 
     Args:
-        content: What was read; its `drawn` are the numbers of the pages.
+        content: The content as read; its `drawn` are the numbers of the pages.
         draw: Returns the pixels of pages by their numbers: height × width × 3, blue first.
         page_done: Called after every page.
-        keep: Keep what was read of these pages, too; else only where no text is recognised.
+        keep: Keep the original text of these pages, too; else only of pages without recognised text.
 
     Raises:
         UnreadableError: there are too many pages.
@@ -65,7 +65,7 @@ def recognise(
 
 
 def with_reason(content: Content, remedy: str) -> Content:
-    """Say why a file without text has none, and what helps."""
+    """Return the content, with the reason for an empty text and the remedy."""
     return replace(content, why_empty=f"no text: it is in images, such as scanned pages; {remedy}")
 
 

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from lightrag_dagster.readers.images.ocr import Pixels
 
 MOST_PIXELS = 80_000_000
-"""An image with more is not unpacked: A3 has 70 million at 600 dots an inch."""
+"""An image with more is not unpacked: A3 has 70 million at 600 dots per inch."""
 
 _TOO_LARGE = f"an image of more than {MOST_PIXELS:,} pixels; make it smaller"
-_SMALLEST, _LARGEST, _LARGEST_RATIO = 64, 2048, 20  # of an image that is shown to a model; pixels of a side
-_MOST_BYTES = 2_000_000  # of an image that is shown as it is
+_SMALLEST, _LARGEST, _LARGEST_RATIO = 64, 2048, 20  # of an image for a model; pixels per side
+_MOST_BYTES = 2_000_000  # of an image that is sent unchanged
 _SENT = ("JPEG", "PNG", "WEBP")
 _FORMATS = ("JPEG", "PNG", "TIFF", "WEBP")
 
 
 def read(data: bytes, figures: "Figures | None" = None) -> Content:
-    """Read how many pages an image file has; the text in them is still to be recognised. Its figure is the first."""
+    """Read the number of pages of an image file; their text is still to be recognised. Its figure is the first."""
     with _opened(data) as image:
         pages = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
     mark = figures.mark(data) if figures else ""
@@ -58,7 +58,7 @@ def picture_of(data: bytes) -> tuple[str, int, int] | None:
 
 
 def draw(data: bytes, pages: Sequence[int]) -> Iterator["Pixels"]:
-    """Yield the pixels of some pages, upright, no larger than they are read, blue first."""
+    """Yield the pixels of some pages, upright, no larger than needed for recognition, blue first."""
     import numpy as np
 
     with _opened(data) as image:
@@ -100,7 +100,7 @@ def _check_size(image: Image.Image) -> None:
 
 
 def _on_white(image: Image.Image) -> Image.Image:
-    """Return an image in colours, what is transparent in it white."""
+    """Return an image in colours, with transparent parts white."""
     if not image.has_transparency_data:
         return image.convert("RGB")
     seen = image.convert("RGBA")

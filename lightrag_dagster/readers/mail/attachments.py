@@ -1,21 +1,21 @@
-"""What is attached to a mail, read by the readers of its formats."""
+"""The attachments of a mail, read by the readers of their formats."""
 
 import re
 
 from lightrag_dagster.core.text.markdown import find_headings
 from lightrag_dagster.core.text.sanitise import sanitise
-from lightrag_dagster.readers import Format, format_of
+from lightrag_dagster.readers import FileFormat, format_of
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.images.figures import Figures, mark_of
 
 _MOST = 100  # of a mail, those of forwarded mails included
 _MOST_CHARACTERS = 5_000_000  # of all their texts
-_TOLD = 3  # reasons
+_MAX_REPORTED = 3  # reasons
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
 class Attachments:
-    """Reads the attachments of one mail, within bounds; their images are put into `figures`."""
+    """The attachments of one mail, read within bounds; their images are put into `figures`."""
 
     def __init__(self, figures: Figures | None, *, read: bool = True) -> None:
         self._figures = figures
@@ -27,14 +27,14 @@ class Attachments:
 
     @property
     def note(self) -> str | None:
-        """How many could not be read, and the first reasons; None for none."""
+        """The number of unreadable attachments, and the first reasons; None if there are none."""
         if not self._reasons:
             return None
-        told = "; ".join(self._reasons[:_TOLD])
+        told = "; ".join(self._reasons[:_MAX_REPORTED])
         return f"{len(self._reasons)} of {self._count} attachments are not read: {told}"
 
     def section(self, name: str, data: bytes, level: int) -> str:
-        """Return an attachment as Markdown under a heading with its name; "" where its name is all that is read of it.
+        """Return an attachment as Markdown under a heading with its name; "" if only its name is read.
 
         Its headings are below that heading. Mails that are attached as files are read without their attachments.
         """
@@ -65,7 +65,7 @@ class Attachments:
             text = _fenced(text)
         return f"{'#' * level} {name}\n\n{text}"
 
-    def _content(self, found: Format, data: bytes) -> Content:
+    def _content(self, found: FileFormat, data: bytes) -> Content:
         figures = [self._figures] if self._figures and found.has_figures else []
         return found.read(data, *figures, **({"attachments": False} if found.has_attachments else {}))
 
@@ -90,6 +90,6 @@ def _below(text: str, level: int) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Return code or data between fences, so that none of it is taken for Markdown."""
+    """Return code or data between fences, so that it is not taken for Markdown."""
     marks = "`" * max([3, *(len(fence) + 1 for fence in _FENCE.findall(text))])
     return f"{marks}\n{text}\n{marks}"

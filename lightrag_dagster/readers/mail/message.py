@@ -1,4 +1,4 @@
-"""Mail, by the standard library: who wrote to whom and when, what they wrote, and what is attached."""
+"""Mail, by the standard library: header, text and attachments."""
 
 import email.policy
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ _ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pk
 
 
 def read(data: bytes, figures: Figures | None = None, *, attachments: bool = True) -> Content:
-    """Read a mail: its header, what its author wrote, and what is attached, by the readers of its formats.
+    """Read a mail: its header, its author's text, and its attachments by the readers of their formats.
 
-    Of a text in both forms the plain one is read, unless it is empty; mails that are forwarded whole are read too.
+    If a text has both forms, the plain one is read, unless it is empty; mails that are forwarded whole are read too.
     Images are put into `figures`. Without `attachments`, only their names are in the text.
     """
     if not data:
@@ -67,7 +67,7 @@ def _render(message: EmailMessage, level: int, attached: Attachments, figures: F
 
 
 def _parts(message: EmailMessage) -> Iterator[MIMEPart]:
-    """Yield what a mail holds but its text: what is attached, and the images of its page."""
+    """Yield the parts of a mail except its text: attachments, and the images of its page."""
     bodies = [_body(message, kind) for kind in ("plain", "html")]
     for part in _leaves(message):
         if part is not message and not any(part is body for body in bodies):
@@ -94,7 +94,7 @@ def _body(message: EmailMessage, kind: str) -> MIMEPart | None:
 
 
 def _text(message: EmailMessage, subject: str, parts: list[MIMEPart], figures: Figures | None) -> str:
-    """Return what the author of a mail wrote, with the images of the page it is in."""
+    """Return the text of a mail's author, with the images of its page."""
     for kind in ("plain", "html"):
         part = _body(message, kind)
         if part is None:
@@ -115,7 +115,7 @@ def _payload(part: MIMEPart) -> bytes:
 
 
 def _decode(payload: bytes, charset: str | None) -> str:
-    """Decode a part by the encoding that it names: some are valid ASCII too, and mails have errors in them."""
+    """Decode a part by the encoding that it names: some encodings are valid ASCII too, and mails have errors."""
     try:
         return payload.decode(charset, "replace") if charset else decode(payload).text
     except LookupError:

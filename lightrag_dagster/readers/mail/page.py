@@ -1,4 +1,4 @@
-"""The HTML of a mail, without what mail programs mark as quoted or as a signature, its images in the page itself."""
+"""The HTML of a mail, without text marked as quoted or as a signature, and with its images in the page itself."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ _LINE = 200  # characters
 def own_page(page: str, images: Mapping[str, bytes]) -> str:
     """Return a page without quotes of earlier mails and signatures, with the images that it names by `cid:` URLs.
 
-    What is forwarded stays; so does everything where nothing else is in the page.
+    Forwarded text stays; so does everything if the page has no other text.
     """
     try:
         return _own_page(page, images)
-    except (etree.ParserError, ValueError):  # nothing in it, or characters that the library does not write
+    except (etree.ParserError, ValueError):  # an empty page, or characters that the library does not write
         return page
 
 
@@ -53,7 +53,7 @@ def _own_page(page: str, images: Mapping[str, bytes]) -> str:
 
 
 def _drop_attribution(quote: lxml_html.HtmlElement) -> None:
-    """Drop the element above a quote that says who wrote it, which is marked as such or one line with a colon."""
+    """Drop the attribution above a quote, an element that is marked as such or one line with a colon."""
     above = quote.getprevious()
     while above is not None and above.tag == "br" and not (above.tail or "").strip():
         above = above.getprevious()

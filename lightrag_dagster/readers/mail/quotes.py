@@ -1,18 +1,18 @@
-"""What the author of a mail wrote: without what is quoted of earlier mails, and without signatures.
+"""The text of a mail's author: without quotes of earlier mails, and without signatures.
 
-No standard says how mails quote, so this goes by form, not by words: `>`, header lines in the text, lines with a
-colon at the end above a quote. What is forwarded stays. The library that knows of forwarded mails, quotequail 0.5,
-drops them, and answers between quotes, and misses attributions in Japanese and Russian.
+There is no standard for quotes, so this goes by form, not by words: `>`, header lines in the text, lines with a colon
+at the end above a quote. Forwarded text stays. The library that detects forwarded mails, quotequail 0.5, drops them,
+and answers between quotes, and misses attributions in Japanese and Russian.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-_QUOTED = re.compile(r">(?!From )")  # `>From`: so mailboxes escape a line that begins with From
+_QUOTED = re.compile(r">(?!From )")  # `>From`: the mailbox format escapes a line that begins with From
 _SIGNATURE = "-- "
 _ANSWERED = 5  # lines; a quote above an answer is no longer
-_REPLIES = "re|aw|sv|antw|odp|res|rif|回复|回覆|答复|返信"  # how subjects of answers begin
+_REPLIES = "re|aw|sv|antw|odp|res|rif|回复|回覆|答复|返信"  # beginnings of the subjects of answers
 _REPLY = re.compile(rf"\s*(?:{_REPLIES})\s*(?:\[\d+\])?[:：]", re.IGNORECASE)
 _PREFIXES = re.compile(r"\s*(?:[^\W\d_]{1,4}\s*(?:\[\d+\])?\s*[:：]\s*)*")
 _NAME = re.compile(r"[*_]{0,3}[^\W\d_][^\s:：]{0,14}(?: [^\s:：]{1,14})?\s?[:：][*_]{0,3}")
@@ -23,11 +23,11 @@ _DATED = re.compile(r"\b\d{4}\b|\d[:.]\d\d")
 
 
 def own_text(text: str, subject: str, *, marked: bool = True) -> str:
-    """Return the text of a mail without quotes and signatures; all of it where nothing else is in it.
+    """Return the text of a mail without quotes and signatures; all of it if that leaves no text.
 
-    Lines that begin with `>` are quotes where they are `marked` so, which HTML does not do. One of at most five lines
-    with an answer below it stays, for the answer needs it. In an answer, by its subject, what follows the header of the
-    earlier mail is quoted too.
+    Lines that begin with `>` are quotes if they are `marked`, which HTML does not do. A quote of at most five lines
+    with an answer below it stays, for the answer needs it. In an answer, by its subject, the text after the header of
+    the earlier mail is a quote too.
     """
     lines = [line.rstrip("\r") for line in text.split("\n")]
     known = _without_prefixes(subject)
@@ -40,13 +40,13 @@ def own_text(text: str, subject: str, *, marked: bool = True) -> str:
 
 
 def begins_with_header(text: str) -> bool:
-    """Tell whether a text begins with the header of a mail, as what is forwarded does; values may be on other lines."""
+    """Return True if a text begins with the header of a mail, as forwarded text does; values may be on other lines."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     return sum(bool(_NAME.match(line)) for line in lines[:4]) >= 2
 
 
 def _headers_about(subject: str, lines: Sequence[str]) -> Iterator[int]:
-    """Yield where headers with a subject begin, the line that divides them from what is above included."""
+    """Yield the starts of headers with a subject, including the line that divides them from the text above."""
     for start, end in _headers(lines):
         values = (found[1] for line in lines[start:end] if (found := _HEADER.match(line.strip())))
         if subject and any(_without_prefixes(value) == subject for value in values):
@@ -87,7 +87,7 @@ def _without_quotes(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _stays(lines: Sequence[str], start: int, end: int) -> bool:
-    """Tell whether lines that look like a quote are an example of Python, forwarded, or what the next line answers."""
+    """Return True if lines that look like a quote are Python examples, forwarded, or answered by the next line."""
     quoted = [line.lstrip("> ") for line in lines[start:end]]
     if all(line.startswith(">>>") for line in lines[start:end]) or begins_with_header("\n".join(quoted)):
         return True
@@ -97,7 +97,7 @@ def _stays(lines: Sequence[str], start: int, end: int) -> bool:
 
 
 def _attribution(lines: Sequence[str]) -> int:
-    """Return where the lines that say who wrote the quote below begin; their number if there are none."""
+    """Return the start of the lines that attribute the quote below; the number of lines if there are none."""
     last = len(lines) - 1
     if last > 0 and not lines[last].strip():
         last -= 1

@@ -1,4 +1,4 @@
-"""Documents that are ZIP archives of XML: what Office, OpenDocument and EPUB files have in common."""
+"""Documents that are ZIP archives of XML: the common parts of Office, OpenDocument and EPUB files."""
 
 import io
 import zipfile
@@ -26,10 +26,10 @@ _NAMES = {
 
 @contextmanager
 def open_archive(data: bytes, needed: str) -> Iterator[zipfile.ZipFile]:
-    """Open the archive that a document is, which has a part of the name `needed`.
+    """Open the archive of a document, which must have a part of the name `needed`.
 
     Raises:
-        UnreadableError: it is no such archive, or is damaged, also when a part is read in the block.
+        UnreadableError: it is not such an archive, or is damaged, also when a part is read in the block.
     """
     if not data:
         raise UnreadableError("the file is empty: it has 0 bytes")
@@ -59,7 +59,7 @@ def parse_part(archive: zipfile.ZipFile, name: str) -> etree._Element:
 
 
 def with_parts(archive: zipfile.ZipFile, parts: Mapping[str, bytes]) -> bytes:
-    """Return an archive that has other parts of some names."""
+    """Return an archive with some parts replaced, by name."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as copy:
         for name in archive.namelist():
@@ -68,7 +68,7 @@ def with_parts(archive: zipfile.ZipFile, parts: Mapping[str, bytes]) -> bytes:
 
 
 def read_properties(archive: zipfile.ZipFile, part: str) -> Properties:
-    """Return the properties in a part with elements of Dublin Core; without the part, none."""
+    """Return the properties in a part with elements of Dublin Core; none without the part."""
     if part not in archive.namelist():
         return NO_PROPERTIES
     said: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Charts and diagrams (SmartArt) of PowerPoint as text: the numbers that a chart has, the words of a diagram."""
+"""Charts and diagrams (SmartArt) of PowerPoint as text: the numbers of a chart, the words of a diagram."""
 
 from lxml import etree
 
@@ -8,9 +8,9 @@ _TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
 def chart_text(chart: etree._Element) -> str:
-    """Return the title of a chart and a table of its numbers: a row a category, a column a series.
+    """Return the title of a chart and a table of its numbers: a row for each category, a column for each series.
 
-    Charts of points have their x there. Each series has its own, so that a chart of several has a table for each.
+    Charts of points have x values in place of categories. Each series has its own, so there is a table for each.
     """
     titles = map(_words, chart.iterfind("{*}chart/{*}title"))
     series = list(chart.iter("{*}ser"))
@@ -35,7 +35,7 @@ def _table(series: list[etree._Element]) -> str:
 
 
 def _points(series: etree._Element, name: str) -> dict[int, str]:
-    """Return the values that a series has under a name, by their place; of categories of several levels, all levels."""
+    """Return the named values of a series, by position; for categories of several levels, all levels."""
     found: dict[int, str] = {}
     for point in series.iterfind(f"{{*}}{name}//{{*}}pt"):
         value = " ".join((point.findtext("{*}v") or "").split())

@@ -17,7 +17,7 @@ _STYLES = "p[style-name='Title'] => h1:fresh"
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
-    """Read a .docx file; its images are put into `figures`, without which their captions are enough."""
+    """Read a .docx file; its images are put into `figures`, or else become captions."""
     with open_archive(data, "word/document.xml") as archive:
         properties = read_properties(archive, "docProps/core.xml")
         images = mammoth.images.img_element(partial(_image, figures))
@@ -32,5 +32,5 @@ def _image(figures: Figures | None, image: Any) -> dict[str, str]:
     try:
         with image.open() as file:
             return {"src": figures.name_of(file.read()) or ""}
-    except Exception:  # an image outside of the file, or one that is not there, costs only itself
+    except Exception:  # an image outside of the file, or a missing one, costs only itself
         return {"src": ""}

@@ -1,7 +1,7 @@
 """Formulas as LaTeX: OMML of Word and PowerPoint, MathML of OpenDocument, books and web pages.
 
 Structure becomes LaTeX; characters such as α, ≤ and ∫ stay, as models and search know them. The libraries for OMML lose
-what is below an accent, fail on it, or do not run on Python 3.11; that for MathML knows no matrices.
+the base of an accent, fail on it, or do not run on Python 3.11; that for MathML has no matrices.
 """
 
 import re
@@ -30,11 +30,11 @@ _ACCENTS = {
 }
 _FUNCTIONS = ("sin", "cos", "tan", "log", "ln", "exp", "lim", "max", "min", "det")
 _TEX = ("application/x-tex", "TeX", "LaTeX")
-_DISPLAYED = re.compile(r"^\{\\(?:displaystyle|textstyle) (.*)\}$", re.DOTALL)  # as Wikipedia has all
+_DISPLAYED = re.compile(r"^\{\\(?:displaystyle|textstyle) (.*)\}$", re.DOTALL)  # as all on Wikipedia have it
 
 
 def as_text(formula: etree._Element) -> str:
-    """Return an element `oMath` or `math` as it stands in a text, `$…$` on one line; "" for an empty one."""
+    """Return an element `oMath` or `math` for use in a text, `$…$` on one line; "" for an empty one."""
     try:
         latex = _write(formula)
     except RecursionError:
@@ -75,7 +75,7 @@ def _group(latex: str) -> str:
 
 
 def _scripts(base: str, *scripts: str) -> str:
-    """Put a script below and one above; an empty one is none."""
+    """Return LaTeX of a script below and one above; empty ones are left out."""
     return base.rstrip() + "".join(
         f"{mark}{_group(one)}" for mark, one in zip("_^", scripts, strict=True) if one.strip()
     )
@@ -100,7 +100,7 @@ def _rows(rows: Iterable[Iterable[str]]) -> str:
 
 
 def _part(node: etree._Element, name: str) -> str:
-    """Write what is in the parts of OMML that have a name."""
+    """Return the LaTeX of the parts of OMML with a name."""
     return "".join(map(_write_all, node.iterfind(f"{{*}}{name}")))
 
 
@@ -203,4 +203,4 @@ _WRITERS: dict[str, Callable[[etree._Element], str]] = {
     "mfenced": _math_fenced,
     "semantics": _semantics,
 }
-"""How elements of OMML and MathML are written; of others, what is in them is."""
+"""Writers of the elements of OMML and MathML; others are written as their content."""

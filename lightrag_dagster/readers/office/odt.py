@@ -13,26 +13,26 @@ from lightrag_dagster.readers.office.archive import open_archive, parse_part, re
 from lightrag_dagster.readers.office.office_formulas import in_open_document
 
 _ESCAPE = re.compile(r"\\([-_*.#+!\[\](){}<>`~])")
-# As the library writes images; what only looks like one in the text has escapes.
+# Images as the library writes them; text that only looks like one has escapes.
 _IMAGE = re.compile(r"!\[([^\n]*?)\]\(([^()\n]*)\)")
 _PADDING = re.compile(r" {2,}|-{4,}")
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
-    """Read an .odt file; its images are put into `figures`, without which their captions are enough."""
+    """Read an .odt file; its images are put into `figures`, or else become captions."""
     with open_archive(data, "content.xml") as archive:
         manifest = "META-INF/manifest.xml"
         if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):
             raise UnreadableError("protected by a password; save a copy without it")
         properties = read_properties(archive, "meta.xml")
-        parse_part(archive, "content.xml")  # says what is wrong with it, where the library would go on
+        parse_part(archive, "content.xml")  # reports a damaged file, which the library would ignore
         document = Document(io.BytesIO(in_open_document(archive, data)))
         markdown = _IMAGE.sub(partial(_image, archive, figures), str(document.to_markdown()))
         return Content(_tidy(markdown), properties)
 
 
 def _image(archive: zipfile.ZipFile, figures: Figures | None, image: re.Match[str]) -> str:
-    caption, part = "" if image[1] == "image" else image[1], image[2]  # "image" is the library's word for one without
+    caption, part = "" if image[1] == "image" else image[1], image[2]  # "image" is the library's default caption
     return figures.mark(archive.read(part), caption) if figures and part in archive.namelist() else caption
 
 

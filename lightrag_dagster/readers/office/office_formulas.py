@@ -1,4 +1,4 @@
-"""Formulas of Word, PowerPoint and OpenDocument files, put into the text, since the libraries that read it drop them.
+"""Formulas of Word, PowerPoint and OpenDocument files, put into the text, since the reading libraries drop them.
 
 python-pptx drops the whole text box with them.
 """
@@ -75,5 +75,5 @@ def _write_runs(root: etree._Element) -> None:
 
 
 def _outermost(formula: etree._Element) -> etree._Element:
-    """Return what holds a formula and nothing but formulas."""
+    """Return the outermost element that contains only a formula, or only formulas."""
     return [formula, *formula.iterancestors(_WITH_OTHERS, _IN_POWERPOINT)][-1]

@@ -1,4 +1,4 @@
-"""Presentations, by python-pptx: a page a slide, under its title, with tables, charts and the speaker's notes."""
+"""Presentations, by python-pptx: a page per slide, under its title, with tables, charts and the speaker's notes."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ def _texts(shapes: Iterable[Any], figures: Figures | None, leave_out: int | None
 
 
 def _image(shape: Any) -> bytes | None:
-    """Return the image of a picture; None for another shape, and for a picture whose image is not in the file."""
+    """Return the image of a picture; None for another shape, or if the image is not in the file."""
     try:
         return bytes(shape.image.blob)
     except (AttributeError, KeyError, ValueError):
@@ -64,7 +64,7 @@ def _image(shape: Any) -> bytes | None:
 
 
 def _chart_or_diagram(shape: Any) -> str:
-    """Return the text of a shape's chart or diagram; "" where it has none, or none in the file."""
+    """Return the text of a shape's chart or diagram; "" if it has none, or none in the file."""
     try:
         if shape.has_chart:
             return chart_text(shape.chart_part._element)
@@ -73,12 +73,12 @@ def _chart_or_diagram(shape: Any) -> str:
             return ""
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
         return diagram_text(etree.fromstring(shape.part.related_part(reference.get(_DATA)).blob, parser))
-    except (KeyError, ValueError, etree.XMLSyntaxError):  # it costs only itself
+    except (KeyError, ValueError, etree.XMLSyntaxError):  # a broken chart costs only itself
         return ""
 
 
 def _paragraphs(shape: Any) -> str:
-    """Return the paragraphs of a shape, as a list where they are the points of a slide."""
+    """Return the paragraphs of a shape, as a list if they are the points of a slide."""
     is_list = shape.is_placeholder and len(shape.text_frame.paragraphs) > 1
     lines = []
     for paragraph in shape.text_frame.paragraphs:

@@ -1,4 +1,4 @@
-"""Spreadsheets, by calamine: a Markdown table a sheet, under the name of the sheet."""
+"""Spreadsheets, by calamine: a Markdown table per sheet, under the name of the sheet."""
 
 import io
 import posixpath
@@ -17,9 +17,9 @@ from lightrag_dagster.readers.plain.tables import markdown_table
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
-    """Read the values of every sheet of an .xlsx file, those of formulas as they were last computed.
+    """Read the values of every sheet of an .xlsx file, with formulas as last computed.
 
-    Its images are put into `figures`, and stand below the table of their sheet.
+    Its images are put into `figures`, and follow the table of their sheet.
     """
     with open_archive(data, "xl/workbook.xml") as archive:
         properties = read_properties(archive, "docProps/core.xml")
@@ -42,7 +42,7 @@ def _sheet(book: CalamineWorkbook, name: str, marks: Iterable[str]) -> str:
 
 
 def _marks(archive: zipfile.ZipFile, images: Sequence[tuple[str, str]], figures: Figures | None) -> Iterator[str]:
-    """Yield what stands for each image; nothing for one that is left out, whose text is often the name of a file."""
+    """Yield a placeholder for each image that is not left out; the text of others is often the name of a file."""
     known = set(archive.namelist())
     for part, caption in images:
         if figures and part in known and (name := figures.name_of(archive.read(part))):
@@ -65,7 +65,7 @@ def _images(archive: zipfile.ZipFile) -> dict[str, list[tuple[str, str]]]:
 
 
 def _pictures(archive: zipfile.ZipFile, drawing: str) -> Iterator[tuple[str, str]]:
-    with suppress(etree.XMLSyntaxError):  # which costs the values nothing
+    with suppress(etree.XMLSyntaxError):  # the values do not need it
         images = _related(archive, drawing)
         for picture in parse_part(archive, drawing).iterfind(".//{*}pic"):
             about, shown = picture.find(".//{*}cNvPr"), picture.find(".//{*}blip")
@@ -87,7 +87,7 @@ def _related(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
 
 
 def _named(element: etree._Element, name: str) -> str:
-    """Return an attribute, in whichever namespace it is: strict workbooks have others."""
+    """Return an attribute in any namespace: strict workbooks have others."""
     return next((str(value) for key, value in element.items() if etree.QName(key).localname == name), "")
 
 

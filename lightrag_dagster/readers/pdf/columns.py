@@ -1,6 +1,6 @@
-"""Tables of PDF pages without lines: rows of short texts that stand below one another in columns.
+"""Tables of PDF pages without lines: rows of short texts below one another in columns.
 
-The rule is strict, since a table that is none spoils prose: at least three rows with equally many cells, and no other
+The rule is strict, since a false table spoils prose: at least three rows with the same number of cells, and no other
 rows of cells above and below; wide gaps between cells; one edge or the middle of each column in line; at most one
 column of long texts; and numbers in one.
 """
@@ -18,7 +18,7 @@ _MOST_BOXES = 2_000  # of a page; with more it is a drawing
 _GAP = 1.0  # in heights of a line, between two cells
 _NEAR = 0.35  # in heights of a line, by which cells of a column may be out of line
 _NEXT = 2.6  # in heights of a line, from one row to the next at the most
-_SAME = 1.1  # in distances of its rows: what stands below a first cell as near as that is a further line of it
+_SAME = 1.1  # in distances of its rows: a line this near below a first cell belongs to it
 _LEAST_ROWS = 3
 _LONG = 24  # characters; more is prose
 _NUMBERS = 2 / 3  # of the cells below the first, in one of the columns
@@ -27,7 +27,7 @@ _MARK = re.compile(r"[^\w\s]{1,2}|\(?\w{1,3}[.)]")
 
 
 class _Box(NamedTuple):
-    """Where a text stands, from the lower left corner of the page. Points."""
+    """The box of a text, from the lower left corner of the page. Points."""
 
     left: float
     bottom: float
@@ -36,7 +36,7 @@ class _Box(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """Texts beside each other, from left to right: how high their middle is, and how high they are. Points."""
+    """Texts next to each other, from left to right, with their middle and their height. Points."""
 
     middle: float
     height: float
@@ -44,11 +44,11 @@ class _Row(NamedTuple):
 
 
 _Bounds = list[list[tuple[float, float]]]
-"""Of each column the lowest and highest left edge, right edge and middle of its cells. Points."""
+"""The lowest and highest left edge, right edge and middle of each column's cells. Points."""
 
 
 class Columns:
-    """The place of a table, of which each cell is where its text is."""
+    """The place of a table, with the box of each cell's text."""
 
     def __init__(self, rows: Sequence[_Row]) -> None:
         self.shape = len(rows), len(rows[0].cells)
@@ -66,7 +66,7 @@ class Columns:
 
 
 def find_columns(textpage: pypdfium2.PdfTextPage) -> Iterator[Columns]:
-    """Yield what stands as a table does; `is_table` tells whether it is one by what is in it."""
+    """Yield candidates for tables by their layout; `is_table` decides by their content."""
     rows = _rows(textpage)
     start = 0
     while start < len(rows):
@@ -82,7 +82,7 @@ def find_columns(textpage: pypdfium2.PdfTextPage) -> Iterator[Columns]:
 
 
 def is_table(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell a table from texts in columns, from a list whose marks stand apart, and from boxes beside each other."""
+    """Return True for a table; False for texts in columns, a list with marks set apart, and boxes in a row."""
     columns = list(zip(*rows, strict=True))
     long = sum(median(map(len, column)) > _LONG for column in columns)
     if long > 1 or not all(map(all, rows)) or all(map(_MARK.fullmatch, columns[0])):
@@ -92,7 +92,7 @@ def is_table(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _rows(textpage: pypdfium2.PdfTextPage) -> list[_Row]:
-    """Return the rows of a page from the top; none of a drawing."""
+    """Return the rows of a page from the top; none for a drawing."""
     count = textpage.count_rects()
     if count > _MOST_BOXES:
         return []
@@ -107,7 +107,7 @@ def _rows(textpage: pypdfium2.PdfTextPage) -> list[_Row]:
 
 
 def _row(boxes: Sequence[_Box]) -> _Row:
-    """Join the boxes between which there is no gap."""
+    """Join the boxes without a gap between them."""
     height = max(map(_height, boxes))
     cells = [boxes[0]]
     for box in boxes[1:]:
@@ -135,7 +135,7 @@ def _goes_on(above: _Row, row: _Row) -> bool:
 
 
 def _is_whole(rows: Sequence[_Row], start: int, end: int) -> bool:
-    """Tell whether a table ends with its rows, rather than with one that has empty cells or cells of several lines."""
+    """Return True if a table ends with a full row, not one with empty cells or cells of several lines."""
     step = min(above.middle - below.middle for above, below in pairwise(rows[start:end]))
     beside = [(rows[start - 1], rows[start])] if start else []
     beside += [(rows[end], rows[end - 1])] if end < len(rows) else []
@@ -157,7 +157,7 @@ def _bounds(row: _Row) -> _Bounds:
 
 
 def _wider(bounds: _Bounds, row: _Row) -> _Bounds:
-    """Return bounds of a row more."""
+    """Return the bounds widened by a row."""
     return [
         [(min(low, edge), max(high, edge)) for (low, high), edge in zip(column, _edges(box), strict=True)]
         for column, box in zip(bounds, row.cells, strict=True)
@@ -165,5 +165,5 @@ def _wider(bounds: _Bounds, row: _Row) -> _Bounds:
 
 
 def _in_line(bounds: _Bounds, height: float) -> bool:
-    """Tell whether the cells of every column have their left or right edges or their middles in line."""
+    """Return True if the cells of every column have their left or right edges or their middles in line."""
     return all(any(high - low <= 2 * _NEAR * height for low, high in column) for column in bounds)

@@ -1,6 +1,6 @@
 """PDF by Docling, which finds layout and tables with models: the extra `docling`, with documents.pdf_reader.
 
-What Docling exports is read as JSON has it, so that its types need not be here.
+Docling's export is read as JSON, so that its types are not needed here.
 """
 
 import io
@@ -66,7 +66,7 @@ def content_of(document: Node) -> Content:
 
 
 class _Block(NamedTuple):
-    """A paragraph or the like, the number of its page if that is known, and whether it is an item of a list."""
+    """A paragraph or the like, the number of its page if known, and a flag for items of a list."""
 
     text: str
     page: int | None
@@ -83,7 +83,7 @@ def _text(blocks: Sequence[_Block]) -> str:
 
 
 def _blocks(document: Node, node: Node, depth: int) -> Iterator[_Block]:
-    """Yield what the children of a node say; lists in a list are `depth` deep."""
+    """Yield the blocks of a node's children; lists in a list are `depth` deep."""
     captions = {one["$ref"] for kind in ("tables", "pictures") for one in _captions(document.get(kind, []))}
     for reference in node.get("children", []):
         child = _at(document, reference["$ref"])
@@ -102,7 +102,7 @@ def _captions(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def _own(document: Node, node: Node, depth: int) -> Iterator[str]:
-    """Yield what a node says itself."""
+    """Yield the node's own blocks."""
     label, text = node.get("label", ""), str(node.get("text") or "").strip()
     caption = " ".join(_at(document, one["$ref"])["text"] for one in node.get("captions", []))
     if label == "title":

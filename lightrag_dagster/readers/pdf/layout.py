@@ -1,4 +1,4 @@
-"""The text of lines that stand somewhere on a page: columns one after the other, paragraphs divided by empty lines."""
+"""The text of lines placed on a page: columns one after the other, paragraphs divided by empty lines."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from lightrag_dagster.readers.content import as_markdown_item
 
-_COLUMN_LINES = 4  # a column has at least so many lines beside another
-_COLUMN_WIDTH = 10.0  # in heights of a line: what is narrower is a column of a table, and read by rows
-_CROSSING = 0.34  # share of the lines that may stand over both columns, as titles do
+_COLUMN_LINES = 4  # a column has at least this number of lines next to another
+_COLUMN_WIDTH = 10.0  # in heights of a line: a narrower one is a column of a table, and read by rows
+_CROSSING = 0.34  # share of the lines that may span both columns, as titles do
 _PARAGRAPH = 0.2  # in heights of a line, more than from line to line: the gap between two paragraphs
 _DIVIDED = re.compile(r"(?<=[^\W\d_])-\n([^\W\d_])")
 
@@ -31,7 +31,7 @@ class PlacedLine(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """How far down its middle is."""
+        """Distance of its middle from the top."""
         return (self.top + self.bottom) / 2
 
 
@@ -46,7 +46,7 @@ def _down(line: PlacedLine) -> tuple[float, float]:
 
 
 def _blocks(lines: Sequence[PlacedLine]) -> Iterator[Sequence[PlacedLine]]:
-    """Yield the columns and what stands over several of them, in the order they are read."""
+    """Yield the columns and the lines over several of them, in reading order."""
     gutter = _gutter(lines)
     if gutter is None:
         if lines:
@@ -62,7 +62,7 @@ def _blocks(lines: Sequence[PlacedLine]) -> Iterator[Sequence[PlacedLine]]:
 
 
 def _gutter(lines: Sequence[PlacedLine]) -> float | None:
-    """Return where the gap between two columns of text is, the one that fewest lines cross; None if there is none."""
+    """Return the place of the gap between two columns of text, the one that fewest lines cross; None without one."""
     best: tuple[int, float] | None = None
     for place in sorted({line.left for line in lines}):
         left = [line for line in lines if line.right <= place]
@@ -76,7 +76,7 @@ def _gutter(lines: Sequence[PlacedLine]) -> float | None:
 
 
 def _are_columns(left: Sequence[PlacedLine], right: Sequence[PlacedLine]) -> bool:
-    """Tell whether lines are columns of text, not of a table: wide ones, and several beside each other."""
+    """Return True if lines are columns of text, not of a table: wide ones, and several next to each other."""
     wide = (median((one.right - one.left) / max(one.height, 1e-9) for one in side) for side in (left, right))
     beside = sum(any(_beside(one, other) for other in right) for one in left)
     return min(wide) >= _COLUMN_WIDTH and beside >= _COLUMN_LINES
@@ -87,7 +87,7 @@ def _beside(one: PlacedLine, other: PlacedLine) -> bool:
 
 
 def _rows(lines: Sequence[PlacedLine]) -> list[PlacedLine]:
-    """Return the lines of one column, those that stand beside each other as one."""
+    """Return the lines of one column, with those next to each other joined."""
     rows: list[list[PlacedLine]] = []
     for line in sorted(lines, key=lambda one: one.middle):
         if rows and _beside(rows[-1][-1], line):
@@ -108,7 +108,7 @@ def _joined(row: Sequence[PlacedLine]) -> PlacedLine:
 
 
 def _paragraphs(rows: Sequence[PlacedLine]) -> Iterator[str]:
-    """Yield the lines of a column, and an empty one where the gap is wider than it usually is."""
+    """Yield the lines of a column, and an empty one for each gap wider than usual."""
     gaps = [0.0, *(below.top - above.bottom for above, below in pairwise(rows))]
     wide = median_low(gaps[1:] or gaps) + _PARAGRAPH * median(row.height for row in rows)
     for gap, row in zip(gaps, rows, strict=True):

@@ -1,4 +1,4 @@
-"""Tables of PDF pages: the characters in each cell of a grid of lines, or of texts that stand in columns."""
+"""Tables of PDF pages: the characters in each cell of a grid of lines, or of texts in columns."""
 
 import ctypes
 from bisect import bisect_right
@@ -12,12 +12,12 @@ from lightrag_dagster.readers.pdf.columns import Columns, find_columns, is_table
 from lightrag_dagster.readers.plain.tables import markdown_table
 
 _NEAR = 2.0  # points; lines nearer to each other are one, as the edges of a thin rectangle are
-_SHORT = 4.0  # points; shorter lines are no rules
+_SHORT = 4.0  # points; shorter lines are not rules
 _MOST_EDGES = 10_000  # of a page; with more it is a drawing, and so with more than
 _MOST_LINES = 1_000  # that edges are parts of
 
 
-class Table(NamedTuple):
+class RuledTable(NamedTuple):
     """A table as Markdown, and the numbers of the characters in it."""
 
     markdown: str
@@ -25,7 +25,7 @@ class Table(NamedTuple):
 
 
 class _Edge(NamedTuple):
-    """A line along an axis: its place across, and where it begins and ends. Points."""
+    """A line along an axis: its place across, its start and its end. Points."""
 
     place: float
     begin: float
@@ -41,7 +41,7 @@ class _Grid(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and columns there are."""
+        """The numbers of rows and columns."""
         return len(self.rows) - 1, len(self.columns) - 1
 
     def cell(self, x: float, y: float) -> tuple[int, int] | None:
@@ -56,7 +56,7 @@ class _Grid(NamedTuple):
         return len(self.rows) - 2 - row, column
 
 
-def find_tables(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> list[Table]:
+def find_tables(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> list[RuledTable]:
     """Return the tables of a page that have at least two rows and two columns and text in them."""
     ruled = _grids(list(_edges(page)))
     places: list[_Grid | Columns] = [*ruled, *find_columns(textpage)]
@@ -68,12 +68,12 @@ def find_tables(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> lis
         for table, found in zip(places, cells, strict=True):
             if place := table.cell((left + right) / 2, (bottom + top) / 2):
                 found.setdefault(place, []).append(number)
-    tables: list[Table] = []
+    tables: list[RuledTable] = []
     taken: frozenset[int] = frozenset()
     for table, found in zip(places, cells, strict=True):
         rows, inside = _texts(table, found, textpage)
         if len(found) > 1 and (isinstance(table, _Grid) or (taken.isdisjoint(inside) and is_table(rows))):
-            tables.append(Table(markdown_table(rows), inside))
+            tables.append(RuledTable(markdown_table(rows), inside))
             taken |= inside
     return tables
 
@@ -86,7 +86,7 @@ def _texts(
     rows = [[""] * width for _ in range(height)]
     inside: set[int] = set()
     for (row, column), numbers in cells.items():
-        # What is between two characters of a cell, such as a space that PDFium adds, has no place of its own.
+        # A character between two of a cell, such as a space that PDFium adds, has no place of its own.
         runs, start = [], numbers[0]
         for one, after in zip(numbers, [*numbers[1:], None], strict=True):
             if after is None or after - one > 3:
@@ -98,7 +98,7 @@ def _texts(
 
 
 def _edges(page: pypdfium2.PdfPage) -> Iterator[tuple[bool, _Edge]]:
-    """Yield the lines along an axis that a page draws, and whether each is vertical; none of a drawing."""
+    """Yield the lines along an axis on a page, each with True if it is vertical; none for a drawing."""
     found = []
     for item in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
         matrix = item.get_matrix()
@@ -117,7 +117,7 @@ _Point = tuple[float, float]
 
 
 def _segments(path: object) -> Iterator[tuple[_Point, _Point]]:
-    """Yield the straight lines of a path, those that close it among them."""
+    """Yield the straight lines of a path, including those that close it."""
     x, y = ctypes.c_float(), ctypes.c_float()
     begin = last = (0.0, 0.0)
     for number in range(min(pdfium.FPDFPath_CountSegments(path), _MOST_EDGES)):
@@ -134,13 +134,13 @@ def _segments(path: object) -> Iterator[tuple[_Point, _Point]]:
 
 
 def _grids(edges: list[tuple[bool, _Edge]]) -> list[_Grid]:
-    """Return the grids that lines which cross or touch one another make."""
+    """Return the grids of lines that cross or touch one another."""
     lines = {kind: list(_merged(edge for is_vertical, edge in edges if is_vertical is kind)) for kind in (True, False)}
     left = [(kind, edge) for kind, found in lines.items() for edge in found]
     grids = []
     while left and sum(map(len, lines.values())) <= _MOST_LINES:
         group, left = left[:1], left[1:]
-        for one in group:  # grows while it is read
+        for one in group:  # the list grows in this loop
             far: list[tuple[bool, _Edge]] = []
             for other in left:
                 (group if _cross(one, other) else far).append(other)

@@ -16,7 +16,7 @@ from lightrag_dagster.readers.content import Content, Properties, UnreadableErro
 from lightrag_dagster.readers.images.ocr import scale_for
 from lightrag_dagster.readers.images.pixels import MOST_PIXELS
 from lightrag_dagster.readers.office.archive import DAMAGED
-from lightrag_dagster.readers.pdf.ruled_tables import Table, find_tables
+from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
 
 if TYPE_CHECKING:
     from lightrag_dagster.readers.images.figures import Figures
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 _BREAK = re.compile(r"\r\n|\r|\n")
 _HYPHEN = re.compile("[\x02\ufffe](?:\r\n|\r|\n)?")  # PDFium's mark for a word that was divided at the end of a line
 _PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel) - )+")
-_LARGER = 1.15  # than the text: what is no heading is rarely as much larger
+_LARGER = 1.15  # times the size of the text; other text than headings is rarely that large
 _WIDER = 1.3  # than from line to line: the gap between two paragraphs
 _LONGEST_HEADING = 200  # characters
 _LEVELS = 4
-_MOST_HEADINGS = 0.5  # share of the lines; with more, size says nothing
-_STAMP = 60  # characters: what programs put on a scanned page, such as its number
+_MOST_HEADINGS = 0.5  # share of the lines; with more, size is not a sign of headings
+_STAMP = 60  # characters that programs put on a scanned page, such as its number
 _COVERED = 0.6  # share of a page under images
 _MOST_OBJECTS = 10_000  # of a page that are looked at
 _SMALL = 36  # points; a side of an image that is decoration
-_DOTS = 200  # an inch, at which a page is drawn
+_DOTS = 200  # dots per inch of a drawn page
 
 
 class _Line(NamedTuple):
-    """A line of text: the size of its first character, and how high on the page it stands. Points; 0 if not known."""
+    """A line of text: the size of its first character, and its height on the page. Points; 0 if not known."""
 
     text: str
     size: float = 0.0
@@ -46,7 +46,7 @@ class _Line(NamedTuple):
 
 
 def read(data: bytes, figures: "Figures | None" = None) -> Content:
-    """Read the text of every page; images are put into `figures`, and stand at the end of their page."""
+    """Read the text of every page; images are put into `figures`, and follow the text of their page."""
     if not data:
         raise UnreadableError("the file is empty: it has 0 bytes")
     try:
@@ -97,7 +97,7 @@ def _pages(document: pypdfium2.PdfDocument) -> Iterator[pypdfium2.PdfPage | None
 
 
 def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:
-    """Yield what stands in the text for each image of a page that is not small on it."""
+    """Yield a placeholder for each image above the size limit on a page."""
     for found in islice(page.get_objects(), _MOST_OBJECTS):
         if found.type != pdfium.FPDF_PAGEOBJ_IMAGE:
             continue
@@ -115,7 +115,7 @@ def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:
 
 
 def _is_drawn(page: pypdfium2.PdfPage, lines: list[_Line]) -> bool:
-    """Tell whether the text of a page is in its images: it has none, or only a little over images that cover it."""
+    """Return True if the text of a page is in its images: it has none, or only a little over images that cover it."""
     written = sum(len(line.text) for line in lines)
     if written > _STAMP:
         return False
@@ -142,8 +142,8 @@ def _lines(page: pypdfium2.PdfPage | None) -> list[_Line]:
         textpage.close()
 
 
-def _with_tables(text: str, tables: list[Table], textpage: pypdfium2.PdfTextPage) -> Iterator[_Line]:
-    """Yield the lines of a page, and each table where its first character stands."""
+def _with_tables(text: str, tables: list[RuledTable], textpage: pypdfium2.PdfTextPage) -> Iterator[_Line]:
+    """Yield the lines of a page, and each table at the place of its first character."""
     begins = {min(table.characters): table for table in tables}
     inside = frozenset[int]().union(*(table.characters for table in tables))
     start = 0
@@ -159,7 +159,7 @@ def _with_tables(text: str, tables: list[Table], textpage: pypdfium2.PdfTextPage
 
 
 def _size_and_height(textpage: pypdfium2.PdfTextPage, character: int) -> tuple[float, float]:
-    """Return the size of a character as it is on the page, and the height of its line. Points."""
+    """Return the size of a character on the page, and the height of its line. Points."""
     matrix, x, y = pdfium.FS_MATRIX(), ctypes.c_double(), ctypes.c_double()
     size = float(pdfium.FPDFText_GetFontSize(textpage, character))
     if pdfium.FPDFText_GetMatrix(textpage, character, ctypes.byref(matrix)):
@@ -179,7 +179,7 @@ def _with_headings(pages: list[list[_Line]]) -> list[str]:
 
 
 def _gaps(lines: list[_Line]) -> Iterator[tuple[_Line, float]]:
-    """Yield each line, and how far it is below the line before, if both have one size; else 0. Points."""
+    """Yield each line, and its distance below the line before, if both have one size; else 0. Points."""
     for before, line in pairwise([_Line(""), *lines]):
         yield line, before.height - line.height if before.size == line.size > 0 else 0.0
 

@@ -7,7 +7,7 @@ from typing import Any
 from lightrag_dagster.core.text.markdown import FRONT_MATTER
 from lightrag_dagster.readers.content import NO_PROPERTIES, Properties, make_properties
 
-_MAX_LENGTH = 64_000  # characters; what is longer is text between two rules
+_MAX_LENGTH = 64_000  # characters; a longer block is text between two rules
 _SAFE_IN_C = 4_000  # characters; the fast loader has no limit of depth, and a deeply nested block would end the process
 _LINE = re.compile(r"^([A-Za-z_]\w*):[ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
 
@@ -15,7 +15,7 @@ _LINE = re.compile(r"^([A-Za-z_]\w*):[ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
 def split_front_matter(text: str) -> tuple[Properties, str]:
     """Return the properties in the front matter of a text, and the text after it.
 
-    Read are `title`, `author` or `authors`, `date`, `tags`, `keywords` and `categories`, `lang` or `language`. A
+    The properties are `title`, `author` or `authors`, `date`, `tags`, `keywords`, `categories`, `lang` or `language`. A
     document with `draft: true` (Hugo, Docusaurus, Quarto) or `published: false` (Jekyll) is switched off. A block that
     is not YAML is read line by line; one that has no `name: value` at all is text.
     """

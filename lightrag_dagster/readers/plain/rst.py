@@ -1,7 +1,7 @@
-"""reStructuredText: what people read of it.
+"""The readable text of reStructuredText.
 
-Directives, roles, link targets and comments are for the program that makes pages. Docutils knows its own, and makes an
-error of every directive and role of Sphinx or of a project, which most of these files have.
+Directives, roles, link targets and comments are for the program that makes pages. Docutils knows only its own, and
+reports an error for every directive and role of Sphinx or of a project, which most of these files have.
 """
 
 import re
@@ -24,7 +24,7 @@ _UNSEEN = re.compile(
     "|inheritance-diagram|literalinclude|mermaid|meta|module(author)?|plantuml|program|raw|role|sectionauthor|sectnum"
     "|tabularcolumns|target-notes|test(setup|cleanup)|title|toctree|uml"
 )
-"""Directives of which nothing is read."""
+"""Directives that are left out."""
 
 _CODE = re.compile("(source)?code(-block)?|doctest|ipython|jupyter-execute|math|plot|prompt|test(code|output)")
 """Directives whose body is text as it is."""
@@ -66,13 +66,13 @@ def read(data: bytes) -> Content:
 
 
 def readable(text: str) -> str:
-    """Return what people read of reStructuredText; one without directives, roles, targets and comments is unchanged."""
-    return "\n".join(_Reader(text.split("\n")).lines())
+    """Return the readable text of reStructuredText; without directives, roles, targets and comments it is unchanged."""
+    return "\n".join(_RstReader(text.split("\n")).lines())
 
 
 @dataclass
-class _Reader:
-    """Reads lines from the first to the last."""
+class _RstReader:
+    """A reader of lines from the first to the last."""
 
     source: list[str]
     at: int = 0
@@ -80,7 +80,7 @@ class _Reader:
     replacements: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        """Return the lines that are read."""
+        """Return the readable lines."""
         found = (_SUBSTITUTION.match(one.strip()[2:].strip()) for one in self.source if one.lstrip().startswith(".. |"))
         self.replacements = {one["name"]: one["text"] for one in found if one and one["directive"] == "replace"}
         while self.at < len(self.source):
@@ -97,7 +97,7 @@ class _Reader:
         return self.made
 
     def _explicit(self, indent: str, rest: str) -> None:
-        """Read what begins with two dots, of which `rest` follows."""
+        """Read a construct that begins with two dots and `rest`."""
         directive = _DIRECTIVE.match(rest)
         if _NOTE.match(rest):
             self.made.append(indent + self._inline(rest))
@@ -128,7 +128,7 @@ class _Reader:
             self._copy_block(indent)
 
     def _below_directive(self, indent: str, *, options_alone: bool) -> list[str]:
-        """Return what is read of the lines right below a directive: the rest of its argument, and few options."""
+        """Return the readable lines right below a directive: the rest of its argument, and few options."""
         read = []
         while self._is_below(indent):
             line = self.source[self.at]
@@ -175,7 +175,7 @@ class _Reader:
             self._drop_blanks()
 
     def _end_of_block(self, indent: str) -> int:
-        """Return where the lines end that are further in, without blank ones after them."""
+        """Return the end of the more deeply indented lines, without blank ones after them."""
         end = self.at
         for number in range(self.at, len(self.source)):
             if self.source[number].strip():
@@ -185,12 +185,12 @@ class _Reader:
         return end
 
     def _is_below(self, indent: str) -> bool:
-        """Say whether the next line has text further in."""
+        """Return True if the next line has more deeply indented text."""
         line = self.source[self.at] if self.at < len(self.source) else ""
         return bool(line.strip()) and _width(_indent(line)) > _width(indent)
 
     def _drop_blanks(self) -> None:
-        """Leave out blank lines where something was left out behind others."""
+        """Drop blank lines that follow others after an omission."""
         while (not self.made or not self.made[-1].strip()) and self.at < len(self.source):
             if self.source[self.at].strip():
                 return
@@ -201,7 +201,7 @@ class _Reader:
 
 
 def _shown(found: re.Match[str], replacements: Mapping[str, str]) -> str:
-    """Return what pages show in place of a role, a reference or a substitution."""
+    """Return the text that pages show for a role, a reference or a substitution."""
     if found["literal"]:
         return found[0]
     if found["substitution"]:

@@ -31,7 +31,7 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
 
 
 def read(data: bytes) -> Content:
-    """Read comma-, semicolon-, tab- or bar-separated values; text that is no table is kept as it is."""
+    """Read comma-, semicolon-, tab- or bar-separated values; text that is not a table is kept as it is."""
     text, note = decode(data)
     try:
         return Content(markdown_table(_rows(text)), note=note)
@@ -45,7 +45,7 @@ def _rows(text: str) -> Iterable[list[str]]:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that gives the first rows the most columns in common; a comma where none does."""
+    """Return the delimiter that gives the first rows the most columns in common; a comma if there is none."""
 
     def columns(delimiter: str) -> int:
         lines = csv.reader(io.StringIO(text[:_MAX_CELL], newline=""), delimiter=delimiter)

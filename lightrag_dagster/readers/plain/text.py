@@ -1,4 +1,4 @@
-"""Plain text, and everything that is read as it is: data, settings, source code."""
+"""Plain text, and other files read as they are: data, settings, source code."""
 
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode

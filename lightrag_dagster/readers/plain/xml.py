@@ -1,4 +1,4 @@
-"""XML, which is read as text: its tags say what its values are. It is not parsed, so no file of it is hostile."""
+"""XML, read as text: its tags explain its values. It is not parsed, so a file cannot be hostile."""
 
 import re
 

@@ -11,8 +11,8 @@ _NOT_HEX = re.compile(r"[^0-9a-fA-F]+")
 
 
 @dataclass
-class Document:
-    """What is collected while reading."""
+class RtfDocument:
+    """The content collected while reading."""
 
     paragraphs: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
@@ -50,8 +50,8 @@ class Document:
 
 
 @dataclass
-class Picture:
-    """An image: its bytes, as hexadecimal digits or as they are, whether it is a PNG or JPEG, and its description."""
+class RtfPicture:
+    """An image: its bytes, in hexadecimal digits or as they are, a flag for PNG and JPEG, and its description."""
 
     digits: list[str] = field(default_factory=list)
     data: bytes = b""
@@ -69,7 +69,7 @@ class Picture:
             self.caption += text
 
     def mark(self, figures: Figures) -> str:
-        """Return what stands in the text for the image: its name as a figure, or its description."""
+        """Return the image's placeholder in the text: its name as a figure, or its description."""
         digits = _NOT_HEX.sub("", "".join(self.digits))
         data = self.data or bytes.fromhex(digits[: len(digits) // 2 * 2])
         return figures.mark(data, self.caption) if self.is_shown else self.caption

@@ -11,7 +11,7 @@ from typing import Any
 
 from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.rtf.document import Document, Picture
+from lightrag_dagster.readers.rtf.document import RtfDocument, RtfPicture
 from lightrag_dagster.readers.rtf.words import CHARSETS, INFO, NOT_TEXT, OPTIONAL, SIGNS
 
 _TOKEN = re.compile(
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class _State:
-    """What holds in a group: where its text goes, its code page, its style, the length of the fallback of a `u`."""
+    """The state of a group: destination of its text, code page, style, and the length of the fallback of `u`."""
 
     into: str = "text"
     encoding: str = "cp1252"
@@ -35,7 +35,7 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     if not data.lstrip().startswith(b"{\\rtf"):
         empty = "the file is empty: it has 0 bytes" if not data else "not what its suffix says: no Rich Text Format"
         raise UnreadableError(f"{empty}; give the file its own suffix" if data else empty)
-    reader = _Reader(figures)
+    reader = _RtfReader(figures)
     if reader.run(data):
         raise UnreadableError("cut short; copy the file again, or open it in its own program and save it")
     document = reader.document
@@ -49,20 +49,20 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     )
 
 
-class _Reader:
-    """Reads tokens, with a stack of groups rather than by recursion, so that depth does no harm."""
+class _RtfReader:
+    """A reader of tokens, with a stack of groups rather than recursion, so that depth does no harm."""
 
     def __init__(self, figures: Figures | None) -> None:
-        self.document = Document()
+        self.document = RtfDocument()
         self._figures = figures
-        self._picture = Picture()
+        self._picture = RtfPicture()
         self._state = _State()
         self._stack: list[_State] = []
         self._encodings: dict[int, str] = {}
         self._headings: dict[int, int] = {}
         self._bytes = bytearray()
         self._skip = 0
-        self._number = 0  # of the font or style that a table of them is about
+        self._number = 0  # the font or style that an entry of their table defines
         self._default = "cp1252"
         self._words: dict[str, Callable[[int], None]] = {
             "par": lambda _: self.document.end_paragraph(self._state.heading),
@@ -88,7 +88,7 @@ class _Reader:
         }
 
     def run(self, data: bytes) -> bool:
-        """Read everything, and say whether a group was still open at the end."""
+        """Read everything; return True if a group was still open at the end."""
         position, end = 0, len(data)
         while position < end:
             token = _TOKEN.match(data, position)
@@ -135,7 +135,7 @@ class _Reader:
         elif word in ("fonttbl", "stylesheet", "info") or (state.into == "info" and word in (*INFO, "creatim")):
             self._set(into=word)
         elif word == "pict" and state.into == "text" and self._figures:
-            self._picture = Picture()
+            self._picture = RtfPicture()
             self._set(into="picture")
         elif word in ("pngblip", "jpegblip") and state.into == "picture":
             self._picture.is_shown = True

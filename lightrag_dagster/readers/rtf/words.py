@@ -1,4 +1,4 @@
-"""Control words of Rich Text, by what they mean to the reader."""
+"""Control words of Rich Text, by their meaning to the reader."""
 
 CHARSETS = {
     128: "cp932",
@@ -39,7 +39,7 @@ NOT_TEXT = {"colortbl", "pict", "object", "header", "headerl", "headerr", "heade
 NOT_TEXT |= {"footerf", "xe", "tc", "fldinst", "datafield", "filetbl", "revtbl", "listtable", "listoverridetable"}
 
 OPTIONAL = dict.fromkeys(("shptxt", "shpinst", "shppict", "listtext"), "text") | {"picprop": "picprop"}
-"""Destinations that old readers pass over and this one does not, and where their text goes."""
+"""Destinations that old readers skip and this one does not, with the destination of their text."""
 
 INFO = {"title", "author", "keywords"}
 """Destinations that are properties of the document."""

@@ -1,1 +1,1 @@
-"""Documents into token windows with exact character spans."""
+"""The chunking of documents, with exact character spans."""

@@ -16,7 +16,7 @@ _PARTS_OF_A_TABLE = {"thead_open", "tbody_open", "th_open", "td_open", "inline"}
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """A table: the spans of its header, with the line below it, and of its other rows. Characters."""
 
     header: tuple[int, int]
@@ -27,13 +27,13 @@ class Table:
 class Blocks:
     """The blocks of a text, by the character at which each starts.
 
-    `depths` has the depth of each block, 0 for one that is in no other; of a table, each row but the first two, so that
-    a cut leaves a row with the header. `code_lines` are the lines of code behind the first of each block of code, and
-    `code_parts` those of them that a blank line stands before.
+    `depths` has the depth of each block, 0 for one that is not in another; for a table, of each row except the first
+    two, so that a cut leaves a row with the header. `code_lines` are the lines of code after the first of each block
+    of code, and `code_parts` those of them after a blank line.
     """
 
     depths: dict[int, int] = field(default_factory=dict)
-    tables: list[Table] = field(default_factory=list)
+    tables: list[TableBlock] = field(default_factory=list)
     code: list[tuple[int, int]] = field(default_factory=list)
     code_lines: list[int] = field(default_factory=list)
     code_parts: list[int] = field(default_factory=list)
@@ -60,7 +60,7 @@ def find_blocks(text: str) -> Blocks:
         blocks.depths[start] = min(token.level, blocks.depths.get(start, token.level))
         if token.type == "table_open":
             rows = lines[min(token.map[0] + 2, token.map[1])]
-            blocks.tables.append(Table((start, rows), (rows, end)))
+            blocks.tables.append(TableBlock((start, rows), (rows, end)))
         elif token.type in _CODE:
             blocks.code.append((start, end))
             _add_lines(blocks, text, [line for line in lines[token.map[0] + 2 : token.map[1]] if line < end])
@@ -69,12 +69,12 @@ def find_blocks(text: str) -> Blocks:
 
 @cache
 def _parser() -> MarkdownIt:
-    # What stands within a line is not looked at.
+    # Markup within a line is ignored.
     return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
 def _with_first_rows(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:
-    """Yield each token, and whether it is the header or the first row below it."""
+    """Yield each token, with True for the header and the first row below it."""
     rows = 0
     for token in tokens:
         if token.type == "table_open":

@@ -1,4 +1,4 @@
-"""Boundaries that are found by looking at the characters: separators, sentences, words."""
+"""Boundaries that are found by characters: separators, sentences, words."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lightrag_dagster.stages.chunking.splitter import Boundaries
 
-# After a full stop only before a word that does not begin in lower case, nor after an initial or a short abbreviation.
+# After a full stop only before a word that does not begin in lower case, and not after an initial or abbreviation.
 _SENTENCE = re.compile(r"(?:(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？｡]+[」』”’）]{0,4})\s*|\n\s*\n\s*")
 _ABBREVIATED = re.compile(r"(?:\b(?:[^\W\d_]|e\.g|i\.e|z\.B|cf|Dr|Mr|Mrs|Ms|Prof|St|vs|bzw|ca|approx))\.\Z")
 _NUMBERED = re.compile(r"\b(?:No|Nr|Fig|Art|Vol|Abb|pp)\.\Z")
@@ -15,7 +15,7 @@ _WORD = re.compile(r"\s+")
 
 
 def after(text: str, separator: str) -> Boundaries:
-    """Return the boundaries behind each occurrence of a separator, and behind a run of them."""
+    """Return the boundaries after each occurrence of a separator, and after a run of them."""
     pattern = re.compile(f"(?:{re.escape(separator)})+")
 
     def found(start: int, end: int) -> Sequence[int]:
@@ -25,7 +25,7 @@ def after(text: str, separator: str) -> Boundaries:
 
 
 def words(text: str) -> Boundaries:
-    """Return where each word starts that white space stands before."""
+    """Return the start of each word after white space."""
 
     def found(start: int, end: int) -> Sequence[int]:
         return [match.end() for match in _WORD.finditer(text, start, end) if start < match.end() < end]
@@ -34,7 +34,7 @@ def words(text: str) -> Boundaries:
 
 
 def sentences(text: str) -> Boundaries:
-    """Return where each sentence starts: behind `.!?…` and white space, behind `。！？`, and behind a blank line."""
+    """Return the start of each sentence: after `.!?…` and white space, after `。！？`, and after a blank line."""
 
     def found(start: int, end: int) -> Sequence[int]:
         return [
@@ -47,7 +47,7 @@ def sentences(text: str) -> Boundaries:
 
 
 def sentences_or_words(text: str) -> Boundaries:
-    """Return where sentences start, or words where no sentence does."""
+    """Return the starts of sentences, or of words if there are none."""
     first, second = sentences(text), words(text)
     return lambda start, end: first(start, end) or second(start, end)
 
@@ -69,7 +69,7 @@ def outside(inner: Boundaries, regions: Sequence[tuple[int, int]]) -> Boundaries
 
 
 def _goes_on(text: str, stop: int, following: int) -> bool:
-    """Tell whether a full stop belongs to an abbreviation, or is followed by a word in lower case."""
+    """Return True if a full stop belongs to an abbreviation, or is followed by a word in lower case."""
     if text[stop] != "." or "\n\n" in text[stop:following]:
         return False
     if text[following].islower():

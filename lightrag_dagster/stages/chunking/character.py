@@ -7,7 +7,7 @@ from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
 
 
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
-    """Cut at every `separator`, which is in no chunk, and a part longer than `size` into windows.
+    """Cut at every `separator`, which is left out, and a part longer than `size` into windows.
 
     With `separator_only`, LightRAG's `split_by_character_only`, a long part stays whole. (There it is an error, which
     would cost the document.)

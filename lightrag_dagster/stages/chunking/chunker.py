@@ -1,4 +1,4 @@
-"""What a chunker is given and what it returns: one small protocol for all methods."""
+"""The protocol of all chunking methods: their input and their result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ EmbedTexts = Callable[[Sequence[str]], Vectors]
 
 @dataclass(frozen=True)
 class Document:
-    """The text of a document, with what is known of its structure.
+    """The text of a document, with its known structure.
 
     `name` is source/path, for messages. `headings` are the first character of each heading and the path in force from
-    there on, and `pages` the first character of each page. `is_markdown` tells that the text has Markdown's structure.
+    there on, and `pages` the first character of each page. `is_markdown` is set if the text has Markdown's structure.
     """
 
     name: str
@@ -28,14 +28,14 @@ class Document:
 
 
 class Tools(NamedTuple):
-    """What a chunker may use. `embed` is there for settings whose method compares meanings."""
+    """The tools of a chunker. `embed` is set if the method of the settings compares meanings."""
 
     tokenizer: Tokenizer
     embed: EmbedTexts | None = None
 
 
 class Cut(NamedTuple):
-    """A chunk: `text[start:end]`, its tokens, and what of the document it needs to be understood."""
+    """A chunk: `text[start:end]`, its tokens, and its context from the document."""
 
     start: int
     end: int
@@ -47,15 +47,15 @@ class Chunker(Protocol):
     """A method of cutting: a pure function of the document's text and the settings."""
 
     def __call__(self, document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
-        """Return the chunks in order, with no white space at their ends; none where the text is blank.
+        """Return the chunks in order, with no white space at their ends; none if the text is blank.
 
-        Every character that is not white space lies in a chunk.
+        Every character that is not white space is in a chunk.
         """
         ...
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a span without the white space at its ends; empty where there is nothing else."""
+    """Return a span without the white space at its ends; empty if there is only white space."""
     part = text[start:end]
     left = len(part) - len(part.lstrip())
     return start + left, start + len(part.rstrip()) if left < len(part) else start + left

@@ -15,7 +15,7 @@ Span = tuple[int, int] | tuple[int, int, str | None]
 """First character and one past the last, and the context if there is one."""
 
 CutText = Callable[[str, int, int, Callable[[str], int]], Iterable[Span]]
-"""text, size and overlap in tokens, what counts the tokens of a text → spans in order of their start."""
+"""A function of text, size and overlap in tokens, and a token counter: spans in order of their start."""
 
 
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
@@ -52,7 +52,7 @@ def load_function(path: str) -> CutText:
     module, _, name = path.rpartition(".")
     try:
         function: CutText = getattr(importlib.import_module(module), name)
-    except Exception as error:  # of any code that runs when the module is imported
+    except Exception as error:  # the module's code may raise any error
         raise _not_found(path, f"{type(error).__name__}: {one_line(error)}") from error
     if not callable(function):
         raise _not_found(path, "it is not a function")
@@ -68,7 +68,7 @@ def function_version(path: str) -> str:
     try:
         found = importlib.util.find_spec(path.rpartition(".")[0])
         file = Path(found.origin).read_bytes() if found and found.origin else None
-    except Exception as error:  # of any code that runs when the package around it is imported
+    except Exception as error:  # the package's code may raise any error
         raise _not_found(path, f"{type(error).__name__}: {one_line(error)}") from error
     if file is None:
         raise _not_found(path, "there is no such module")
@@ -84,7 +84,7 @@ def _checked(span: Any, length: int, function: str, name: str) -> tuple[int, int
                 case [str(context)]:
                     return start, end, context or None
     raise SourceError(
-        f"{function} returned {span!r} for {name}, which is no span of its {length:,} characters; return tuples "
+        f"{function} returned {span!r} for {name}, which is not a span of its {length:,} characters; return tuples "
         "(start, end) or (start, end, context)"
     )
 

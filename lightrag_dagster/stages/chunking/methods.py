@@ -1,4 +1,4 @@
-"""The methods by which documents are cut. A new one is a module with a `cut` function, and an entry here."""
+"""The chunking methods. A new one is a module with a `cut` function, and an entry here."""
 
 from collections.abc import Mapping
 

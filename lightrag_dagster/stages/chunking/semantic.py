@@ -18,11 +18,11 @@ _SENTENCES_AT_ONCE = 4_096
 
 
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
-    """Compare each sentence with the next, and cut where the distance stands out of those of the document.
+    """Compare each sentence with the next, and cut at distances above the threshold of the document.
 
-    A sentence is embedded with its two neighbours, since by itself it says little. What is longer than `size` between
-    two such places is cut at `separators`, without overlap. Without an embedder, as when a run is only planned, all of
-    the text is cut as by `recursive`.
+    A sentence is embedded with its two neighbours, since by itself it says little. Parts longer than `size` between two
+    cuts are cut at `separators`, without overlap. Without an embedder, as when a run is only planned, all of the text
+    is cut as by `recursive`.
     """
     text = document.text
     if tools.embed is None:
@@ -48,7 +48,7 @@ def _distances(text: str, starts: Sequence[int], embed: EmbedTexts) -> Distances
 
 
 def _stands_out(distances: Distances, settings: ChunkerSettings) -> npt.NDArray[np.bool_]:
-    """Tell of each distance whether it is above the threshold of the document."""
+    """Return for each distance True if it is above the threshold of the document."""
     if len(distances) < 2:
         return np.zeros(len(distances), np.bool_)
     given = settings.threshold or _THRESHOLDS[settings.breakpoints]

@@ -1,10 +1,10 @@
-"""Cutting where the text says: boundaries of several strengths, chosen so that an edit moves few of them.
+"""Content-defined cutting: boundaries of several strengths, chosen so that an edit moves few of them.
 
-A piece that is too long is cut at its strongest boundaries, and what is between them again at the next weaker ones.
-Many short neighbours are packed up to the size. Packing from the left would move every boundary behind an edit. So the
+A piece that is too long is cut at its strongest boundaries, and the parts between them again at the next weaker ones.
+Short neighbours are packed up to the size. Packing from the left would move every boundary after an edit. So the
 boundaries whose following text has the smallest hash within a size on both sides are always cut (as local maxima are in
-Bjørner, Blass and Gurevich, "Content-dependent chunking for differential compression", 2010), and what is between two
-of these is filled evenly. An edit changes what is between the minima around it, and nothing else.
+Bjørner, Blass and Gurevich, "Content-dependent chunking for differential compression", 2010), and the text between two
+of these is divided evenly. An edit changes only the text between the minima around it.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,9 +29,9 @@ _TINY_SHARE = 0.1
 
 
 class Divider:
-    """Divides one text into spans of at most `size` tokens by boundaries, the strongest first.
+    """A divider of one text into spans of at most `size` tokens by boundaries, the strongest first.
 
-    Where no boundary is left, a span is cut after every `size` tokens; a single character of several is never cut.
+    If no boundary is left, a span is cut after every `size` tokens; a character of several tokens is never cut.
     """
 
     def __init__(self, text: str, measured: Measured, size: int, levels: Sequence[Boundaries]) -> None:
@@ -57,7 +57,7 @@ class Divider:
         return spans
 
     def _runs(self, edges: Sequence[int]) -> list[tuple[int, int, bool]]:
-        """Join neighbouring pieces that fit into runs; a tiny one joins a neighbour that does not fit, if it can."""
+        """Join neighbouring pieces that fit into runs; a tiny one joins a neighbour that does not fit, if possible."""
         lengths, tiny = np.diff(self._measured.positions(edges)).tolist(), self._size * _TINY_SHARE
         runs: list[tuple[int, int, bool]] = []
         run_tokens = 0
@@ -88,7 +88,7 @@ class Divider:
         return int.from_bytes(blake2b(following, digest_size=8).digest(), "little")
 
     def _between_tokens(self, start: int, end: int) -> Sequence[int]:
-        """Return a boundary behind every `size` tokens; all of them would be millions in a long text without spaces."""
+        """Return a boundary after every `size` tokens; one after each token would be millions in a long text."""
         starts, found = self._measured.starts, [start]
         first, last = self._measured.positions([start, end]).tolist()
         while last - first > self._size:
@@ -104,7 +104,7 @@ class Divider:
 
 
 def pack(positions: Positions, hashes: Hashes, size: int) -> list[int]:
-    """Return which boundaries to cut at, so that what is between two of them has at most `size` tokens.
+    """Return the boundaries to cut at, so that the text between two of them has at most `size` tokens.
 
     Args:
         positions: tokens before the start, each boundary and the end; no two neighbours are further apart than `size`.
@@ -126,7 +126,7 @@ def pack(positions: Positions, hashes: Hashes, size: int) -> list[int]:
 
 
 def _minima(positions: Positions, hashes: Hashes, radius: int) -> list[int]:
-    """Return where a hash is the smallest within a radius on both sides, and the first of those that are equal."""
+    """Return the positions of hashes that are the smallest within a radius on both sides, the first of equal ones."""
     found, at = [], 0
     while at < len(positions):
         right = int(np.searchsorted(positions, positions[at] + radius, "right"))
@@ -142,7 +142,7 @@ def _minima(positions: Positions, hashes: Hashes, radius: int) -> list[int]:
 
 
 def _filled(positions: Positions, left: int, right: int, size: int) -> list[int]:
-    """Return boundaries between two others that cut what is between them evenly, into as few parts as fit."""
+    """Return boundaries between two others that divide the text evenly, into as few parts as fit."""
     chosen: list[int] = []
     while (rest := int(positions[right] - positions[left])) > size:
         target = positions[left] + rest / -(-rest // size)

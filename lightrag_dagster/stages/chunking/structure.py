@@ -1,4 +1,4 @@
-"""Method `structure`: along headings, pages and blocks of Markdown, with what a part of them needs to be understood."""
+"""Method `structure`: cuts along headings, pages and blocks of Markdown, with context for parts of them."""
 
 import re
 from bisect import bisect_right
@@ -8,7 +8,7 @@ from lightrag_dagster.core.text.markdown import Heading, find_headings
 from lightrag_dagster.core.text.tokens import Measured
 from lightrag_dagster.settings import ChunkerSettings
 from lightrag_dagster.stages.chunking import boundaries
-from lightrag_dagster.stages.chunking.blocks import Blocks, Table, find_blocks
+from lightrag_dagster.stages.chunking.blocks import Blocks, TableBlock, find_blocks
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
 from lightrag_dagster.stages.chunking.splitter import Boundaries, Divider, cuts_of
 from lightrag_dagster.stages.prompts.requests import short_path
@@ -22,7 +22,7 @@ _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
     """Cut at the highest headings, then at lower ones, pages, blocks, list items, table rows, sentences and words.
 
-    Each only in a piece that is longer than `size`; short neighbours are packed. A heading stays with what follows it.
+    Each only in a piece that is longer than `size`; short neighbours are packed. A heading stays with the text below.
     `context` is the path of headings above a chunk, and in the middle of a table the table's header, unless this takes
     more than a quarter of `size`.
     """
@@ -37,7 +37,7 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
 
 
 def _levels(document: Document, headings: Sequence[Heading], blocks: Blocks) -> list[Boundaries]:
-    """Return the boundaries from the strongest to the weakest; none separates a heading from what follows it."""
+    """Return the boundaries from the strongest to the weakest; none separates a heading from the text below it."""
     text, pages = document.text, list(document.pages)
     headed = _behind_headings(text, headings)
     strong = [[one.offset for one in headings if one.level == level] for level in range(1, 7)]
@@ -58,7 +58,7 @@ def _levels(document: Document, headings: Sequence[Heading], blocks: Blocks) -> 
 
 
 def _behind_headings(text: str, headings: Sequence[Heading]) -> set[int]:
-    """Return where the first line behind each heading that is not blank starts, and its first character."""
+    """Return the start of the first line after each heading that is not blank, and its first character."""
     behind: set[int] = set()
     for heading in headings:
         end = heading.offset
@@ -70,10 +70,15 @@ def _behind_headings(text: str, headings: Sequence[Heading]) -> set[int]:
 
 
 class _Context:
-    """What stands above a chunk in its document that its text does not say."""
+    """The context of a chunk: headings and a table's header above it in its document."""
 
     def __init__(
-        self, document: Document, headings: Sequence[Heading], tables: Sequence[Table], measured: Measured, size: int
+        self,
+        document: Document,
+        headings: Sequence[Heading],
+        tables: Sequence[TableBlock],
+        measured: Measured,
+        size: int,
     ) -> None:
         self._text = document.text
         self._headings = headings

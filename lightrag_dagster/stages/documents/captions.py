@@ -10,15 +10,15 @@ from lightrag_dagster.readers.extraction import ExtractedText
 from lightrag_dagster.readers.images.figures import as_caption, described_name, find_marks, mark_of, subject_of
 
 NOT_YET = "not described yet"
-"""What the error of a document says whose images are asked about again by the next run."""
+"""Part of the error of a document whose images the next run asks about again."""
 
 _NOTHING = {"", "-", "–", "—"}
 
 
 class Description(NamedTuple):
-    """What a model says of an image; or why it says nothing, and whether it is to be asked again.
+    """A model's description of an image; or the reason for a missing one, and whether to ask again.
 
-    `name` is what the image is called in the text, part of the key of the stored answer.
+    `name` is the name of the image in the text, part of the key of the stored answer.
     """
 
     text: str
@@ -28,11 +28,11 @@ class Description(NamedTuple):
 
 
 Describe = Callable[[Sequence[tuple[Figure, str]]], Sequence[Description]]
-"""Describes images, each given with its caption."""
+"""A function that describes images, each given with its caption."""
 
 
 class Describing(NamedTuple):
-    """What describes images, the recipe that names it, and whether images keep what an earlier reading said of them."""
+    """The function that describes images, its recipe, and whether images keep earlier descriptions."""
 
     describe: Describe
     recipe: str
@@ -40,7 +40,7 @@ class Describing(NamedTuple):
 
 
 class Described(NamedTuple):
-    """A text with descriptions, why some images have none, and whether some are from the earlier text."""
+    """A text with descriptions, the reason why some images have none, and whether some are from the earlier text."""
 
     extracted: ExtractedText
     problem: str | None
@@ -48,10 +48,10 @@ class Described(NamedTuple):
 
 
 def with_descriptions(extracted: ExtractedText, describe: Describe, earlier: str = "") -> Described:
-    """Return a text whose images have what they show as their alternative text.
+    """Return a text whose images have their descriptions as alternative texts.
 
-    An image that the `earlier` text of the document describes, under the same caption, keeps that, whichever model said
-    it. One that has neither caption nor description is no more in the text.
+    An image that the `earlier` text of the document describes, under the same caption, keeps that description, from any
+    model. One that has neither caption nor description is removed from the text.
     """
     figures = {figure.name: figure for figure in extracted.figures}
     marks = [mark for mark in find_marks(extracted.text) if mark[3] in figures]
@@ -75,14 +75,14 @@ def with_descriptions(extracted: ExtractedText, describe: Describe, earlier: str
 
 
 def _mark(caption: str, name: str, description: Description) -> str:
-    """Return what stands in the text for an image; "" where nothing is said of it."""
+    """Return the placeholder of an image in the text; "" without caption and description."""
     said = as_caption(description.text)
     said = ": ".join(filter(None, (caption, "" if said in _NOTHING else said)))
     return mark_of(said, description.name or name) if said else ""
 
 
 class _Edit(NamedTuple):
-    """A change of a text: what takes the place of some characters."""
+    """A change of a text: the replacement of some characters."""
 
     start: int
     end: int
@@ -90,7 +90,7 @@ class _Edit(NamedTuple):
 
 
 def _removal(text: str, done: int, start: int, end: int) -> _Edit:
-    """Return the change that removes a mark and the empty lines before it, but nothing before `done`."""
+    """Return the change that removes a mark and the empty lines before it, as far as `done`."""
     while start > done and text[start - 1] == "\n" and text[end : end + 1] in ("", "\n"):
         start -= 1
     while start == 0 and text[end : end + 1] == "\n":
@@ -99,7 +99,7 @@ def _removal(text: str, done: int, start: int, end: int) -> _Edit:
 
 
 def _edited(extracted: ExtractedText, edits: Sequence[_Edit]) -> ExtractedText:
-    """Return a text with changes, which are in order; its pages begin where they did."""
+    """Return a text with changes, which are in order, and the new starts of its pages."""
     parts, pages = list[str](), list[int]()
     done, longer, left = 0, 0, deque(extracted.pages)
     for start, end, new in edits:
@@ -112,7 +112,7 @@ def _edited(extracted: ExtractedText, edits: Sequence[_Edit]) -> ExtractedText:
 
 
 def _problem(described: Sequence[Description], images: int) -> str | None:
-    """Return how many images have no description, and the first reason."""
+    """Return the number of images without a description, and the first reason."""
     failed = [one for one in described if one.error]
     if not failed:
         return None

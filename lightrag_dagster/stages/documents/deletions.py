@@ -1,7 +1,7 @@
 """The guard against losing documents by mistake.
 
-An unmounted disk looks like a source that deleted everything, a failed export like one that emptied every file, and a
-login page in place of each document like one that says the same everywhere.
+An unmounted disk looks like a source with everything deleted, a failed export like one with every file emptied, and a
+login page in place of each document like one with the same text everywhere.
 """
 
 from importlib.resources import files
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Losses(NamedTuple):
-    """Numbers of documents whose text stands nowhere in their source any more.
+    """Numbers of documents whose text is no longer in their source.
 
-    They are `deleted`, or `emptied` to less than a share of their text, or are `repeating`: they said something else
-    than another document, and say the same now. What is `switched_off` by its front matter is not lost.
+    They are `deleted`, or `emptied` to less than a share of their text, or `repeating`: different from another document
+    before, and the same now. A document `switched_off` by its front matter is not lost.
     """
 
     deleted: int
@@ -28,7 +28,7 @@ class Losses(NamedTuple):
 
     @property
     def lost(self) -> int:
-        """How many are lost."""
+        """Number of lost documents."""
         return self.deleted + self.emptied + self.repeating
 
     def __str__(self) -> str:
@@ -38,16 +38,15 @@ class Losses(NamedTuple):
 
 
 def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settings: DocumentSettings) -> Losses:
-    """Count what a version of RAW_DOCUMENTS lost of the one before, and refuse all of it or too large a share.
+    """Count the documents that a version of RAW_DOCUMENTS lost, and refuse a loss of all or too large a share.
 
-    A document is lost when its text stands in none any more, and its path is gone, or has no text or under
-    `documents.shrunk_share` of it. A rename loses nothing, and neither does a file that is there and can no longer be
-    read.
+    A document is lost when its text is not in any document now, and its path is gone, or has no text or under
+    `documents.shrunk_share` of it. A renamed file is not lost, nor is one that exists and can no longer be read.
 
     Args:
         source: The source of the documents.
         connection: Has a view of each version, `before` and `now`.
-        settings: How much may be lost.
+        settings: The limits of a loss.
 
     Raises:
         SourceError: too much was lost, and `documents.accept_deletes` is off.

@@ -1,4 +1,4 @@
-"""Documents that say the same as another of their source."""
+"""Documents with the same text as another of their source."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,7 +9,7 @@ from lightrag_dagster.stages.documents.raw_documents import with_text
 def mark_repeats(documents: pa.Table) -> pa.Table:
     """Name the original of every document that repeats the text of one with a smaller path; a stale one stays `stale`.
 
-    `sql/duplicates.sql` says the same of several shards.
+    `sql/duplicates.sql` does the same for several shards.
     """
     texts = with_text(documents).select(["path", "doc_id", "content_hash"]).sort_by("path")
     firsts = texts.group_by("content_hash", use_threads=False).aggregate([("doc_id", "first")])
@@ -29,7 +29,7 @@ def without_marks(documents: pa.Table) -> pa.Table:
 
 
 def mark_duplicates(documents: pa.Table, originals: pa.Table) -> pa.Table:
-    """Name the original of documents whose text stands in another shard; `originals` has `doc_id` and `original`."""
+    """Name the original of documents whose text is in another shard; `originals` has `doc_id` and `original`."""
     found = pc.index_in(documents["doc_id"], originals["doc_id"].combine_chunks())
     original = pc.take(originals["original"].combine_chunks(), found.combine_chunks())
     fresh = pc.and_(pc.is_valid(original), pc.not_equal(documents["status"], "stale"))

@@ -1,4 +1,4 @@
-"""The documents of a source at one time, and a hash by which a change of them shows."""
+"""The documents of a source at one time, and a hash that detects a change."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ LISTED = pa.schema(
         ("size", pa.int64()),
         ("modified_at", pa.timestamp("us", "UTC")),
         ("stamp", pa.string()),
-        ("settled", pa.bool_()),
+        ("stamp_is_stable", pa.bool_()),
         ("refused", pa.string()),
         ("kind", pa.string()),
         ("content", pa.binary()),
@@ -39,7 +39,7 @@ def list_files(source: Source) -> Iterator[ListedFile]:
     """Yield the source's documents in any order.
 
     Raises:
-        SourceError: they cannot be listed, so it is not known which there are.
+        SourceError: they cannot be listed.
     """
     try:
         yield from source.origin.files()
@@ -92,7 +92,7 @@ def rows_of(source: Source, files: Iterable[ListedFile]) -> pa.RecordBatch:
 
 
 def _batches(files: Iterable[ListedFile]) -> Iterator[list[ListedFile]]:
-    """Yield documents some at a time, fewer where the listing has what they say."""
+    """Yield documents in batches, smaller ones if the listing has their content."""
     batch: list[ListedFile] = []
     size = 0
     for one in files:

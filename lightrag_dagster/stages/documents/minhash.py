@@ -1,4 +1,4 @@
-"""Sketches of texts, by which documents that say nearly the same are found.
+"""Sketches of texts, to find documents of nearly the same text.
 
 A sketch is a MinHash (Broder 1997). A shingle is five words in a row; the share of places at which two sketches are
 equal estimates how many shingles both texts have, of all that either has. `sql/similar.sql` compares them.
@@ -9,15 +9,15 @@ import pyarrow as pa
 from lightrag_dagster.schemas import STAMPS
 
 PLACES = 64
-"""Length of a sketch: a similarity of 0.8 is told to about 0.05."""
+"""Length of a sketch: a similarity of 0.8 is estimated to about 0.05."""
 
 _SHINGLE = 5
 _SEED = 1
-_LONGEST_WORD = 20  # where words are longer on average the text has no spaces, and characters take their place
+_LONGEST_WORD = 20  # a text with a longer average has no spaces; characters take the place of words
 
 
 def sketch(text: str) -> list[int] | None:
-    """Return the sketch of a text, whose case and spacing do not count; None of one that is shorter than a shingle."""
+    """Return the sketch of a text, ignoring case and spacing; None for one shorter than a shingle."""
     from rensa import RMinHash
 
     units = text.casefold().split()
@@ -32,7 +32,7 @@ def sketch(text: str) -> list[int] | None:
 
 
 def add_sketches(stamps: pa.Table, documents: pa.Table, before: pa.Table) -> pa.Table:
-    """Return STAMPS with the sketches of their documents; those `before` of the same bytes are not made again."""
+    """Return STAMPS with the sketches of their documents; those `before` of the same bytes are reused."""
     known = dict(zip(before["doc_id"].to_pylist(), zip(before["digest"], before["sketch"], strict=True), strict=True))
     unknown = (pa.scalar(None, pa.string()), pa.scalar(None))
     texts = documents.select(["doc_id", "content"])

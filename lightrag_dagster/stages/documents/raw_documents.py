@@ -27,17 +27,17 @@ from lightrag_dagster.stages.documents.connectors.origin import ListedFile
 KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
 
-TOLD = 20
-"""Documents that a run names for one reason or another, at the most."""
+MAX_REPORTED = 20
+"""Most documents that a run names for each reason."""
 
-_SLOW = 0.1  # seconds; what takes less is never among the slowest
+_SLOW = 0.1  # seconds; faster files are never among the slowest
 _SUMMARY_LENGTH = 250
-_PARSERS = 2  # processes; an engine with workers has as many in each
+_PARSERS = 2  # processes; an engine with workers has this number in each
 _AHEAD = 8  # files in memory
 
 
 class Slow(NamedTuple):
-    """How long a file took to become a row, descriptions of its images included. Seconds."""
+    """The time to turn a file into a row, including descriptions of its images. Seconds."""
 
     seconds: float
     path: str
@@ -52,19 +52,19 @@ def read_documents(
 ) -> tuple[pa.Table, list[Slow]]:
     """Return a row of RAW_DOCUMENTS for every listed file, in their order, and the slow ones; none is a duplicate yet.
 
-    With `describing`, images stand in the text with what they show; why some do not is the `error` of their document.
+    With `describing`, images in the text have descriptions; the reason for missing ones is the document's `error`.
 
-    Each comes with its first bytes, one more than may be read if there are so many, or with why it cannot be read: then
-    it keeps its row of `previous`, if that had text, as `stale`. Any other fault of a file is a `failed` row; one of a
-    type that cannot be read is `skipped`. A row of `previous` that says the same of its file keeps its `modified_at`,
-    so that a copy of a source, with new times, is the same table.
+    Each comes with its first bytes, up to one more than may be read, or with the reason why it cannot be read: then it
+    keeps its row of `previous`, if that had text, as `stale`. Any other fault of a file is a `failed` row; a file of an
+    unsupported type is `skipped`. A row that is otherwise equal to that of `previous` keeps its `modified_at`, so that
+    a copy of a source, with new times, is the same table.
     """
     rows = list(_rows(files, partial(_timed_row, partial(_row, source, previous, settings, describing))))
-    for row in rows:  # all at once: the model stays in the cache of the processor, which halves the time
+    for row in rows:  # all at once: the model stays in the processor's cache, which halves the time
         row["language"] = detect_language(row["content"]) or row["language"]
     _keep_times(rows, previous)
     slow = (Slow(row["seconds"], row["path"]) for row in rows if row["seconds"] >= _SLOW)
-    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS), heapq.nlargest(TOLD, slow)
+    return pa.Table.from_pylist(rows, schema=RAW_DOCUMENTS), heapq.nlargest(MAX_REPORTED, slow)
 
 
 def with_text(documents: pa.Table) -> pa.Table:
@@ -73,7 +73,7 @@ def with_text(documents: pa.Table) -> pa.Table:
 
 
 def text_hash(document: Mapping[str, Any]) -> str:
-    """Return a hash of everything in a row of RAW_DOCUMENTS that decides its chunks: text, media type and pages."""
+    """Return a hash of the values of a RAW_DOCUMENTS row that decide its chunks: text, media type and pages."""
     pages = [document["pages"]] if document["pages"] else []
     return identity.digest(document["content_hash"], document["media_type"], *pages)
 
@@ -82,7 +82,7 @@ def _rows(
     files: Iterable[tuple[ListedFile, bytes | OSError]],
     make_row: Callable[[ListedFile, bytes | OSError], dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for every file, in their order; those that have parsers are parsed some at a time."""
+    """Yield a row for every file, in order; files with parsers are parsed several at a time."""
     waiting: deque[dict[str, Any] | Future[dict[str, Any]]] = deque()
     with ThreadPoolExecutor(_PARSERS, thread_name_prefix="lightrag-parsing") as threads:
         for listed, data in files:
@@ -100,7 +100,7 @@ def _rows(
 def _timed_row(
     make_row: Callable[[ListedFile, bytes | OSError], dict[str, Any]], listed: ListedFile, data: bytes | OSError
 ) -> dict[str, Any]:
-    """Return a row with the seconds that it took, which are no column."""
+    """Return a row and the seconds that it took."""
     started = time.perf_counter()
     return make_row(listed, data) | {"seconds": time.perf_counter() - started}
 
@@ -167,7 +167,7 @@ def _stale(listed: ListedFile, previous: pa.Table | None, reason: str) -> dict[s
 
 
 def _earlier_row(listed: ListedFile, previous: pa.Table | None) -> dict[str, Any] | None:
-    """Return the row that a file had before, if that had text."""
+    """Return the earlier row of a file, if that had text."""
     at = pc.index(previous["path"], listed.path).as_py() if previous is not None else -1
     if previous is None or at < 0:
         return None

@@ -1,4 +1,4 @@
-"""Reading the documents of a source, but those that did not change since they were read before."""
+"""The reading of new and changed documents of a source."""
 
 import errno
 import hashlib
@@ -29,7 +29,7 @@ READ = ("processed", "duplicate", "empty", "disabled")
 
 
 class Read(NamedTuple):
-    """RAW_DOCUMENTS and STAMPS of what is listed now, how many documents were not opened, and the slowest others."""
+    """RAW_DOCUMENTS and STAMPS of the listed documents, the number not opened, and the slowest others."""
 
     documents: pa.Table
     stamps: pa.Table
@@ -44,21 +44,21 @@ def read_listed(
     settings: DocumentSettings,
     describing: Describing | None = None,
 ) -> Read:
-    """Read the documents that are listed.
+    """Read the listed documents.
 
     A document is not opened if it has the stamp of an earlier reading, and not parsed if its bytes are the same. Among
     documents with the same text the one with the smallest path is the original.
 
     Args:
-        source: Where the documents are.
+        source: The source of the documents.
         listed: Rows of LISTED.
         before: RAW_DOCUMENTS of an earlier reading, of these documents and of others, and the STAMPS of those that
             today's code would read the same; either may be empty.
-        settings: How much may be read.
-        describing: Says what images show.
+        settings: The limits of reading.
+        describing: Describes images.
 
     Raises:
-        SourceError: a path is there twice, as the ids of a table's rows may be.
+        SourceError: a path occurs twice, as the ids of a table's rows may.
     """
     if repeated := _repeated(listed):
         raise SourceError(
@@ -88,12 +88,12 @@ def read_listed(
 
 
 def waits_for_descriptions(documents: pa.Table) -> pa.ChunkedArray:
-    """Tell of each row of RAW_DOCUMENTS whether some of its images are still to be described."""
+    """Return for each row of RAW_DOCUMENTS True if some of its images are still to be described."""
     return pc.fill_null(pc.match_substring(documents["error"], NOT_YET), False)
 
 
 def _repeated(listed: pa.Table) -> str | None:
-    """Return the first path that several rows of a table have."""
+    """Return the first path that occurs several times in a table."""
     paths = listed.filter(pc.not_equal(listed["kind"], ""))["path"]
     if pc.count_distinct(paths).as_py() == len(paths):
         return None
@@ -103,7 +103,7 @@ def _repeated(listed: pa.Table) -> str | None:
 
 
 def _known(listed: pa.Table, documents: pa.Table, earlier: pa.Table) -> pa.Table:
-    """Return doc_id and digest of the listed documents that were read before, and whether the stamp is the `same`."""
+    """Return doc_id and digest of the listed documents that were read before, and `same` for an equal stamp."""
     place = pc.index_in(listed["doc_id"], earlier["doc_id"].combine_chunks()).combine_chunks()
     stamps = earlier.select(["stamp", "digest"]).take(place)
     same = pc.and_(pc.equal(stamps["stamp"], listed["stamp"]), pc.is_null(listed["refused"]))
@@ -114,7 +114,7 @@ def _known(listed: pa.Table, documents: pa.Table, earlier: pa.Table) -> pa.Table
 def _changed(
     source: Source, files: Sequence[ListedFile], most: int, earlier: Mapping[str, str], digests: dict[str, str]
 ) -> Iterator[tuple[ListedFile, bytes | OSError]]:
-    """Read files and yield those whose bytes are not as `earlier`; add a hash of what was read to `digests`."""
+    """Read files and yield those whose bytes differ from `earlier`; add a hash of the bytes to `digests`."""
     done = len(digests)
     for position, (listed, data) in enumerate(_contents(source.origin, files, most), start=1):
         progress.report("documents", done + position, done + len(files))
@@ -127,7 +127,7 @@ def _changed(
 
 
 def _contents(origin: Origin, files: Sequence[ListedFile], most: int) -> Iterator[tuple[ListedFile, bytes | OSError]]:
-    """Read files, some at a time, in their order."""
+    """Read files, several at a time, in their order."""
     if origin.at_once == 1:
         yield from ((listed, _read(origin, listed, most)) for listed in files)
         return
@@ -154,6 +154,6 @@ def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -
     done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(waits_for_descriptions(documents)))
     read = documents.filter(done)["doc_id"]
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
-    stamp = pc.if_else(rows["settled"], rows["stamp"], "")
+    stamp = pc.if_else(rows["stamp_is_stable"], rows["stamp"], "")
     digest = pa.array([digests[doc_id] for doc_id in rows["doc_id"].to_pylist()], pa.string())
     return pa.table([rows["doc_id"], stamp, digest, pa.nulls(len(rows), STAMPS.field("sketch").type)], STAMPS)

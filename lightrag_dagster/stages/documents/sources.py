@@ -9,7 +9,7 @@ from urllib.parse import quote
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
-from lightrag_dagster.stages.documents.connectors.folder import Folder, LinkOut
+from lightrag_dagster.stages.documents.connectors.folder import LinkOut, LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, ListedFile, Origin, shown
 from lightrag_dagster.storage.home import Home
 
@@ -20,7 +20,7 @@ _MAX_ENCODED_NAME = 200
 
 @dataclass(frozen=True)
 class Source:
-    """A named collection of documents, and where they are."""
+    """A named collection of documents, and its connector."""
 
     name: str
     origin: Origin
@@ -28,7 +28,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Unusable:
-    """A place that the settings name in a way that cannot be used; listing it says why."""
+    """A source with unusable settings; listing it raises the reason."""
 
     name: str
     reason: str
@@ -44,10 +44,10 @@ class Unusable:
 
 
 def find_sources(settings: Settings) -> dict[str, Source]:
-    """Return every source by name, in order of name; listing one shows whether it exists and can be used.
+    """Return every source by name, in order of name; a missing or unusable one raises when it is listed.
 
     Raises:
-        SourceError: the folder of sources is missing or cannot be listed, so that it is not known which there are.
+        SourceError: the folder of sources is missing or cannot be listed.
     """
     return {name: source for name, source in _all_sources(settings).items() if _why_misnamed(source) is None}
 
@@ -55,14 +55,14 @@ def find_sources(settings: Settings) -> dict[str, Source]:
 def misnamed_sources(settings: Settings) -> dict[str, str]:
     """Return name → reason of the folders and named sources whose name cannot be a partition key; raises SourceError.
 
-    They are no sources until they are renamed. Characters of the names that cannot be shown are escaped.
+    They are not sources until they are renamed. Characters of the names that cannot be shown are escaped.
     """
     found = _all_sources(settings).items()
     return {shown(name): reason for name, source in found if (reason := _why_misnamed(source))}
 
 
 def loose_files(settings: Settings) -> list[str]:
-    """Return the names of files beside the folders of sources, which are in no source; raises as `find_sources`."""
+    """Return the names of files next to the folders of sources, in none of them; raises as `find_sources`."""
     return sorted(shown(entry.name) for entry in _entries(settings) if not _is_folder(entry))
 
 
@@ -70,8 +70,8 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
     """Return the sources of these names, or all when none is named.
 
     Raises:
-        SourceError: as `find_sources`; none is configured, or a name is not one. In `extraction.methods`, a source that
-            the home knows from earlier counts as well, since it may be gone or away for a while.
+        SourceError: as `find_sources`; none is configured, or a name is not one. In `extraction.methods`, an earlier
+            source of the home counts as well, since it may be missing for a while.
     """
     found, misnamed = find_sources(settings), misnamed_sources(settings)
     if refused := [misnamed[name] for name in names or ([] if found else misnamed) if name in misnamed]:
@@ -103,12 +103,12 @@ def _all_sources(settings: Settings) -> dict[str, Source]:
 
 
 def _named_origin(name: str, settings: SourceSettings) -> Origin:
-    """Return the place of a named source, or what refuses it; it costs no other source."""
+    """Return the connector of a named source, or one that raises; an error costs no other source."""
     try:
         return choose_origin(name, settings)
     except SourceError as error:
         return Unusable(settings.uri, str(error))
-    except (OSError, ValueError) as error:  # a path on a disk that does not answer, a URI that cannot be taken apart
+    except (OSError, ValueError) as error:  # a path on a disk that does not answer, a URI that cannot be parsed
         return Unusable(settings.uri, f"source {name!r}: {settings.uri} cannot be used: {one_line(error)}")
 
 
@@ -130,7 +130,7 @@ def _entries(settings: Settings) -> list[Path]:
 
 
 def _is_folder(entry: Path) -> bool:
-    """Say whether an entry is a folder; one that cannot be looked at counts, so that listing it says why."""
+    """Return True if an entry is a folder, or cannot be checked, so that listing it raises the reason."""
     try:
         return entry.is_dir()
     except OSError:
@@ -138,16 +138,16 @@ def _is_folder(entry: Path) -> bool:
 
 
 def _inside(folder: Path, sources: Path) -> Origin:
-    """Return the folder, or what refuses it because it is a link that leads out of the folder of sources."""
+    """Return the connector of a folder, or one that raises for a link out of the folder of sources."""
     try:
         leads_out = folder.is_symlink() and not folder.resolve().is_relative_to(sources.resolve())
     except OSError as error:
         return Unusable(str(folder), f"source {folder.name!r}: {folder} cannot be used: {one_line(error)}")
-    return LinkOut(folder) if leads_out else Folder(folder)
+    return LinkOut(folder) if leads_out else LocalFolder(folder)
 
 
 def _why_misnamed(source: Source) -> str | None:
-    """Return why the name of a source cannot be a partition key; None if it can."""
+    """Return the reason why the name of a source cannot be a partition key; None if it can."""
     name = source.name
     if not name or name.startswith(".") or "/" in name or name != name.strip():
         reason = "may not be empty, start with a dot, hold a slash or have spaces around it"

@@ -1,1 +1,1 @@
-"""Chunks into raw responses, and raw responses into entity and relation mentions."""
+"""Extraction: raw responses about chunks, and entity and relation mentions parsed from them."""

@@ -1,7 +1,7 @@
-"""Field delimiters and completion markers, in every damaged form that models write them.
+"""Field delimiters and completion markers, in every damaged form that models write.
 
 The rows of an answer look like `entity<|#|>name<|#|>type<|#|>description`, and `<|COMPLETE|>` ends them. `mark` puts
-one control character in the place of each, so that later steps need not know of the damage.
+one control character in the place of each, so that later steps need not handle the damage.
 """
 
 import re
@@ -53,7 +53,7 @@ _END = re.compile(
 )
 _CUT_DELIMITER = re.compile(r"<\|?#?[^\S\x1e]*\Z")
 _CLOSER_AFTER_FIELD = re.compile(r"\x1f ?[>}\])＞〉]")
-# Characters at which some models begin a new line. In an answer that begins no row at them they are in a field.
+# Characters that some models use as line breaks. In an answer that begins no row after them they are part of a field.
 _OTHER_BREAKS = "\r\x85\u2028\u2029"
 _LEAD = r"[^\w\n]{0,8}+(?:[^\W_]{1,12}+(?:_|[^\w\n\v\f\x1c\x1d<|]){1,8}+){0,3}?"
 _ROW = rf"{_LEAD}{TAG}[^\w\n]{{0,8}}?[<＜|｜&:：]"
@@ -77,10 +77,10 @@ _SENTENCE_ENDS = tuple(".!?:;…。！？)]*|>\x1f") + _CLOSING_QUOTES
 
 
 def mark(answer: str) -> str:
-    """Return the answer with FIELD and END for delimiters and markers, line feeds between rows, and nothing invisible.
+    """Return the answer with FIELD and END for delimiters and markers, line feeds between rows, and no invisible text.
 
     A completion marker that a description quotes stays as it is. Delimiters with text inside (`<|name|>`, `<|#name`)
-    are not repaired: where the field begins would be a guess.
+    are not repaired: the beginning of the field would be a guess.
     """
     text = _with_line_feeds(answer)
     if not text.replace("\n", "").isprintable():
@@ -106,7 +106,7 @@ def _with_line_feeds(answer: str) -> str:
 
 
 def _is_quoted(marker: re.Match[str]) -> bool:
-    """Tell whether a marker is in the middle of a sentence, not at the end of a row or of the answer."""
+    """Return True if a marker is in the middle of a sentence, not at the end of a row or of the answer."""
     text, start, end = marker.string, marker.start(), marker.end()
     before = text[max(0, start - 16) : start].rpartition("\n")[2]
     words = before.strip(" \t*-" + "".join(_OPENING_QUOTES))

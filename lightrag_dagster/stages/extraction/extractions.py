@@ -23,11 +23,11 @@ from lightrag_dagster.stages.prompts.requests import extraction_request, gleanin
 _ROWS_PER_BATCH = 10_000
 
 Failure = PermanentProviderError | TransientProviderError
-"""What costs a chunk its extraction, and no other."""
+"""Errors that fail only one chunk."""
 
 
 def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model_identity: str) -> str:
-    """Return a hash of all that shapes an extraction by a language model besides the chunk."""
+    """Return a hash of everything that shapes an extraction by a language model, except the chunk."""
     rules = settings.model_dump(include={"answer_format", "gleaning", "max_gleaning_tokens"})
     rules |= {"language": prompts.language}
     rules |= {"document_language": True} if settings.document_language else {}
@@ -36,11 +36,11 @@ def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model
 
 @dataclass(frozen=True)
 class Extractor:
-    """A language model, and how it is asked about a chunk.
+    """A language model, with the prompts and limits of its requests.
 
-    `recipe` is what the rows name as their recipe. At most `max_concurrency` chunks are under way at once. A response
-    that was cut off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`. A model made
-    of rules, `by_rules`, is told the language of a chunk's document as a code; another reads its name in the prompts.
+    `recipe` is the recipe of the rows. At most `max_concurrency` chunks are worked on at once. A response that was cut
+    off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`. A model made of rules,
+    `by_rules`, gets the language of a chunk's document as a code; another reads its name in the prompts.
     """
 
     model: ChatModel
@@ -64,7 +64,7 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
         source: The source of the chunks.
         chunks: Rows of CHUNKS; a chunk may have several positions. A further column `language` has the code of the
             language in which the answer is to be written, empty if that is unknown; null is that of the prompts.
-        extractor: The model, and how it is asked.
+        extractor: The model, with its prompts and limits.
         known: Further chunks of the source that need no question; they only count in the progress.
 
     Raises:
@@ -111,9 +111,9 @@ def _distinct(chunks: pa.Table) -> dict[str, int]:
 
 @dataclass
 class _Conversation:
-    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one a round.
+    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one per round.
 
-    `language` is the code of the language of the chunk's document, where answers follow it.
+    `language` is the code of the language of the chunk's document, if answers follow it.
     """
 
     extractor: Extractor
@@ -123,7 +123,7 @@ class _Conversation:
     answered: bool = False
 
     async def run(self, content: str, heading: str | None, context: str | None) -> Failure | None:
-        """Go through the rounds; return why they failed, or None."""
+        """Run the rounds; return the reason of a failure, or None."""
         try:
             answer_format = self.extractor.settings.answer_format
             request = extraction_request(self._prompts, content, heading, context, answer_format)
@@ -137,7 +137,7 @@ class _Conversation:
         return self.extractor.prompts.in_language(language_name(self.language))
 
     def outcome(self, failure: Failure | None) -> dict[str, object]:
-        """Return the columns of EXTRACTIONS that say how it went."""
+        """Return the columns of EXTRACTIONS about the outcome."""
         cut = any(answer.finish_reason == "length" for answer in self.rounds)
         return {
             "responses": [answer.text for answer in self.rounds],
@@ -164,9 +164,9 @@ class _Conversation:
             found.append(await self._ask(request))
 
     async def _ask(self, request: ChatRequest) -> Records:
-        """Put one round's question, once more if no record of the answer can be used and it does not say that none is.
+        """Ask one round's question; ask again if the answer has no usable record and does not state that there is none.
 
-        The completion marker alone says so; rows that were all rejected do not.
+        Only the completion marker states that; rows that were all rejected do not.
         """
         for attempt in range(2):
             answer = await self._whole(replace(request, attempt=attempt))
@@ -177,7 +177,7 @@ class _Conversation:
         return records
 
     async def _whole(self, request: ChatRequest) -> ChatResponse:
-        """Answer a request; while the answer is cut off, ask again with more room, and keep what came last."""
+        """Answer a request; while the answer is cut off, ask again with more room, and keep the last answer."""
         limits = [None, *self.extractor.longer_outputs]
         answer: ChatResponse | None = None
         for limit in limits:
@@ -188,11 +188,11 @@ class _Conversation:
                     continue
                 if answer is None:
                     raise
-                break  # a model refuses a limit above its own; what it gave below it stays
+                break  # a model refuses a limit above its own; keep its answer below that
             self.bought.append(answer)
             if answer.finish_reason != "length":
                 break
-        assert answer is not None  # else the last limit has raised
+        assert answer is not None  # otherwise the last limit has raised
         return answer
 
     def _fits(self, request: ChatRequest) -> bool:

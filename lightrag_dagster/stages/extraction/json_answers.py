@@ -1,8 +1,8 @@
 """Answers that hold a JSON object instead of rows: `{"entities": [...], "relationships": [...]}`.
 
 The object is the first thing in the answer that opens with a brace. An answer that opens with `[` outside quotes is a
-list and is refused, so that none of its items is taken for the answer. Of an object that is not valid JSON each
-item is decoded or repaired by itself: one broken item costs no other, and the time stays linear.
+list and is refused, so that none of its items is taken for the answer. If an object is not valid JSON, each item is
+decoded or repaired by itself: one broken item costs no other, and the time stays linear.
 """
 
 import json
@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from lightrag_dagster.stages.extraction.records import Entity, Relation, make_entity, make_relation
+from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord, make_entity, make_relation
 from lightrag_dagster.stages.extraction.rejections import BROKEN_ITEM, NO_OBJECT, Rejected
 
 _FIRST_OPENER = re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
@@ -26,8 +26,8 @@ _DECODER = json.JSONDecoder(strict=False)  # which allows line breaks in strings
 class JsonAnswer(NamedTuple):
     """The usable records of an object, True where the object was valid and complete, and the rejected items."""
 
-    entities: list[Entity]
-    relations: list[Relation]
+    entities: list[EntityRecord]
+    relations: list[RelationRecord]
     whole: bool
     rejected: tuple[Rejected, ...] = ()
 
@@ -35,7 +35,7 @@ class JsonAnswer(NamedTuple):
 def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
     """Return the records of the answer's JSON object, or None when it holds no such object.
 
-    Of a truncated answer, the item that was cut off is left out.
+    The item that was cut off is left out of a truncated answer.
     """
     opener = _FIRST_OPENER.match(answer)
     if opener is None:
@@ -46,21 +46,21 @@ def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
         (content, broken), whole = _repaired(text, truncated=truncated), False
     if content.keys().isdisjoint({"entities", "relationships"}):
         return None
-    entities: list[Entity | Rejected | None] = [
+    entities: list[EntityRecord | Rejected | None] = [
         make_entity(_text(item, "name"), _text(item, "type"), _text(item, "description"))
         for item in _items(content, "entities")
     ]
-    relations: list[Relation | Rejected | None] = [
+    relations: list[RelationRecord | Rejected | None] = [
         make_relation(_text(item, "source"), _text(item, "target"), _text(item, "keywords"), _text(item, "description"))
         for item in _items(content, "relationships")
     ]
     rejected = [item for item in (*entities, *relations) if isinstance(item, Rejected)]
     rejected += [NO_OBJECT] * _stray(content) + [BROKEN_ITEM] * broken
     return JsonAnswer(
-        [item for item in entities if isinstance(item, Entity)],
-        [item for item in relations if isinstance(item, Relation)],
+        [item for item in entities if isinstance(item, EntityRecord)],
+        [item for item in relations if isinstance(item, RelationRecord)],
         whole,
-        # Braces in a text that is not the answer hold no items of it.
+        # Braces in other text hold no items of the answer.
         tuple(rejected) if whole or _LISTS.search(text) else (),
     )
 
@@ -104,7 +104,7 @@ def _items(content: dict[str, object], key: str) -> list[dict[str, object]]:
 
 
 def _stray(content: dict[str, object]) -> int:
-    """Return how many items are no objects; what is no list counts as one."""
+    """Return the number of items that are not objects; a value that is not a list counts as one."""
     lists = [content[key] for key in ("entities", "relationships") if content.get(key)]
     return sum(sum(not isinstance(item, dict) for item in one) if isinstance(one, list) else 1 for one in lists)
 

@@ -1,4 +1,4 @@
-"""Parsing of raw extractions into entity and relation mentions, and a count of what of each could not be parsed."""
+"""Parsing of raw extractions into entity and relation mentions, with a count of rejected rows."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,11 +11,17 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.schemas import ENTITY_MENTIONS, PARSED, RELATION_MENTIONS
-from lightrag_dagster.stages.extraction.parsing import Entity, Records, Relation, merge_rounds, parse_response
+from lightrag_dagster.stages.extraction.parsing import (
+    EntityRecord,
+    Records,
+    RelationRecord,
+    merge_rounds,
+    parse_response,
+)
 from lightrag_dagster.stages.extraction.rejections import SELF_LOOP
 
 _KEY = ["source", "chunk_id", "extraction_key"]
-# Records as Python objects take much more room than in a table, so they are kept for this many chunks at a time.
+# Chunks whose records are kept at a time: as Python objects they take much more room than in a table.
 _CHUNKS_AT_ONCE = 1024
 
 
@@ -31,7 +37,7 @@ def parse_extractions(extractions: pa.Table) -> Mentions:
     """Parse every extraction that did not fail (EXTRACTIONS).
 
     `mention_index` is the position among the chunk's entities, or among its relations, after all its rounds have been
-    merged; both count from 0. Rows keep the order of the extractions. Of a truncated extraction, an answer without a
+    merged; both count from 0. Rows keep the order of the extractions. In a truncated extraction, an answer without a
     completion marker keeps only its complete lines.
     """
     made = [[schema.empty_table()] for schema in (ENTITY_MENTIONS, RELATION_MENTIONS, PARSED)]
@@ -44,9 +50,9 @@ def parse_extractions(extractions: pa.Table) -> Mentions:
 
 
 def unreadable_chunks(extractions: pa.Table) -> pa.Array:
-    """Return `chunk_id` of the extractions that did not fail although not one of the rows of their answers is usable.
+    """Return `chunk_id` of the extractions that did not fail and yet have no usable row.
 
-    The rule by which such an answer is asked for again is younger than their rows.
+    The rule that asks again for these answers is newer than their rows.
     """
     found = [pa.array([], pa.string())]
     for batch in extractions.filter(_is_parsed(extractions)).to_batches(max_chunksize=_CHUNKS_AT_ONCE):
@@ -68,7 +74,7 @@ def _merged(extractions: pa.RecordBatch) -> list[Records]:
 
 
 def _without_loops(records: Records) -> Records:
-    """Reject relations whose ends are two spellings of one entity, which the merge would leave out unseen."""
+    """Reject relations whose ends are two spellings of one entity, which the merge would leave out silently."""
     kept = tuple(one for one in records.relations if name_key(one.src) != name_key(one.tgt))
     loops = len(records.relations) - len(kept)
     return replace(records, relations=kept, rejected=(*records.rejected, *[SELF_LOOP.reason] * loops))
@@ -79,14 +85,14 @@ def _parsed(extractions: pa.RecordBatch, merged: Sequence[Records]) -> pa.Table:
     columns["entities"] = [len(records.entities) for records in merged]
     columns["relations"] = [len(records.relations) for records in merged]
     columns["rejected_rows"] = [len(records.rejected) for records in merged]
-    # The first in the answers among reasons that are as frequent.
+    # The first in the answers among equally frequent reasons.
     most = [Counter(records.rejected).most_common(1) for records in merged]
     columns["reason"] = [one[0][0] if one else None for one in most]
     return pa.table(columns, schema=PARSED)
 
 
 def _mentions(
-    extractions: pa.RecordBatch, records_by_chunk: Sequence[Sequence[Entity | Relation]], schema: pa.Schema
+    extractions: pa.RecordBatch, records_by_chunk: Sequence[Sequence[EntityRecord | RelationRecord]], schema: pa.Schema
 ) -> pa.Table:
     counts = [len(records) for records in records_by_chunk]
     chunk_of_record = np.repeat(np.arange(len(counts)), counts)

@@ -31,7 +31,7 @@ _SIDE = r"a-zA-Z0-9()\[\]@#$%!&*\-=+_\u00b7"
 # Punctuation that is written without spaces.
 _MARKS = "\u3001-\u3004\u3008-\u3020\uff01-\uff65"
 
-# Control characters, halves of pairs, and what shows nothing: soft hyphens, marks of direction, zero-width spaces.
+# Control characters, surrogates, and invisible characters: soft hyphens, marks of direction, zero-width spaces.
 _NOTHING = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"
@@ -59,7 +59,7 @@ _QUOTES_AT_CJK = re.compile(
 _OPENING_SINGLE_QUOTE = re.compile(r"(?<!\w)‘")
 _STRAY_QUOTES = re.compile(r"(?<!\w)[‘’](?!\w)")
 _SINGLE_QUOTES = re.compile(r"(?<!\w)[‘’]|[‘’](?!\w)")
-# Nothing that any rule below could change: ASCII from a letter to the end of a word or sentence, without & < : and =.
+# A text that no rule below could change: ASCII from a letter to the end of a word or sentence, without & < : and =.
 _PLAIN = re.compile(r"[A-Za-z](?:[ !-%'-9;>-~]*[!-%'-9;>-~])?")
 _SHORT_NUMBER = re.compile(r"[0-9]{1,2}|[0-9.]*\.[0-9.]*")
 
@@ -70,7 +70,7 @@ def _label(words: str) -> re.Pattern[str]:
     )
 
 
-# What a model may write before a value: `Name: Alice`, `entity_type=person`, `**Target entity:** Acme`.
+# Labels that a model may write before a value: `Name: Alice`, `entity_type=person`, `**Target entity:** Acme`.
 _RELATION_END = r"(?:source|target|src|tgt|head|tail|subject|object)[ _-]?"
 _NAME_LABEL = _label(
     rf"(?:{_RELATION_END})?(?:(?:entity|node)(?:[ _-]?name)?(?:[ _#-]{{0,2}}\d+)?|name)|source|target|src|tgt"
@@ -84,7 +84,7 @@ _NO_TYPE = re.compile(r".*['()<>|/\\].*|__proto__|constructor|prototype")
 
 
 def visible(text: str) -> str:
-    """Remove control characters and characters that show nothing, except spaces and joiners inside words and emoji."""
+    """Remove control and invisible characters, except spaces and joiners inside words and emoji."""
     return _INVISIBLE.sub("", text)
 
 
@@ -119,7 +119,7 @@ def normalise_keywords(text: str) -> str:
 
 
 def normalise_description(text: str) -> str:
-    """Return a description, cleaned as a name is, but with its line breaks and the quotes inside it."""
+    """Return a description, cleaned as a name is, except for its line breaks and the quotes inside it."""
     return _settled(text, _description_pass)
 
 

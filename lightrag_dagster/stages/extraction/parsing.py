@@ -8,25 +8,25 @@ from lightrag_dagster.stages.extraction.delimiters import END, mark
 from lightrag_dagster.stages.extraction.json_answers import read_json
 from lightrag_dagster.stages.extraction.normalise import unescaped
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
-from lightrag_dagster.stages.extraction.records import Entity, Records, Relation, interpret, unread_row
+from lightrag_dagster.stages.extraction.records import EntityRecord, Records, RelationRecord, interpret, unread_row
 from lightrag_dagster.stages.extraction.rejections import Rejected
 from lightrag_dagster.stages.extraction.tuple_rows import Row, read_rows
 
-__all__ = ["Entity", "Records", "Relation", "merge_rounds", "parse_response"]
+__all__ = ["EntityRecord", "Records", "RelationRecord", "merge_rounds", "parse_response"]
 
-Record = TypeVar("Record", Entity, Relation)
+Record = TypeVar("Record", EntityRecord, RelationRecord)
 
 _PROSE = re.compile(r"(?!\s*```)[\W\d_]*+.")
 
 
 def parse_response(text: str, *, truncated: bool = False) -> Records:
-    """Return the records of one answer; of text that is no answer, none. Never raises.
+    """Return the records of one answer; none for other text. Never raises.
 
     Rows come first; an answer whose rows hold no record is read as a JSON object. Text after the completion marker is
-    not read; only where nothing but rows stands between two markers does the later one count, since some models close
-    every row or every section. `complete` says that there was a marker, or a complete JSON object. Of a `truncated`
-    answer without a marker the last row or item is left out, unless a line break ends it. `rejected` says of each row
-    that is meant as a record and yields none why; `rejections` says what counts as one.
+    not read; the later of two markers counts only if there are only rows between them, since some models close every
+    row or every section. `complete` is set if there was a marker, or a complete JSON object. In a `truncated` answer
+    without a marker the last row or item is left out, unless a line break ends it. `rejected` has the reason of each
+    row that is meant as a record and yields none; see `rejections`.
     """
     sections = without_thinking(mark(text)).split(END)
     complete = len(sections) > 1
@@ -46,13 +46,13 @@ def merge_rounds(rounds: Sequence[Records]) -> Records:
     """Merge the records of one chunk's rounds: the first answer, then each gleaning in turn.
 
     A later round adds the entities (by exact name) and relations (by exact pair, with direction) that are new, and
-    replaces one where its first description is longer. Replaced records leave the order, their successors join its end.
-    Rejected are the rows of all rounds.
+    replaces one if its first description is longer. Replaced records leave the order, their successors join its end.
+    The rejected rows are those of all rounds.
     """
     if len(rounds) == 1:
         return rounds[0]
-    entities: list[Entity] = []
-    relations: list[Relation] = []
+    entities: list[EntityRecord] = []
+    relations: list[RelationRecord] = []
     for answer in rounds:
         entities = _gleaned(entities, answer.entities, lambda entity: entity.name)
         relations = _gleaned(relations, answer.relations, lambda relation: (relation.src, relation.tgt))
@@ -61,7 +61,11 @@ def merge_rounds(rounds: Sequence[Records]) -> Records:
 
 
 def _records(
-    entities: Sequence[Entity], relations: Sequence[Relation], rejected: Sequence[Rejected], *, complete: bool
+    entities: Sequence[EntityRecord],
+    relations: Sequence[RelationRecord],
+    rejected: Sequence[Rejected],
+    *,
+    complete: bool,
 ) -> Records:
     return Records(tuple(entities), tuple(relations), complete, tuple(one.reason for one in rejected))
 
@@ -71,7 +75,7 @@ def _rows(sections: Sequence[str], *, cut_off: bool) -> tuple[list[Row], list[Re
     *lines, last = sections[0].split("\n")
     found = [_line(line) for line in lines]
     rows, unread = _line(last)
-    # The status of the extraction tells that something was cut off.
+    # The status of the extraction shows that something was cut off.
     found.append((rows[:-1], None) if cut_off else (rows, unread))
     for section in sections[1:-1]:
         of_section = [(line, *_line(line)) for line in section.split("\n")]

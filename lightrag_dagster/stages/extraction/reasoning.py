@@ -6,7 +6,7 @@ from lightrag_dagster.stages.extraction.tuple_rows import ROW_START
 
 _TAG = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
 
-# Where a line begins like a row or like JSON, the line is part of the answer, and a tag in it is quoted text.
+# A line that begins like a row or like JSON is part of the answer, and a tag in it is quoted text.
 _STEP = re.compile(
     r"(?P<open><think(?:ing)?>)|(?P<close></think(?:ing)?>)|(?P<line>\n)"
     rf"|(?P<answer>^(?:[ \t]*+[{{}}\[\]\"]|{ROW_START}))",
@@ -15,7 +15,7 @@ _STEP = re.compile(
 
 
 def without_thinking(answer: str) -> str:
-    """Remove think blocks: those with both tags, and all before a closing tag whose opening tag was never sent.
+    """Remove think blocks: those with both tags, and all text before a closing tag without an opening tag.
 
     Rows must be marked (see `delimiters.mark`). A tag inside a row or inside JSON is quoted text and stays; so does
     an opening tag that is never closed.

@@ -38,8 +38,8 @@ _PLACEHOLDER = re.compile(
 
 
 _FEWEST_DELIMITERS = 2
-"""Field delimiters that make a row of a line, whatever it begins with."""
-# The record word, and other marks in place of the delimiters: as many as an entity has.
+"""Field delimiters that make a row of a line with any beginning."""
+# The record word, and other marks in place of the delimiters: the number that an entity has.
 _OTHER_MARKS = re.compile(
     r"[\W\d_]*+(?:entit(?:y|ies)|relation(?:ship)?s?)(?![^\W\d_])(?P<fields>(?:[^|\t]*+[|\t]){3}.*)", re.IGNORECASE
 )
@@ -51,7 +51,7 @@ _FEWEST_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class EntityRecord:
     """One mention of an entity; name and type are normalised."""
 
     name: str
@@ -60,7 +60,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class RelationRecord:
     """One mention of a relation, in the direction it was written; weight is 1 unless the row has a strength."""
 
     src: str
@@ -72,22 +72,22 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of an answer, in its order, whether the answer came to its end, and why rows of it were rejected."""
+    """The records of an answer, in its order, whether the answer is complete, and the reasons of rejected rows."""
 
-    entities: tuple[Entity, ...]
-    relations: tuple[Relation, ...]
+    entities: tuple[EntityRecord, ...]
+    relations: tuple[RelationRecord, ...]
     complete: bool
     rejected: tuple[str, ...] = ()
 
     @property
     def usable(self) -> bool:
-        """True for an answer with a record, and for one that came to its end and has no row that was rejected."""
+        """True for an answer with a record, and for a complete one without rejected rows."""
         return bool(self.entities or self.relations or (self.complete and not self.rejected))
 
 
-def make_entity(name: str, kind: str, description: str) -> Entity | Rejected | None:
+def make_entity(name: str, kind: str, description: str) -> EntityRecord | Rejected | None:
     """Return the normalised entity; rejected is one with an unusable name, type or description, and a template None."""
-    entity = Entity(normalise_name(name), normalise_type(kind), normalise_description(description))
+    entity = EntityRecord(normalise_name(name), normalise_type(kind), normalise_description(description))
     if _repeats_prompt((name, entity.name), (description, name, kind), (entity.description, entity.name, entity.type)):
         return None
     if not entity.name:
@@ -99,12 +99,12 @@ def make_entity(name: str, kind: str, description: str) -> Entity | Rejected | N
 
 def make_relation(
     src: str, tgt: str, keywords: str, description: str, weight: float = 1.0
-) -> Relation | Rejected | None:
+) -> RelationRecord | Rejected | None:
     """Return the normalised relation; rejected is one with an unusable end or description, and a template None.
 
-    So is one whose ends are the same. Keywords may be blank.
+    A relation of an entity with itself is rejected too. Keywords may be blank.
     """
-    relation = Relation(
+    relation = RelationRecord(
         normalise_name(src),
         normalise_name(tgt),
         normalise_keywords(keywords),
@@ -122,34 +122,34 @@ def make_relation(
 
 
 def _repeats_prompt(names: Sequence[str], *rows: Sequence[str]) -> bool:
-    """Tell whether a row repeats the prompt: by a name, or by all its fields, as written or normalised."""
+    """Return True if a row repeats the prompt: by a name, or by all its fields, as written or normalised."""
     return any(map(_PLACEHOLDER_NAME.fullmatch, names)) or any(map(_is_template, rows))
 
 
-def interpret(rows: Sequence[Row]) -> tuple[list[Entity], list[Relation], list[Rejected]]:
-    """Return the entities and the relations that rows hold, and the rejected ones, in their order.
+def interpret(rows: Sequence[Row]) -> tuple[list[EntityRecord], list[RelationRecord], list[Rejected]]:
+    """Return the entities and the relations in rows, and the rejected rows, in their order.
 
-    A relation has source, target, keywords and description. Where a strength ends it (as in older prompts: a number,
+    A relation has source, target, keywords and description. If a strength ends it (as in older prompts: a number,
     or words such as `high`), the description is the field that reads more like one. An entity has name, type and
     description; a strength after them is left out. A fourth text is ambiguous. The row is a relation under the wrong
-    tag where the second field is an entity of the answer, or is no known type and the third does not read more like a
+    tag if the second field is an entity of the answer, or is not a known type and the third does not read more like a
     description than the fourth. In other rows a long fourth text continues the description, and a short one is left
     out.
     """
     records = [_record(row) for row in rows]
     if any(isinstance(record, _WideEntity) for record in records):
-        whole = [record for record in records if isinstance(record, Entity)]
+        whole = [record for record in records if isinstance(record, EntityRecord)]
         names, types = {entity.name for entity in whole}, {entity.type for entity in whole} | _USUAL_TYPES
         records = [_resolved(record, names, types) if isinstance(record, _WideEntity) else record for record in records]
     return (
-        [record for record in records if isinstance(record, Entity)],
-        [record for record in records if isinstance(record, Relation)],
+        [record for record in records if isinstance(record, EntityRecord)],
+        [record for record in records if isinstance(record, RelationRecord)],
         [record for record in records if isinstance(record, Rejected)],
     )
 
 
 def unread_row(line: str) -> Rejected | None:
-    """Return what a marked line is that holds no row as `read_rows` reads it, and yet is meant as one; else None."""
+    """Return the rejected row for a marked line that `read_rows` does not read and that is meant as one; else None."""
     if line.count(FIELD) >= _FEWEST_DELIMITERS:
         return None if _is_template(line.split(FIELD)) else rejections.NO_RECORD_WORD
     found = None if FIELD in line else _OTHER_MARKS.match(line)
@@ -161,7 +161,7 @@ class _WideEntity(NamedTuple):
     weight: float | None
 
 
-def _record(row: Row) -> Entity | Relation | _WideEntity | Rejected | None:
+def _record(row: Row) -> EntityRecord | RelationRecord | _WideEntity | Rejected | None:
     fields, weight = _fitted(row)
     if row.kind == "entity" and len(fields) == _FIELDS["relation"]:
         return _WideEntity(fields, weight)
@@ -171,13 +171,13 @@ def _record(row: Row) -> Entity | Relation | _WideEntity | Rejected | None:
 
 
 def _is_template(fields: Sequence[str]) -> bool:
-    """Tell whether all that fields hold are the words that stand for fields in a prompt."""
+    """Return True if fields hold only the placeholders of a prompt."""
     filled = [field for field in map(str.strip, fields) if any(map(str.isalnum, field))]
     return bool(filled) and all(_PLACEHOLDER_NAME.fullmatch(one) or _PLACEHOLDER.fullmatch(one) for one in filled)
 
 
 def _fitted(row: Row) -> tuple[list[str], float | None]:
-    """Return the fields without blanks beyond the number that the kind has, and the strength after them."""
+    """Return the fields without blanks beyond the number of the kind, and the strength after them."""
     wanted = _FIELDS[row.kind]
     if len(row.fields) == wanted:
         return row.fields, None
@@ -193,15 +193,17 @@ def _fitted(row: Row) -> tuple[list[str], float | None]:
     return [field for index, field in enumerate(fields) if index not in surplus], weight
 
 
-def _relation(fields: list[str], weight: float | None) -> Relation | Rejected | None:
+def _relation(fields: list[str], weight: float | None) -> RelationRecord | Rejected | None:
     src, tgt, third, fourth = fields
     if weight is None:
         return make_relation(src, tgt, third, fourth)
-    keywords, description = sorted((third, fourth), key=_prose)  # of equals, as in rows without a strength
+    keywords, description = sorted((third, fourth), key=_prose)  # equal ones keep their order
     return make_relation(src, tgt, keywords, description, weight)
 
 
-def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) -> Entity | Relation | Rejected | None:
+def _resolved(
+    row: _WideEntity, names: Container[str], types: Container[str]
+) -> EntityRecord | RelationRecord | Rejected | None:
     name, second, third, fourth = row.fields
     known = normalise_type(second) in types
     described = row.weight is None and _prose(third)[0] and not _prose(fourth)[0]
@@ -212,5 +214,5 @@ def _resolved(row: _WideEntity, names: Container[str], types: Container[str]) ->
 
 
 def _prose(field: str) -> tuple[bool, int, int]:
-    """Return how much a field reads like a description: a sentence more than a phrase, then a longer one more."""
+    """Return a rank of a field as a description: a sentence above a phrase, then by length."""
     return _SENTENCE_END.search(field) is not None, len(field.split()), len(field)

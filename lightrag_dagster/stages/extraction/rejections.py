@@ -1,14 +1,14 @@
-"""Rejected rows: what of an answer is meant as a record and yields none, and the words for why.
+"""Rejected rows: parts of an answer that are meant as a record and yield none, with their reasons.
 
-Counted are, in the answers of all rounds:
+These are counted, in the answers of all rounds:
 - a row with too few or too many fields, without a usable name, type, description or end, or of an entity with itself;
 - a line with two field delimiters or more that does not begin with `entity` or `relation`, and one that does and has
   other marks (`|`, tabs) in place of the delimiters;
-- an item of a JSON answer of which the like is true, that is no object, or that cannot be repaired.
+- an item of a JSON answer with the same faults, that is not an object, or that cannot be repaired.
 
-No loss, and not counted: blank lines, prose, fences, the completion marker and all after it, templates of the prompt
-that a model repeats, a record that repeats another, and the last row of an answer that was cut off, which its status
-`truncated` tells.
+Not counted, since nothing is lost: blank lines, prose, fences, the completion marker and all after it, templates of
+the prompt that a model repeats, a record that repeats another, and the last row of an answer that was cut off, which
+its status `truncated` shows.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,8 @@
-"""Rows of a marked answer: which lines hold records, and where one record ends and the next begins.
+"""Rows of a marked answer: lines with records, divided into records.
 
 Every row begins with its tag, with or without decoration (`- entity`, `("Entity"`, `→ record: relation`, `a) entity:`);
-a line that does not is prose. Where a line holds several rows, counting tells a tag from a field that is or ends in
-the same word: it begins a row where the row before it has all its fields.
+other lines are prose. If a line holds several rows, counting distinguishes a tag from a field that is or ends in the
+same word: it begins a row if the row before it has all its fields.
 """
 
 import re
@@ -19,7 +19,7 @@ Kind = Literal["entity", "relation"]
 # Fields of a complete row, its tag included.
 _LENGTHS: dict[Kind, int] = {"entity": 4, "relation": 5}
 
-# Everything but letters and the ends of fields and lines.
+# Everything except letters and the ends of fields and lines.
 _GAP = r"(?:[^\w\x1f\n]|[\d_\u2460-\u24ff])*+"
 _LABEL = r"(?:the|an?|new|next|named|extracted|record|row|line|item|entry|output|tuple)(?![^\W\d_])"
 _LEAD = rf"{_GAP}(?:(?:[a-z]|[ivx]{{1,4}})[.):]{_GAP})?(?:{_LABEL}{_GAP}){{0,3}}"
@@ -29,7 +29,7 @@ ROW_START = rf"{_LEAD}{TAG}{_GAP}\x1f"
 """Pattern of a row's start, up to its first delimiter; ignores case."""
 
 _ONLY_LEAD = re.compile(_LEAD, re.IGNORECASE)
-# `Answer: `, `[Entity 1] `, `<li>`, the end of a sentence; not where a line tells how rows are written.
+# `Answer: `, `[Entity 1] `, `<li>`, the end of a sentence; not in a line that explains the format of rows.
 _OTHER_LEAD = re.compile(
     r"(?!.*\b(?:(?:in)?(?:correct|valid)|right|wrong|good|bad|not|never|examples?|e\.g|formats?|templates?|notes?)\b)"
     r".*[^\w\s]\s*",
@@ -95,7 +95,7 @@ def read_rows(line: str) -> list[Row]:
         return []
     fields = [field.strip() for field in line.split(FIELD)]
     for kind, length in _LENGTHS.items():
-        if fields[0] == kind and len(fields) == length:  # as it should be, and nearly always is
+        if fields[0] == kind and len(fields) == length:  # the normal case
             return [Row(kind, [*fields[1:-1], undecorated(fields[-1])])]
     if "&" in line:
         fields = [unescaped(field).strip() for field in fields]
@@ -149,7 +149,7 @@ def _kind(tag: str) -> Kind:
 def _stop(fields: Sequence[str], starts: Mapping[int, _Start], at: int) -> int:
     """Return the index of the field that ends the row begun at `at`, or that holds the tag of the next row.
 
-    Wherever it can, the row gets all its fields, and a strength or a blank after them. Otherwise it ends before the
+    If possible, the row gets all its fields, and a strength or a blank after them. Otherwise it ends before the
     next tag that is clear, or with the line.
     """
     full = at + _LENGTHS[starts[at].kind]
@@ -168,7 +168,7 @@ def _stop(fields: Sequence[str], starts: Mapping[int, _Start], at: int) -> int:
 
 
 def strength(field: str) -> float | None:
-    """Return the strength that is all of a field: its number, 1.0 for words such as `high`; None for any other text."""
+    """Return the strength in a field: its number, 1.0 for words such as `high`; None for any other text."""
     text = unicodedata.normalize("NFKC", undecorated(field)).strip("\"'*`()[]{}<>").lower()
     if _NUMBER.fullmatch(text):
         return float(text)

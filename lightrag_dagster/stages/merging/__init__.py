@@ -1,1 +1,1 @@
-"""Mentions into entities and relations, in any order with the same result."""
+"""The merge of mentions into entities and relations, independent of their order."""

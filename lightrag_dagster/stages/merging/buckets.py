@@ -1,9 +1,9 @@
-"""The merge cut into buckets: its steps, each from files of one bucket or of all to files of one bucket.
+"""The steps of the merge in buckets, each from files of one bucket or of all to files of one bucket.
 
 A bucket holds the rows whose ids begin with the same bits, so the buckets in order are the sorted table, and their
-number shows in no row. A step may run in any process; it writes the same rows again when it is repeated.
+number has no effect on the rows. A step may run in any process; it writes the same rows again when it is repeated.
 
-choose      all chunks and extractions   → which extraction of a chunk counts, at which position, and who holds it
+choose      all chunks and extractions   → the extraction and position of each chunk that count, and its documents
 deal        mentions of some sources     → evidence of each entity and relation, and the ends of relations, by bucket
 group       evidence of a bucket         → a row an entity or relation, with its distinct descriptions
 finish      groups and summaries         → the rows of `entities` or `relations`, sorted
@@ -37,7 +37,7 @@ from lightrag_dagster.storage.duckdb import view_files, view_source_files
 from lightrag_dagster.storage.files.scratch import Scratch
 
 ROWS_PER_BUCKET = 500_000
-"""Mentions; a bucket of so many is grouped within DuckDB's memory limit."""
+"""Mentions of a bucket that can be grouped within DuckDB's memory limit."""
 
 _MOST_BITS = 12
 _INDEX = pa.field("chunk_index", pa.int32())
@@ -56,23 +56,23 @@ _SMALL_ROWS = 50_000
 
 
 class Size(NamedTuple):
-    """How a merge is cut: into 2 ** `bits` buckets. A `small` one needs no database of its own for each step."""
+    """The size of a merge: 2 ** `bits` buckets. A `small` one needs no database of its own for each step."""
 
     bits: int
     small: bool = False
 
     @classmethod
     def of(cls, mentions: int) -> Self:
-        """Return the size that so many mentions need."""
+        """Return the size for a number of mentions."""
         buckets = min(max(mentions - 1, 0) // ROWS_PER_BUCKET, (1 << _MOST_BITS) - 1)
         return cls(buckets.bit_length(), mentions <= _SMALL_ROWS)
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where the steps of one merge read and write, and by which rules they work; so many `workers` do so at a time.
+    """The files and rules of one merge, shared by its steps; `workers` is the number of steps at a time.
 
-    `dealt` names the calls of `deal` that count: those of workers that were killed do not.
+    `dealt` names the valid calls of `deal`, without those of killed workers.
     """
 
     scratch: Scratch
@@ -121,7 +121,7 @@ class Workspace:
 
 
 def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
-    """Write which extraction and position of each chunk count, and which documents hold it."""
+    """Write the extraction and position of each chunk that count, and its documents."""
     with space.open() as connection:
         chunks = space.scratch.inputs(path for one in inputs for path in one.chunks)
         extractions = space.scratch.inputs(path for one in inputs for path in one.extractions)
@@ -133,9 +133,9 @@ def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
 
 
 def deal(space: Workspace, mentions: tuple[Paths, Paths]) -> str:
-    """Deal those entity and relation mentions in some files that count to the buckets of their entities and relations.
+    """Deal the entity and relation mentions that count to the buckets of their entities and relations.
 
-    Returns the name of the call, by which its files begin: the files of a call that was killed may be others.
+    Returns the name of the call, which begins the names of its files: a killed call may have written others.
     """
     call, chosen = uuid4().hex, space.path("chosen")
     with space.open(chosen) as connection:
@@ -169,7 +169,7 @@ def deal_mentions(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def group_entities(space: Workspace, bucket: int) -> None:
-    """Write what the mentions of a bucket's entities yield, and their evidence."""
+    """Write the groups of a bucket's entities, and their evidence."""
     citation = space.path("citation")
     dealt = {table: space.evidence(table, bucket) for table in ("entity_evidence", "endpoint")}
     with space.open(citation, *chain(*dealt.values())) as connection:
@@ -183,7 +183,7 @@ def group_entities(space: Workspace, bucket: int) -> None:
 
 
 def group_relations(space: Workspace, bucket: int) -> None:
-    """Write what the mentions of a bucket's relations yield, and their evidence; all entities are grouped before."""
+    """Write the groups of a bucket's relations, and their evidence; all entities are grouped before."""
     table = "relation_evidence"
     citation, degrees, dealt = space.path("citation"), space.paths("entity_degree"), space.evidence(table, bucket)
     with space.open(citation, *degrees, *dealt) as connection:
@@ -209,7 +209,7 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
 
 
 def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:
-    """Return a query of the groups with what they cite, for which it makes a table of their documents."""
+    """Return a query of the groups with their citations, after making a table of their documents."""
     connection.execute(f"CREATE TEMP TABLE {kind}_document AS FROM documents_of('{kind}_chunk')")
     return (
         f"SELECT g.*, p.* EXCLUDE (id) FROM {kind}_group g JOIN"

@@ -21,7 +21,7 @@ MEMORY_GIGABYTES = 2.0
 """DuckDB spills to disk above this, in all workers together."""
 
 WORKER_GIGABYTES = 0.5
-"""What each worker has at least, where there are many: a bucket cannot be grouped in an eighth of a gigabyte."""
+"""Least memory of each worker: a bucket cannot be grouped in an eighth of a gigabyte."""
 
 WHITESPACE = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -48,7 +48,7 @@ def rule_variables(settings: MergingSettings, embedder_identity: str) -> Variabl
 def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open an empty database that spills into a folder of its own below `scratch`, with variables and macros set.
 
-    Where several workers do so at a time, each has its share of memory and processors.
+    If several workers do so at a time, each has its share of memory and processors.
 
     Raises:
         StoreError: the disk refuses.
@@ -60,7 +60,7 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
             "temp_directory": spill,
         }
         with duckdb.connect(config=config) as connection:
-            connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
+            connection.execute("SET enable_progress_bar = false")  # on by default in interactive Python
             _define_macros(connection)
             _prepare(connection, variables)
             yield connection
@@ -68,7 +68,7 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
 
 @contextmanager
 def open_small_database(variables: Variables) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection with variables and macros set, for some hundred rows; its tables are dropped with it.
+    """Yield a connection with variables and macros set, for some hundred rows; its tables are dropped with it.
 
     Opening a database takes longer than such a merge, so all connections of the process are to one; threads may share
     it, since every table is temporary.
@@ -80,7 +80,7 @@ def open_small_database(variables: Variables) -> Iterator[duckdb.DuckDBPyConnect
 
 @cache
 def _small_database() -> duckdb.DuckDBPyConnection:
-    # Without threads of its own, which a process that is forked has not, and without which it could not even end.
+    # Without threads of its own: a forked process does not have them, and could not even end without them.
     config: dict[str, str | bool | int | float | list[str]] = {"threads": 1, "async_threads": 0}
     connection = duckdb.connect(config=config | {"memory_limit": f"{MEMORY_GIGABYTES}GB"})
     _define_macros(connection)
@@ -88,7 +88,7 @@ def _small_database() -> duckdb.DuckDBPyConnection:
 
 
 def _define_macros(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the macros for all connections to a database: for each anew, they are a seventh of a small merge."""
+    """Create the macros for all connections to a database: one by one, they are a seventh of a small merge."""
     define_macros(connection)
     run(connection, "macros")
     # They are temporary in databases that the merge does not own.
@@ -110,7 +110,7 @@ def _spill_folder(scratch: Path) -> tempfile.TemporaryDirectory[str]:
 
 @contextmanager
 def readable(paths: Iterable[Path]) -> Iterator[None]:
-    """Turn an error of the database into one that names the damaged file among those it read, if there is one.
+    """Turn an error of the database into one that names the damaged file, if one of those it read is damaged.
 
     Raises:
         StoreError: a file is missing or damaged, or memory or disk ran out.
@@ -145,7 +145,7 @@ def read_statement(name: str) -> str:
 
 
 def name_entities(connection: duckdb.DuckDBPyConnection, table_of_names: str) -> None:
-    """Give every distinct `name` its entity id; the rule is Python's, so it is applied once a name, not a mention."""
+    """Assign every distinct `name` its entity id; the rule is in Python, so it is applied per name, not per mention."""
     names = connection.sql(
         f"SELECT DISTINCT name FROM ({table_of_names}) ANTI JOIN entity_name USING (name)"
     ).to_arrow_table()["name"]

@@ -1,4 +1,4 @@
-"""The rules of the merge over some evidence in memory, without a model: how rows look when only part may be seen."""
+"""The rules of the merge over some evidence in memory, without a model, for rows under a filter."""
 
 import duckdb
 import pyarrow as pa

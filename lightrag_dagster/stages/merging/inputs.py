@@ -1,4 +1,4 @@
-"""The files that a merge reads, and those that the merge before it made."""
+"""The input files of a merge, and the files of the merge before it."""
 
 from pathlib import Path
 from typing import NamedTuple

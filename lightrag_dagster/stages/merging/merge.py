@@ -1,12 +1,12 @@
-"""The merge: every source's mentions into one row an entity and one row a relation.
+"""The merge of every source's mentions into one row per entity and one row per relation.
 
     with open_merge(scratch, inputs, settings, embedder_identity) as merge:
         summaries = await summarise(merge.to_summarise(count_tokens), model, …)
         merged = merge.finish(summaries, recipe)
 
 Set-based SQL over the accepted Parquet files, a bucket at a time. It starts from mentions, never from merged text, so
-the result does not depend on the order in which documents came, changed or were deleted. An earlier merge gives the
-summaries of descriptions that are still the same.
+the result does not depend on the order in which documents came, changed or were deleted. An earlier merge provides the
+summaries of unchanged descriptions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,13 +116,13 @@ def open_merge(
     """Group the mentions of all sources; the merge can be finished inside the block.
 
     Args:
-        scratch: For what is made, and for data that does not fit into memory.
+        scratch: For results, and for data that does not fit into memory.
         inputs: Accepted files, in any order.
         settings: Thresholds and limits.
         embedder_identity: Part of every embedding fingerprint.
         previous: An earlier merge. Apart from the summaries that are kept, the result is the same without it.
-        engine: Where the work is done; its workers reach the scratch.
-        size: How the merge is cut. The result is the same.
+        engine: The engine of the work; its workers reach the scratch.
+        size: The number of buckets. The result is the same.
 
     Raises:
         StoreError: a file is missing or damaged, also one of `previous`, or the disk is full.
@@ -142,7 +142,7 @@ def open_merge(
 
 
 def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | None) -> Iterator[Path]:
-    """Yield the files that a merge reads, where this process has them."""
+    """Yield the input files of a merge, as files of this process."""
     for one in inputs:
         yield from scratch.inputs(one.paths)
     if previous is not None:
@@ -150,7 +150,7 @@ def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | 
 
 
 def _shared_out(inputs: Sequence[MergeInput], parts: int) -> list[tuple[Paths, Paths]]:
-    """Return the files of entity and relation mentions in at most so many parts."""
+    """Return the files of entity and relation mentions in at most `parts` parts."""
     entities = tuple(sorted(path for one in inputs for path in one.entity_mentions))
     relations = tuple(sorted(path for one in inputs for path in one.relation_mentions))
     parts = max(1, min(parts, len(entities), len(relations)))

@@ -1,4 +1,4 @@
-"""Summaries of descriptions that are too many or too long to be joined: LightRAG's map and reduce."""
+"""Summaries of descriptions that are too many or too long to join: LightRAG's map and reduce."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from lightrag_dagster.stages.prompts.requests import summary_request
 CountTokens = Callable[[list[str]], list[int]]
 
 SEPARATOR = "<SEP>"
-"""Between descriptions that are joined; the SQL of the merge joins with it too."""
+"""The separator of joined descriptions; the SQL of the merge uses it too."""
 
 
 class Group(NamedTuple):
@@ -41,7 +41,7 @@ async def summarise(
     the answers are treated like descriptions again.
 
     Raises:
-        ProviderAccessError: no summary can succeed until a person acts; what arrived before is in the response store.
+        ProviderAccessError: no summary can succeed until a person acts; earlier answers are in the response store.
     """
     # The longest need several calls one after another: they begin first, so that none is left alone at the end.
     waiting = iter(sorted(groups, key=lambda group: (-len(group.descriptions), group.id)))
@@ -73,14 +73,14 @@ async def summarise(
 
 
 def needs_summary(texts: list[str], settings: MergingSettings, count_tokens: CountTokens) -> bool:
-    """Return True if descriptions are too many or too long to be joined."""
+    """Return True if descriptions are too many or too long to join."""
     if len(texts) < 2:
         return False
     return len(texts) >= settings.summary_min_descriptions or sum(count_tokens(texts)) >= settings.summary_min_tokens
 
 
 def _packs(texts: list[str], limit: int, count_tokens: CountTokens) -> Iterator[list[str]]:
-    """Cut texts into packs of at most `limit` tokens, but of two texts at the least, the last one aside."""
+    """Cut texts into packs of at most `limit` tokens, each of at least two texts, except the last one."""
     pack, used = list[str](), 0
     for text, tokens in zip(texts, count_tokens(texts), strict=True):
         if len(pack) >= 2 and used + tokens > limit:

@@ -15,7 +15,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
 
 NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
-"""The reply to a question for which nothing was found; programs look for its last word."""
+"""The reply to a question without hits; programs look for its last word."""
 
 Group = Literal["extraction", "summary", "keywords", "facts", "hops", "answer", "judge", "description"]
 
@@ -39,7 +39,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Prompts:
-    """The prompts in force, by name (that of the file, without `.md`), and the language of what a model writes."""
+    """The prompts in force, by name (that of the file, without `.md`), and the language of a model's texts."""
 
     texts: Mapping[str, str]
     language: str
@@ -49,7 +49,7 @@ class Prompts:
         return Template(self.texts[name]).substitute(values, language=self.language)
 
     def in_language(self, language: str | None) -> "Prompts":
-        """Return the same prompts for another language of what a model writes; for None these."""
+        """Return the same prompts for another language of a model's texts; for None these."""
         return replace(self, language=language) if language else self
 
     def fingerprint(self, group: Group) -> str:
@@ -61,7 +61,7 @@ def load_prompts(folder: Path | None, language: str = "English") -> Prompts:
     """Read the package's prompts, each replaced by the `.md` file of its name in `folder` if there is one.
 
     Raises:
-        SettingsError: the folder or a file cannot be read, a file has a name that is no prompt's (`README.md` may be
+        SettingsError: the folder or a file cannot be read, a file has a name of no prompt (`README.md` may be
             there), or its placeholders are not those of the prompt it replaces.
     """
     expected = {name: wanted for group in _PLACEHOLDERS.values() for name, wanted in group.items()}

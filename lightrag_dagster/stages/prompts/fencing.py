@@ -1,4 +1,4 @@
-"""Fences that keep quoted text apart from instructions, even text with fences of its own."""
+"""Fences that separate quoted text from instructions, even text with fences of its own."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Requests made of prompts and data.
+"""Requests made from prompts and data.
 
 The part that all calls of a kind share comes first and is byte-identical, so that a provider can cache it; the data of
 one call comes last, in a fence.
@@ -37,7 +37,7 @@ _ANSWER_SCHEMA: Mapping[str, object] = {
 
 
 def short_path(heading: str) -> str:
-    """Return a heading path on one line and short: each level cut, then all but the first and the last left out."""
+    """Return a heading path on one line and short: each level cut, then all except the first and the last left out."""
     levels = [_one_line(level)[:_LEVEL_CHARACTERS] for level in heading.split(" > ")]
     path = " > ".join(levels)
     return path if len(path) <= _SECTION_CHARACTERS else f"{levels[0]} > … > {levels[-1]}"
@@ -52,7 +52,7 @@ def extraction_request(
 ) -> ChatRequest:
     """Ask for the entities and relations of one chunk, found under `heading` (`Part > Section`).
 
-    `context`, where there is one, is given instead: it has the headings, and the header of the chunk's table.
+    `context`, if there is one, is given instead: it has the headings, and the header of the chunk's table.
     """
     system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"))
     if answer_format != "rows":
@@ -98,14 +98,14 @@ def keyword_request(prompts: Prompts, query: str) -> ChatRequest:
 
 
 def facts_request(prompts: Prompts, query: str, facts: Sequence[str]) -> ChatRequest:
-    """Ask which facts, one a line with its number, help to answer a question, as JSON with `facts`, their numbers."""
+    """Ask for the facts, numbered one per line, that help to answer a question, as JSON with their numbers, `facts`."""
     lines = "\n".join(facts)
     user = f"Question:\n\n{fence(query)}\n\nFacts:\n\n{fence(lines, 'json')}"
     return ChatRequest("facts", (Message("system", prompts.render("facts_system")), Message("user", user)))
 
 
 def hop_request(prompts: Prompts, query: str, asked: Sequence[str], passages: Sequence[str]) -> ChatRequest:
-    """Ask what to look up next for a question, as JSON with `next`, a question, or with `done`."""
+    """Ask for the next search for a question, as JSON with `next`, a question, or with `done`."""
     parts = [f"Question:\n\n{fence(query)}"]
     if asked:
         earlier = "\n".join(map(_one_line, asked))
@@ -136,14 +136,14 @@ def answer_request(
 
 
 def judge_request(prompts: Prompts, question: str, context: str, answer: str) -> ChatRequest:
-    """Ask how good an answer is, as JSON with `faithfulness` and `relevance`, 1 to 5."""
+    """Ask for a judgement of an answer, as JSON with `faithfulness` and `relevance`, 1 to 5."""
     parts = {"Question": question, "Context": context, "Answer": answer}
     user = "\n\n".join(f"{title}:\n\n{fence(part)}" for title, part in parts.items())
     return ChatRequest("judge", (Message("system", prompts.render("judge_system")), Message("user", user)))
 
 
 def description_request(prompts: Prompts, picture: Picture, caption: str) -> ChatRequest:
-    """Ask what an image of a document shows."""
+    """Ask for a description of an image of a document."""
     user = f"Caption:\n\n{fence(caption)}" if caption else "The image has no caption."
     system = Message("system", prompts.render("description_system"))
     return ChatRequest("describe", (system, Message("user", user, (picture,))))

@@ -47,6 +47,7 @@ def claim_folder(caches: Path, uri: str) -> Path:
                 break
         folder = base / str(number)
         folder.mkdir(exist_ok=True)
+        Notes(folder).tidy()
     except OSError as error:
         raise StoreError(f"cannot write the cache {base}: {error.strerror or error}; change cache.folder") from error
     return folder

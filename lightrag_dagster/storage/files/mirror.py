@@ -16,7 +16,7 @@ from typing import TypeVar
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import evict, note_use
-from lightrag_dagster.storage.files.notes import READ_ONLY, Notes, is_named_by_content
+from lightrag_dagster.storage.files.notes import READ_ONLY, Note, Notes, is_named_by_content
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
@@ -43,6 +43,7 @@ class Mirror:
         self.objects = Objects.open(uri)
         self.root = root
         self.notes = Notes(root)
+        self._others: dict[Path, Notes] = {}
         self._counting = threading.Lock()
         self._room = 0.0
 
@@ -77,7 +78,7 @@ class Mirror:
         wanted = {self.name(path): size for path, size in sizes.items() if not path.exists()}
         for folder in self.root.parent.glob("[0-9]*/") if wanted else ():
             if folder != self.root:
-                self.notes.link_from(folder, wanted)
+                self.notes.link_from(self._others.setdefault(folder, Notes(folder)), wanted)
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files of the bucket below a folder, except records, by the path that they have in the cache."""
@@ -139,7 +140,7 @@ class Mirror:
 
     def _note(self, path: Path, content: Path) -> None:
         with content.open("rb") as file:
-            self.notes.add([(self.name(path), file, None)])
+            self.notes.add({self.name(path): Note.of(self.name(path), file)})
             with self._counting:
                 self._room -= os.fstat(file.fileno()).st_size
 

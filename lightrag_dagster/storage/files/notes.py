@@ -1,35 +1,38 @@
 """The notes of a cache folder: which of its files the bucket holds as they are, and the tags of its records.
 
 A file that is named by its content is held if it has the size that was noted. Every other one is if it is the very file
-that was noted, or, as in a copy of the cache, has its content. Modes do not count. All processes that use the folder,
-as workers use that of the process which started them, share the notes.
+that was noted, or, as in a copy of the cache, has its content. Modes do not count.
+
+The notes are lines of JSON in a file to which processes append: those that work in the folder of the process that
+started them share its notes. Where notes are lost, files are uploaded or fetched once more.
 """
 
 import hashlib
 import json
 import os
-import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 from lightrag_dagster.core.objects import Tag
 from lightrag_dagster.errors import StoreError
 
-NOTES = ".held.sqlite"
+NOTES = ".held.jsonl"
 
 READ_ONLY = 0o444
 """Mode of the files that the bucket holds: other processes may link their bytes. Earlier versions had no other note."""
 
-_CREATE = "CREATE TABLE held (name TEXT PRIMARY KEY, size INTEGER, file TEXT, sha256 TEXT, tag TEXT) WITHOUT ROWID"
 _TAGS_OF_EARLIER_VERSIONS = ".tags.json"
-_WAIT_SECONDS = 60.0
+
+# A file of more bytes is written anew, without what is out of date, by the process that begins to use the folder.
+_LARGE = 16 << 20
 
 
-class _Note(NamedTuple):
+class Note(NamedTuple):
     """The state of a file: its size in bytes, what tells it from others, a hash of its content, and a record's tag.
 
     Without `file`, its name tells what it holds. Without `sha256`, a copy of it is another file.
@@ -38,132 +41,163 @@ class _Note(NamedTuple):
     size: int
     file: str | None
     sha256: str | None
-    tag: str | None
+    tag: Tag | None
 
-    def seen_in(self, path: Path) -> "_Note | None":
+    @classmethod
+    def of(cls, name: str, file: BufferedReader, tag: Tag | None = None) -> "Note":
+        """Return the note on an open file."""
+        facts = os.fstat(file.fileno())
+        if is_named_by_content(name):
+            return cls(facts.st_size, None, None, None)
+        # What the steps of a merge hand on is large, and does not outlive the process.
+        sha256 = None if name.startswith("scratch/") else _hash_of(file)
+        return cls(facts.st_size, _name_of(facts), sha256, tag)
+
+    def seen_in(self, path: str) -> "Note | None":
         """Return the note with what tells the file at a path from others, if that is in this state."""
         with suppress(FileNotFoundError):
-            facts = path.stat()
+            facts = os.stat(path)  # noqa: PTH116 - of a string, since there are many
             if facts.st_size == self.size and self.file in (None, _name_of(facts)):
                 return self
-            if facts.st_size == self.size and self.sha256 and self.sha256 == _hash_of(path):
-                return self._replace(file=_name_of(facts))
+            if facts.st_size == self.size and self.sha256 is not None:
+                with Path(path).open("rb") as file:
+                    return self._replace(file=_name_of(facts)) if _hash_of(file) == self.sha256 else None
         return None
 
 
 class Notes:
-    """The notes of one cache folder; threads and processes may share it."""
+    """The notes of one cache folder; threads and processes may share it. Every method raises StoreError."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._path = root / NOTES
         self._busy = threading.Lock()
+        self._known: dict[str, Note] = {}
+        self._inode, self._end = 0, 0
 
     def held(self, names: Iterable[str]) -> set[str]:
         """Return those files, by their names below the folder, that are there, and in the bucket as they are."""
-        noted = self._read(names)
-        seen = {name: note for name in noted if (note := noted[name].seen_in(self._root / name))}
-        copies = [(note.file, name, note.sha256) for name, note in seen.items() if note != noted[name]]
-        if copies:  # else their content would be compared each time
-            self._change("UPDATE held SET file = ? WHERE name = ? AND sha256 = ?", copies)
+        noted = self._read()
+        found = {name: noted[name] for name in names if name in noted}
+        seen = {name: note for name, one in found.items() if (note := one.seen_in(f"{self._root}/{name}"))}
+        self.add({name: note for name, note in seen.items() if note != found[name]})  # a copy is compared once
         return set(seen)
 
     def tags(self, names: Iterable[str]) -> dict[str, Tag]:
         """Return the tags of those records that are noted, also where they are written and not uploaded."""
-        return {name: json.loads(note.tag) for name, note in self._read(names).items() if note.tag}
+        noted = self._read()
+        return {name: tag for name in names if name in noted and (tag := noted[name].tag)}
 
     def records(self) -> list[str]:
         """Return all records that are noted, also where they are removed, and not yet from the bucket."""
-        with self._open() as connection:
-            return [name for (name,) in connection.execute("SELECT name FROM held WHERE tag IS NOT NULL")]
+        return [name for name, note in list(self._read().items()) if note.tag]
 
-    def add(self, files: Iterable[tuple[str, BufferedReader, Tag | None]]) -> None:
-        """Note that the bucket holds open files under their names, and the tags of those that are records."""
-        rows = [(name, *_note_of(name, file, tag)) for name, file, tag in files]
-        self._change("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?, ?)", rows)
+    def add(self, notes: Mapping[str, Note]) -> None:
+        """Note that the bucket holds files, by name."""
+        self._append(notes)
 
     def forget(self, names: Iterable[str]) -> None:
         """Remove the notes on files that are gone."""
-        self._change("DELETE FROM held WHERE name = ?", [(name,) for name in names])
+        noted = self._read()
+        self._append({name: None for name in names if name in noted})
 
-    def link_from(self, other: Path, sizes: Mapping[str, int | None]) -> None:
+    def link_from(self, other: "Notes", sizes: Mapping[str, int | None]) -> None:
         """Link the files that another process's folder holds with these sizes, if a size is given."""
-        if not (other / NOTES).exists():
-            return
-        for name in Notes(other).held(sizes):
-            with suppress(OSError), (other / name).open("rb") as file:
+        for name in other.held(sizes) if other._path.exists() else ():
+            with suppress(OSError), (other._root / name).open("rb") as file:
                 if sizes[name] in (None, os.fstat(file.fileno()).st_size):
-                    self.add([(name, file, None)])
+                    self.add({name: Note.of(name, file)})
                     (self._root / name).parent.mkdir(parents=True, exist_ok=True)
-                    os.link(other / name, self._root / name)
+                    os.link(other._root / name, self._root / name)
 
-    def _read(self, names: Iterable[str]) -> dict[str, _Note]:
-        query = "SELECT size, file, sha256, tag FROM held WHERE name = ?"
-        with self._open() as connection:
-            rows = ((name, connection.execute(query, [name]).fetchone()) for name in names)
-            return {name: _Note(*row) for name, row in rows if row}
+    def tidy(self) -> None:
+        """Write a large file of notes anew; call it while no other process uses the folder."""
+        with self._explained():
+            if self._path.exists() and self._path.stat().st_size > _LARGE:
+                noted = {name: note for name, note in self._read().items() if (self._root / name).exists()}
+                self._begin(noted).replace(self._path)
 
-    def _change(self, statement: str, rows: Sequence[tuple[str | int | None, ...]]) -> None:
-        if rows:
-            with self._open() as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(statement, rows)
-                connection.execute("COMMIT")
+    def _read(self) -> Mapping[str, Note]:
+        """Return what is noted, also by other processes since this one has looked."""
+        with self._busy, self._explained():
+            try:
+                facts = self._path.stat()
+            except FileNotFoundError:
+                self._take_over()
+                facts = self._path.stat()
+            if facts.st_ino != self._inode or facts.st_size < self._end:
+                self._known, self._inode, self._end = {}, facts.st_ino, 0
+            if facts.st_size > self._end:
+                self._follow()
+            return self._known
 
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """Open the database for the block, and create it; no power failure is worth a flush, as it only costs notes."""
-        path = self._root / NOTES
-        try:
-            self._root.mkdir(parents=True, exist_ok=True)
-            with self._busy, closing(sqlite3.connect(path, _WAIT_SECONDS, isolation_level=None)) as connection:
-                connection.execute("PRAGMA synchronous = OFF")
-                if not _is_made(connection):
-                    connection.execute("BEGIN IMMEDIATE")
-                    if not _is_made(connection):
-                        connection.execute(_CREATE)
-                        connection.executemany("INSERT INTO held VALUES (?, ?, ?, ?, ?)", self._of_earlier_versions())
-                        connection.execute("PRAGMA user_version = 1")
-                    connection.execute("COMMIT")
-                yield connection
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"{path} cannot be used: {error}; delete it and run again") from error
+    def _follow(self) -> None:
+        with self._path.open("rb") as file:
+            file.seek(self._end)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return  # it is being written
+                self._end += len(line)
+                with suppress(ValueError, TypeError):  # an empty line, or a part of one
+                    name, note = json.loads(line)
+                    if note is None:
+                        self._known.pop(name, None)
+                    else:
+                        self._known[name] = Note(*note)
 
-    def _of_earlier_versions(self) -> Iterator[tuple[str, int, str | None, str | None, str | None]]:
-        """Yield what an earlier version of this package has noted: by modes, and in a file of tags."""
+    def _append(self, notes: Mapping[str, Note | None]) -> None:
+        if notes:
+            self._read()  # which makes the file
+            with self._explained(), self._path.open("ab", buffering=0) as file:
+                file.write(b"\n" + _lines(notes))  # a killed process may have left a part of a line
+
+    def _take_over(self) -> None:
+        """Begin with the notes of an earlier version of this package: the modes of files, and a file of tags."""
         tags: dict[str, Tag] = {}
+        earlier = self._root / _TAGS_OF_EARLIER_VERSIONS
         with suppress(OSError, ValueError):
-            tags = json.loads((self._root / _TAGS_OF_EARLIER_VERSIONS).read_bytes())
+            tags = json.loads(earlier.read_bytes())
+        notes = {}
         for path in self._root.rglob("*"):
             if path.is_file() and not path.stat().st_mode & 0o222:
                 name = path.relative_to(self._root).as_posix()
                 with path.open("rb") as file:
-                    yield name, *_note_of(name, file, tags.get(name))
-        (self._root / _TAGS_OF_EARLIER_VERSIONS).unlink(missing_ok=True)
+                    notes[name] = Note.of(name, file, tags.get(name))
+        begun = self._begin(notes)
+        with suppress(FileExistsError):  # another process was faster
+            os.link(begun, self._path)
+        begun.unlink()
+        earlier.unlink(missing_ok=True)
+
+    def _begin(self, notes: Mapping[str, Note]) -> Path:
+        """Write notes to a file beside the one in use, and return it."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=self._root, prefix=NOTES, delete=False) as file:
+            file.write(_lines(notes))
+        return Path(file.name)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(f"{self._path} cannot be used: {error.strerror or error}; make it writable") from error
 
 
 def is_named_by_content(name: str) -> bool:
-    """Say whether files of a name are all the same: those of table versions are."""
+    """Say whether all files of a name are the same, as those of a table version are."""
     return name.startswith("tables/") and not name.endswith(".json")
 
 
-def _hash_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _lines(notes: Mapping[str, Note | None]) -> bytes:
+    return b"".join(json.dumps(one).encode() + b"\n" for one in notes.items())
 
 
-def _note_of(name: str, file: BufferedReader, tag: Tag | None) -> _Note:
-    facts = os.fstat(file.fileno())
+def _hash_of(file: BufferedReader) -> str:
     file.seek(0)
-    by_name = is_named_by_content(name)
-    # What steps hand on is large, and does not outlive the process.
-    hashed = None if by_name or name.startswith("scratch/") else hashlib.file_digest(file, "sha256").hexdigest()
-    return _Note(facts.st_size, None if by_name else _name_of(facts), hashed, json.dumps(tag) if tag else None)
+    return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _name_of(facts: os.stat_result) -> str:
     # The time alone is not enough: within a tick of the system's clock a file may be written twice.
     return f"{facts.st_ino} {facts.st_mtime_ns}"
-
-
-def _is_made(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("PRAGMA user_version").fetchone()[0])

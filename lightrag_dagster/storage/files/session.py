@@ -19,7 +19,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.mirror import Mirror, each, mirror_of
-from lightrag_dagster.storage.files.notes import READ_ONLY
+from lightrag_dagster.storage.files.notes import READ_ONLY, Note
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock
 
@@ -154,17 +154,15 @@ class _Records:
         """Fetch records; those that are not in the bucket are removed."""
         found = each(lambda name: (name, self._objects.get(f"{RECORDS}/{name}")), names)
         self._forget([name for name, one in found if one is None])
-
-        def written() -> Iterator[tuple[str, BufferedReader, Tag]]:
-            for name, one in found:
-                if one is not None:
-                    with atomic.replacing(self._root / name) as temporary:
-                        temporary.write_bytes(one[0])
-                        temporary.chmod(READ_ONLY)
-                    with (self._root / name).open("rb") as file:
-                        yield name, file, one[1]
-
-        self._notes.add(written())
+        notes = {}
+        for name, one in found:
+            if one is not None:
+                with atomic.replacing(self._root / name) as temporary:
+                    temporary.write_bytes(one[0])
+                    temporary.chmod(READ_ONLY)
+                with (self._root / name).open("rb") as file:
+                    notes[name] = Note.of(name, file, one[1])
+        self._notes.add(notes)
 
     def _replace(self, name: str, content: bytes, file: BufferedReader, before: Tag | None) -> None:
         tag = self._objects.replace(f"{RECORDS}/{name}", content, before)
@@ -174,7 +172,7 @@ class _Records:
                 f"{what} in {self._objects.name} meanwhile and replaced {name}, which stays as it is; run again"
             )
         os.fchmod(file.fileno(), READ_ONLY)
-        self._notes.add([(name, file, tag)])
+        self._notes.add({name: Note.of(name, file, tag)})
 
     def _forget(self, names: Sequence[str]) -> None:
         for name in names:

@@ -85,7 +85,7 @@ def test_any_value_passes_unchanged(value: object) -> None:
 
 @pytest.mark.parametrize("value", [{1, 2}, object(), 1j, [lambda: None]])
 def test_what_cypher_does_not_have_is_named(value: object) -> None:
-    with pytest.raises(TypeError, match="is no type of Cypher"):
+    with pytest.raises(TypeError, match="is not a type of Cypher"):
         wire.dumps(value)
 
 

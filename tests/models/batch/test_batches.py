@@ -12,7 +12,14 @@ from lightrag_dagster.errors import ProviderAccessError, StoreError
 from lightrag_dagster.models import openai_client
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.batches import open_batches
-from lightrag_dagster.models.batch.ledger import MAX_ATTEMPTS, OPEN, PREPARED, BatchLedger, Waiting, sources_that_wait
+from lightrag_dagster.models.batch.ledger import (
+    MAX_ATTEMPTS,
+    OPEN,
+    PREPARED,
+    BatchLedger,
+    WaitingExtraction,
+    sources_that_wait,
+)
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -237,11 +244,11 @@ def test_a_source_may_wait_for_an_ordinary_run_and_for_a_backfill(loopback: Loop
     assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is None
     assert asyncio.run(step(home, llm(), backfill=True)) is None
 
-    assert sources_that_wait(llm(), home) == {"s": Waiting("s", False, "run")}
-    assert sources_that_wait(llm(), home, backfill=True) == {"s": Waiting("s", True, "run")}
+    assert sources_that_wait(llm(), home) == {"s": WaitingExtraction("s", False, "run")}
+    assert sources_that_wait(llm(), home, backfill=True) == {"s": WaitingExtraction("s", True, "run")}
     assert [asyncio.run(step(home, llm(), backfill=True)) is None for _ in range(2)] == [True, False]
     assert sources_that_wait(llm(), home, backfill=True) == {}
-    assert sources_that_wait(llm(), home) == {"s": Waiting("s", False, "run")}
+    assert sources_that_wait(llm(), home) == {"s": WaitingExtraction("s", False, "run")}
     assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is not None
     assert sources_that_wait(llm(), home) == {}
     assert sources_that_wait(llm().model_copy(update={"mode": "realtime"}), home) == {}
@@ -291,7 +298,7 @@ def test_a_batch_at_another_provider_is_not_bought_again(
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(ProviderAccessError, match=f"is under way at {loopback.host}; set OPENAI_BASE_URL"):
+    with pytest.raises(ProviderAccessError, match=f"is open at {loopback.host}; set OPENAI_BASE_URL"):
         asyncio.run(step(home, llm()))
 
 

@@ -11,16 +11,18 @@ from lightrag_dagster.models.batch.ledger import (
     UNDER_WAY,
     Batch,
     BatchLedger,
-    Waiting,
+    WaitingExtraction,
 )
 from lightrag_dagster.storage.home import Address
 
 
-def waiting(source: str = "s", run: str = "run", *, backfill: bool = False) -> Waiting:
-    return Waiting(source, backfill, run)
+def waiting(source: str = "s", run: str = "run", *, backfill: bool = False) -> WaitingExtraction:
+    return WaitingExtraction(source, backfill, run)
 
 
-def batch(name: str, state: str = UNDER_WAY, awaited: tuple[Waiting, ...] = (waiting(),), **values: Any) -> Batch:
+def batch(
+    name: str, state: str = UNDER_WAY, awaited: tuple[WaitingExtraction, ...] = (waiting(),), **values: Any
+) -> Batch:
     return Batch(name=name, run="run", source="s", host="host", model="m", state=state, waiting=list(awaited), **values)
 
 

@@ -14,7 +14,7 @@ from lightrag_dagster.errors import PermanentProviderError, TransientProviderErr
 from lightrag_dagster.models.rules import NameFinder, OfflineChatModel
 from lightrag_dagster.offline.embedder import LexicalEmbedder
 from lightrag_dagster.offline.extractor import find_names
-from lightrag_dagster.offline.recognised import Span
+from lightrag_dagster.offline.recognised import NameSpan
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, PARSED, RELATION_MENTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
@@ -229,7 +229,7 @@ def _request(role: Any, user: str, system: str = "Rules.", language: str | None 
     return ChatRequest(role, (Message("system", system), Message("user", user)), language=language)
 
 
-def _recognise(texts: Sequence[str]) -> list[list[Span]]:
+def _recognise(texts: Sequence[str]) -> list[list[NameSpan]]:
     """Find what a model of names would: some that the rules find too, some that they do not."""
     names = {
         "Halden Weir": "location",
@@ -238,6 +238,10 @@ def _recognise(texts: Sequence[str]) -> list[list[Span]]:
         "the seal": "artifact",
     }
     return [
-        [Span(at, at + len(name), kind, name.islower()) for name, kind in names.items() if (at := text.find(name)) >= 0]
+        [
+            NameSpan(at, at + len(name), kind, name.islower())
+            for name, kind in names.items()
+            if (at := text.find(name)) >= 0
+        ]
         for text in texts
     ]

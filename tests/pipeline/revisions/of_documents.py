@@ -16,7 +16,7 @@ from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents, with_page_ends
-from lightrag_dagster.stages.documents.connectors.folder import Folder
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
@@ -39,7 +39,7 @@ def raw_documents() -> dict[str, Any]:
     Here parsers run in this process, not in one of their own, which takes a second to start. Of an error it counts that
     there is one: its words may be mended without all documents being read again.
     """
-    source = Source("notes", Folder(DOCUMENTS))
+    source = Source("notes", LocalFolder(DOCUMENTS))
     listed = [one for one in list_files(source) if not _has_parser(one.path)]
     before = (RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
     read = read_listed(source, pa.table(rows_of(source, listed)), before, DocumentSettings(similar=0.5))

@@ -5,7 +5,7 @@ import pytest
 
 from lightrag_dagster.indexes.text_arrays import write_text_index
 from lightrag_dagster.indexes.text_index import TextIndex, text_terms
-from lightrag_dagster.query.modes.bm25 import held_by_best
+from lightrag_dagster.query.modes.bm25 import best_chunk_coverage
 
 TEXTS = ["The mother of the king was a painter.", "The king lived in Bergen, Bergen, Bergen.", "A painter of ships."]
 
@@ -27,8 +27,8 @@ def texts(tmp_path: Path) -> TextIndex:
     ],
 )
 def test_every_word_of_the_question_counts_once(texts: TextIndex, question: str, held: float) -> None:
-    assert held_by_best(question, texts.scores(text_terms(question)), texts) == pytest.approx(held)
+    assert best_chunk_coverage(question, texts.scores(text_terms(question)), texts) == pytest.approx(held)
 
 
 def test_a_chunk_that_may_not_be_found_holds_nothing(texts: TextIndex) -> None:
-    assert held_by_best("king", np.zeros(len(TEXTS), dtype=np.float32), texts) == 0
+    assert best_chunk_coverage("king", np.zeros(len(TEXTS), dtype=np.float32), texts) == 0

@@ -123,7 +123,7 @@ def test_the_start_is_calibrated(covered: float, held: float, expected: list[flo
 def test_what_resembles_the_question_leads_and_the_walk_follows(leading: int, order: list[int]) -> None:
     resembling = np.array([0.3, 0.2, 0.05, 0.02, 0.0], dtype=np.float32)
     walk = np.array([0.0, 0.01, 0.12, 0.1, 0.09], dtype=np.float32)
-    counts = fusion.counted(resembling, walk, fusion.Fusion(leading=leading))
+    counts = fusion.damp_direct_scores(resembling, walk, fusion.Fusion(leading=leading))
     assert np.argsort(-(walk + counts), kind="stable").tolist() == order
 
 

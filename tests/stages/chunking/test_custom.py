@@ -46,8 +46,8 @@ def test_a_function_cuts() -> None:
     ("function", "error", "reason"),
     [
         (path("failing"), SourceError, "failing failed on s/a.md: RuntimeError: no idea how to cut a text;"),
-        (path("beyond"), SourceError, "beyond returned (3, 99) for s/a.md, which is no span of its 6 characters;"),
-        (path("words"), SourceError, "words returned 'some' for s/a.md, which is no span"),
+        (path("beyond"), SourceError, "beyond returned (3, 99) for s/a.md, which is not a span of its 6 characters;"),
+        (path("words"), SourceError, "words returned 'some' for s/a.md, which is not a span"),
         (path("missing"), SettingsError, "has no attribute 'missing'; give the dotted path"),
         (
             "no_such_module.cut",

@@ -10,8 +10,8 @@ import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.stages.documents import listing as module
-from lightrag_dagster.stages.documents.connectors.folder import Folder
-from lightrag_dagster.stages.documents.connectors.origin import SETTLED, ListedFile
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
+from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ListedFile
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source
@@ -24,7 +24,7 @@ def write(folder: Path, *paths: str) -> None:
 
 
 def listing(folder: Path, glob: str = "**/*") -> list[ListedFile]:
-    return sorted(list_files(Source("s", Folder(folder, Patterns((glob,))))), key=lambda one: one.path)
+    return sorted(list_files(Source("s", LocalFolder(folder, Patterns((glob,))))), key=lambda one: one.path)
 
 
 def refusals(folder: Path) -> dict[str, str | None]:
@@ -39,18 +39,18 @@ def test_hidden_files_are_left_out(tmp_path: Path) -> None:
     assert [listed.path for listed in found] == ["Z.MD", "a.html", "a/z.txt", "b.md"]
     assert {listed.refused for listed in found} == {None}
     assert found[3].size == 4
-    assert Folder(tmp_path).read(found[3], 3) == b"b.m"
+    assert LocalFolder(tmp_path).read(found[3], 3) == b"b.m"
     assert found[3].modified_at == datetime(2023, 11, 14, 22, 13, 20, 123456, tzinfo=UTC)
 
 
-def test_a_file_that_changed_seconds_ago_is_not_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changed_seconds_ago_has_no_stable_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.md")
     os.utime(tmp_path / "a.md", (0, 0))  # as programs do that copy files
     changed = (tmp_path / "a.md").stat().st_ctime
     found = []
-    for seconds in (0, SETTLED - 1, SETTLED + 1):
+    for seconds in (0, STABLE_AFTER - 1, STABLE_AFTER + 1):
         monkeypatch.setattr(time, "time", lambda now=changed + seconds: now)
-        found += [one.settled for one in listing(tmp_path)]
+        found += [one.stamp_is_stable for one in listing(tmp_path)]
     assert found == [False, False, True]
 
 
@@ -61,7 +61,7 @@ def test_a_file_that_changed_seconds_ago_is_not_settled(tmp_path: Path, monkeypa
 def test_a_listing_is_written_some_documents_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, files: int, size: int, batches: list[int]
 ) -> None:
-    class Five(Folder):
+    class Five(LocalFolder):
         def files(self) -> Iterator[ListedFile]:
             return (replace(one, content=content) for one in super().files())
 
@@ -98,9 +98,9 @@ def test_glob(tmp_path: Path, glob: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(("content", "expected"), [("", ""), ("now", "now"), ("longer than listed", "longer t")])
 def test_a_file_that_changed_since_it_was_listed_is_read_as_it_is(tmp_path: Path, content: str, expected: str) -> None:
     (tmp_path / "a.txt").write_text("listed")
-    (listed,) = Folder(tmp_path).files()
+    (listed,) = LocalFolder(tmp_path).files()
     (tmp_path / "a.txt").write_text(content)
-    assert Folder(tmp_path).read(listed, 8) == expected.encode()
+    assert LocalFolder(tmp_path).read(listed, 8) == expected.encode()
 
 
 def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_sibling_folder_with_the_same_prefix_is_outside(tmp_path: Path) -> Non
 def test_what_is_excluded_does_not_count(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "a.txt", "drafts/a.md", "d/b.md")
     patterns = Patterns(("**/*.md", "a.txt"), ("drafts/**", "**/b.*"))
-    found = [listed.path for listed in Folder(tmp_path, patterns).files()]
+    found = [listed.path for listed in LocalFolder(tmp_path, patterns).files()]
     assert sorted(found) == ["a.md", "a.txt"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
-from lightrag_dagster.stages.documents.connectors.folder import Folder
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.raw_documents import read_documents, text_hash
 from lightrag_dagster.stages.documents.reading import read_listed
@@ -27,7 +27,7 @@ def read(
     settings: DocumentSettings = SETTINGS,
 ) -> pa.Table:
     """List the folder, do what happens in between, then read what was listed."""
-    source = Source("s", Folder(folder))
+    source = Source("s", LocalFolder(folder))
     listed = pa.table(rows_of(source, list_files(source)))
     between()
     before = (previous or RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
@@ -304,7 +304,7 @@ def test_rows_come_in_the_order_of_the_files(tmp_path: Path) -> None:
     rich = (Path(__file__).parents[2] / "readers/samples/hand.rtf").read_bytes()
     for number in range(30):
         (tmp_path / (f"{number}.rtf" if number % 3 else f"{number}.txt")).write_bytes(rich if number % 3 else b"text")
-    listed = list(list_files(Source("s", Folder(tmp_path))))
+    listed = list(list_files(Source("s", LocalFolder(tmp_path))))
     contents = ((one, (tmp_path / one.path).read_bytes()) for one in listed)
     table, _ = read_documents("s", contents, None, DocumentSettings())
     assert table["path"].to_pylist() == [one.path for one in listed]

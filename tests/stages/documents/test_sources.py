@@ -6,7 +6,7 @@ import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import Settings, SourceSettings
-from lightrag_dagster.stages.documents.connectors.folder import Folder
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import (
@@ -38,10 +38,10 @@ def test_sub_folders_and_named_sources_in_order_of_name(tmp_path: Path) -> None:
     }
     found = find_sources(settings(tmp_path / "sources", **named))
     assert list(found.items()) == [
-        ("archive", Source("archive", Folder(tmp_path / "sources" / "archive"))),
-        ("manuals", Source("manuals", Folder(tmp_path / "m", Patterns(("*.md",))))),
-        ("news", Source("news", Folder(tmp_path / "sources" / "news"))),
-        ("web", Source("web", Folder(tmp_path / "a b"))),
+        ("archive", Source("archive", LocalFolder(tmp_path / "sources" / "archive"))),
+        ("manuals", Source("manuals", LocalFolder(tmp_path / "m", Patterns(("*.md",))))),
+        ("news", Source("news", LocalFolder(tmp_path / "sources" / "news"))),
+        ("web", Source("web", LocalFolder(tmp_path / "a b"))),
     ]
 
 

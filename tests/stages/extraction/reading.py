@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from lightrag_dagster.stages.extraction.parsing import Entity, Relation, parse_response
+from lightrag_dagster.stages.extraction.parsing import EntityRecord, RelationRecord, parse_response
 
 Written = TypeVar("Written")
 
@@ -33,10 +33,10 @@ def differences(
     return {written: both for written, both in found.items() if both[0] != both[1]}
 
 
-def _entity_line(entity: Entity) -> str:
+def _entity_line(entity: EntityRecord) -> str:
     return f"{entity.name} ¦ {entity.type} ¦ {entity.description}"
 
 
-def _relation_line(relation: Relation) -> str:
+def _relation_line(relation: RelationRecord) -> str:
     weight = "" if relation.weight == 1 else f" ¦ {relation.weight:g}"
     return f"{relation.src} ¦ {relation.tgt} ¦ {relation.keywords} ¦ {relation.description}{weight}"

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightrag_dagster.stages.extraction.parsing import Entity, Records, Relation, parse_response
+from lightrag_dagster.stages.extraction.parsing import EntityRecord, Records, RelationRecord, parse_response
 
 ENTITY = "entity<|#|>Alice<|#|>Person<|#|>Alice is an engineer."
 RELATION = "relation<|#|>Alice<|#|>Acme<|#|>work<|#|>Alice works at Acme."
-ALICE = Entity("Alice", "person", "Alice is an engineer.")
-WORKS = Relation("Alice", "Acme", "work", "Alice works at Acme.")
+ALICE = EntityRecord("Alice", "person", "Alice is an engineer.")
+WORKS = RelationRecord("Alice", "Acme", "work", "Alice works at Acme.")
 BOTH = Records((ALICE,), (WORKS,), complete=False)
 
 BULLETS = [
@@ -107,7 +107,7 @@ def test_the_start_of_a_mark_at_the_very_end_is_dropped(end: str) -> None:
 
 def test_a_word_that_begins_like_the_marker_is_text() -> None:
     text = "entity<|#|>Flag<|#|>Concept<|#|>It is written as <|COMPL and no more."
-    assert parse_response(text).entities == (Entity("Flag", "concept", "It is written as <|COMPL and no more."),)
+    assert parse_response(text).entities == (EntityRecord("Flag", "concept", "It is written as <|COMPL and no more."),)
     assert parse_response("entity<|#|>Build<|#|>Concept<|#|>COMPLETE\n" + ENTITY).entities[0].description == "COMPLETE"
 
 
@@ -153,7 +153,7 @@ def test_html_entities_are_decoded_fully(written: str, read: str) -> None:
 )  # fmt: skip
 def test_a_short_field_after_an_entitys_description_is_dropped(kind: str, fields: list[str], description: str) -> None:
     found = parse_response("<|#|>".join(["entity", "Alice", kind, *fields]))
-    assert found.entities == (Entity("Alice", kind.lower(), description),)
+    assert found.entities == (EntityRecord("Alice", kind.lower(), description),)
     assert found.relations == ()
 
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from lightrag_dagster.stages.extraction.json_answers import JsonAnswer, read_json
-from lightrag_dagster.stages.extraction.records import Entity, Relation
+from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord
 
-ALICE = Entity("Alice", "person", "An engineer.")
-WORKS = Relation("Alice", "Acme", "work", "Alice works at Acme.")
+ALICE = EntityRecord("Alice", "person", "An engineer.")
+WORKS = RelationRecord("Alice", "Acme", "work", "Alice works at Acme.")
 ENTITY = '{"name": "Alice", "type": "Person", "description": "An engineer."}'
 RELATION = '{"source": "Alice", "target": "Acme", "keywords": "work", "description": "Alice works at Acme."}'
 WHOLE = f'{{"entities": [{ENTITY}], "relationships": [{RELATION}]}}'
@@ -117,7 +117,7 @@ def test_keywords_may_be_a_list_or_blank(keywords: object, expected: str) -> Non
     item = {"source": "A", "target": "B", "keywords": keywords, "description": "d"}
     found = read_json(json.dumps({"relationships": [item]}), truncated=False)
     assert found is not None
-    assert found.relations == [Relation("A", "B", expected, "d")]
+    assert found.relations == [RelationRecord("A", "B", expected, "d")]
 
 
 @pytest.mark.parametrize(

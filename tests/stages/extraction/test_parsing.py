@@ -5,7 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightrag_dagster.stages.extraction.normalise import normalise_description, normalise_keywords, normalise_name
-from lightrag_dagster.stages.extraction.parsing import Entity, Records, Relation, merge_rounds, parse_response
+from lightrag_dagster.stages.extraction.parsing import (
+    EntityRecord,
+    Records,
+    RelationRecord,
+    merge_rounds,
+    parse_response,
+)
 
 ANSWER = """\
 entity<|#|>Alice<|#|>Person<|#|>Alice is an engineer.
@@ -13,9 +19,9 @@ entity<|#|>Acme<|#|>Organization<|#|>Acme makes anvils.
 relation<|#|>Alice<|#|>Acme<|#|>employment, work<|#|>Alice works at Acme.
 <|COMPLETE|>
 """
-ALICE = Entity("Alice", "person", "Alice is an engineer.")
-ACME = Entity("Acme", "organization", "Acme makes anvils.")
-WORKS = Relation("Alice", "Acme", "employment, work", "Alice works at Acme.")
+ALICE = EntityRecord("Alice", "person", "Alice is an engineer.")
+ACME = EntityRecord("Acme", "organization", "Acme makes anvils.")
+WORKS = RelationRecord("Alice", "Acme", "employment, work", "Alice works at Acme.")
 
 
 def entities(*names: str) -> list[str]:
@@ -256,10 +262,10 @@ def test_a_truncated_answer_keeps_its_whole_rows(text: str, names: str) -> None:
     assert " ".join(entity.name for entity in parse_response(text, truncated=True).entities) == names
 
 
-def answer_of(*found: Entity | Relation, complete: bool = True) -> Records:
+def answer_of(*found: EntityRecord | RelationRecord, complete: bool = True) -> Records:
     return Records(
-        tuple(record for record in found if isinstance(record, Entity)),
-        tuple(record for record in found if isinstance(record, Relation)),
+        tuple(record for record in found if isinstance(record, EntityRecord)),
+        tuple(record for record in found if isinstance(record, RelationRecord)),
         complete,
     )
 
@@ -285,23 +291,23 @@ def answer_of(*found: Entity | Relation, complete: bool = True) -> Records:
 )
 def test_gleaning(first: str, second: str, merged: str) -> None:
     def as_entities(text: str) -> Records:
-        return answer_of(*(Entity(word[0], "t", word[1:]) for word in text.split()))
+        return answer_of(*(EntityRecord(word[0], "t", word[1:]) for word in text.split()))
 
     def as_relations(text: str) -> Records:
-        return answer_of(*(Relation(word[0], "x", "k", word[1:]) for word in text.split()))
+        return answer_of(*(RelationRecord(word[0], "x", "k", word[1:]) for word in text.split()))
 
     assert merge_rounds([as_entities(first), as_entities(second)]) == as_entities(merged)
     assert merge_rounds([as_relations(first), as_relations(second)]) == as_relations(merged)
 
 
 def test_gleaning_tells_directions_apart() -> None:
-    there, back = Relation("A", "B", "k", "d"), Relation("B", "A", "k", "longer")
+    there, back = RelationRecord("A", "B", "k", "d"), RelationRecord("B", "A", "k", "longer")
     assert merge_rounds([answer_of(there), answer_of(back)]).relations == (there, back)
 
 
 def test_rounds_are_merged_in_turn() -> None:
-    rounds = [answer_of(Entity("A", "t", "x" * length), complete=length != 2) for length in (1, 3, 2)]
-    assert merge_rounds(rounds) == Records((Entity("A", "t", "xxx"),), (), complete=False)
+    rounds = [answer_of(EntityRecord("A", "t", "x" * length), complete=length != 2) for length in (1, 3, 2)]
+    assert merge_rounds(rounds) == Records((EntityRecord("A", "t", "xxx"),), (), complete=False)
     assert merge_rounds(rounds[:1]) == rounds[0]
     assert merge_rounds([]) == Records((), (), complete=True)
 
@@ -314,14 +320,14 @@ record_words = st.sampled_from(
 names = (words | record_words).map(normalise_name).filter(bool)
 descriptions = (words | record_words).map(lambda text: normalise_description(" ".join(text.split()))).filter(bool)
 types = st.sampled_from(["person", "entity", "人物", "event"])
-whole_entities = st.builds(Entity, names, types, descriptions)
+whole_entities = st.builds(EntityRecord, names, types, descriptions)
 whole_relations = st.builds(
-    Relation, names, names, words.map(normalise_keywords) | st.just(""), descriptions, st.just(1.0)
+    RelationRecord, names, names, words.map(normalise_keywords) | st.just(""), descriptions, st.just(1.0)
 ).filter(lambda relation: relation.src != relation.tgt)
 
 
 @given(st.lists(whole_entities, max_size=6), st.lists(whole_relations, max_size=6), st.booleans())
-def test_well_formed_records_round_trip(some: list[Entity], others: list[Relation], complete: bool) -> None:
+def test_well_formed_records_round_trip(some: list[EntityRecord], others: list[RelationRecord], complete: bool) -> None:
     lines = [f"entity<|#|>{entity.name}<|#|>{entity.type}<|#|>{entity.description}" for entity in some]
     lines += [
         f"relation<|#|>{relation.src}<|#|>{relation.tgt}<|#|>{relation.keywords}<|#|>{relation.description}"

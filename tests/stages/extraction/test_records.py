@@ -2,42 +2,48 @@
 
 import pytest
 
-from lightrag_dagster.stages.extraction.records import Entity, Relation, interpret, make_entity, make_relation
+from lightrag_dagster.stages.extraction.records import (
+    EntityRecord,
+    RelationRecord,
+    interpret,
+    make_entity,
+    make_relation,
+)
 from lightrag_dagster.stages.extraction.tuple_rows import Kind, Row
 
-BOB = Entity("Bob", "person", "d")
+BOB = EntityRecord("Bob", "person", "d")
 
 
 @pytest.mark.parametrize(
     ("kind", "fields", "expected"),
     [
-        ("entity", ["A", "person", "d"], Entity("A", "person", "d")),
-        ("entity", ["A", "person", "d", ""], Entity("A", "person", "d")),
-        ("entity", ["", "A", "person", "d"], Entity("A", "person", "d")),
-        ("entity", ["A", "person", "d", "8"], Entity("A", "person", "d")),
-        ("entity", ["A", "person", "high", ""], Entity("A", "person", "high")),
-        ("entity", ["A", "person", "d", "more", "8"], Entity("A", "person", "d")),
-        ("entity", ["A", "person", "d", "and four words more"], Entity("A", "person", "d and four words more")),
+        ("entity", ["A", "person", "d"], EntityRecord("A", "person", "d")),
+        ("entity", ["A", "person", "d", ""], EntityRecord("A", "person", "d")),
+        ("entity", ["", "A", "person", "d"], EntityRecord("A", "person", "d")),
+        ("entity", ["A", "person", "d", "8"], EntityRecord("A", "person", "d")),
+        ("entity", ["A", "person", "high", ""], EntityRecord("A", "person", "high")),
+        ("entity", ["A", "person", "d", "more", "8"], EntityRecord("A", "person", "d")),
+        ("entity", ["A", "person", "d", "and four words more"], EntityRecord("A", "person", "d and four words more")),
         ("entity", ["A", "person", "d", "more", "still more"], None),
         ("entity", ["A", "person"], None),
         ("entity", [], None),
-        ("entity", ["A", "B", "k", "d"], Relation("A", "B", "k", "d")),
-        ("entity", ["A", "B", "k", "d", "8"], Relation("A", "B", "k", "d", 8.0)),
-        ("entity", ["A", "person", "d", "high"], Entity("A", "person", "d")),
-        ("relation", ["A", "B", "k", "d"], Relation("A", "B", "k", "d")),
-        ("relation", ["A", "B", "", "d"], Relation("A", "B", "", "d")),
-        ("relation", ["A", "", "B", "k", "d", ""], Relation("A", "B", "k", "d")),
-        ("relation", ["A", "B", "k", "d", "0.5"], Relation("A", "B", "k", "d", 0.5)),
-        ("relation", ["A", "B", "They met.", "k", '"7"'], Relation("A", "B", "k", "They met.", 7.0)),
-        ("relation", ["A", "B", "d", "", "8", ""], Relation("A", "B", "", "d", 8.0)),
-        ("relation", ["A", "B", "k", "d", "high"], Relation("A", "B", "k", "d")),
+        ("entity", ["A", "B", "k", "d"], RelationRecord("A", "B", "k", "d")),
+        ("entity", ["A", "B", "k", "d", "8"], RelationRecord("A", "B", "k", "d", 8.0)),
+        ("entity", ["A", "person", "d", "high"], EntityRecord("A", "person", "d")),
+        ("relation", ["A", "B", "k", "d"], RelationRecord("A", "B", "k", "d")),
+        ("relation", ["A", "B", "", "d"], RelationRecord("A", "B", "", "d")),
+        ("relation", ["A", "", "B", "k", "d", ""], RelationRecord("A", "B", "k", "d")),
+        ("relation", ["A", "B", "k", "d", "0.5"], RelationRecord("A", "B", "k", "d", 0.5)),
+        ("relation", ["A", "B", "They met.", "k", '"7"'], RelationRecord("A", "B", "k", "They met.", 7.0)),
+        ("relation", ["A", "B", "d", "", "8", ""], RelationRecord("A", "B", "", "d", 8.0)),
+        ("relation", ["A", "B", "k", "d", "high"], RelationRecord("A", "B", "k", "d")),
         ("relation", ["A", "B", "k", "d", "more"], None),
         ("relation", ["A", "B", "d", "8"], None),
         ("relation", ["A", "B", "d", "8", ""], None),
         ("relation", ["A", "B", "d"], None),
     ],
 )
-def test_field_counts(kind: Kind, fields: list[str], expected: Entity | Relation | None) -> None:
+def test_field_counts(kind: Kind, fields: list[str], expected: EntityRecord | RelationRecord | None) -> None:
     entities, relations, rejected = interpret([Row(kind, fields)])
     assert len(rejected) == (expected is None)
     assert [*entities, *relations] == ([] if expected is None else [expected])
@@ -92,5 +98,5 @@ def test_placeholders_are_no_names(name: str) -> None:
 )
 def test_names_that_resemble_placeholders(name: str) -> None:
     entity = make_entity(name, "Concept", "d")
-    assert isinstance(entity, Entity)
+    assert isinstance(entity, EntityRecord)
     assert entity.name == name

@@ -11,7 +11,7 @@ import pytest
 from lightrag_dagster.storage.files import mirror
 from lightrag_dagster.storage.files.cache import claim_folder, evict
 from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.notes import Notes
+from lightrag_dagster.storage.files.notes import Note, Notes
 from lightrag_dagster.storage.files.session import writing
 from lightrag_dagster.storage.home import Home
 from tests.storage.files.machines import Machine, write
@@ -36,7 +36,7 @@ def test_the_cache_drops_what_was_not_used_for_longest(tmp_path: Path) -> None:
         os.utime(path, (now - age, now))
         if name != "own":
             with path.open("rb") as file:
-                notes.add([(f"tables/{name}.parquet", file, None)])
+                notes.add({f"tables/{name}.parquet": Note.of(f"tables/{name}.parquet", file)})
 
     def left(limit: float) -> list[str]:
         evict(tmp_path, ["tables"], limit, notes)

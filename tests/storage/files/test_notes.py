@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files import notes
 from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.notes import NOTES, Notes
+from lightrag_dagster.storage.files.notes import NOTES, Note, Notes
 from lightrag_dagster.storage.files.session import writing
 from lightrag_dagster.storage.home import Home
 from tests.buckets import S3Server
@@ -115,7 +115,7 @@ def noted(folder: Path, name: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("before")
     with path.open("rb") as file:
-        Notes(folder).add([(name, file, None)])
+        Notes(folder).add({name: Note.of(name, file)})
     return path
 
 
@@ -153,11 +153,39 @@ def test_what_one_process_notes_another_one_sees(tmp_path: Path) -> None:
     assert one.held(["tables/1.parquet"]) == set()
 
 
-def test_damaged_notes_are_named_and_can_be_deleted(home: Home, buckets: S3Server) -> None:
-    (home.root / NOTES).write_text("no database at all, and longer than the header of one")
-    with pytest.raises(StoreError, match=r"held\.sqlite cannot be used: .*; delete it and run again"):
-        use(home)
-    (home.root / NOTES).unlink()
+@pytest.mark.parametrize("left", [b"", b"[", b"no notes at all\n"])
+def test_lost_and_damaged_notes_cost_no_more_than_time(home: Home, buckets: S3Server, left: bytes) -> None:
+    (home.root / NOTES).write_bytes(left)
+    before = buckets.keys(str(home.bucket))
     use(home)
     assert contents(home) == FILES
-    assert buckets.requests["PUT"] == 0
+    assert buckets.keys(str(home.bucket)) == before
+    buckets.requests.clear()
+    use(home)
+    assert buckets.requests == {"GET": 2}
+
+
+def test_a_line_that_a_killed_process_wrote_in_part_is_left_out(tmp_path: Path) -> None:
+    one, other = "tables/1.parquet", "tables/2.parquet"
+    noted(tmp_path, one)
+    with (tmp_path / NOTES).open("ab") as file:
+        file.write(b'["tables/2')
+    assert Notes(tmp_path).held([one]) == {one}
+    noted(tmp_path, other)
+    assert Notes(tmp_path).held([one, other]) == {one, other}
+
+
+def test_a_large_file_of_notes_is_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted(tmp_path, "tables/1.parquet")
+    noted(tmp_path, "tables/2.parquet").unlink()
+    (size, large) = (tmp_path / NOTES).stat().st_size, notes._LARGE
+    seeing = Notes(tmp_path)
+    assert seeing.held(["tables/1.parquet"]) == {"tables/1.parquet"}
+    for limit in (large, 10):
+        monkeypatch.setattr(notes, "_LARGE", limit)
+        Notes(tmp_path).tidy()
+        assert ((tmp_path / NOTES).stat().st_size < size) == (limit == 10)
+        assert [path.name for path in tmp_path.glob(".*")] == [NOTES]
+        assert seeing.held(["tables/1.parquet", "tables/2.parquet"]) == {"tables/1.parquet"}
+    noted(tmp_path, "tables/3.parquet")
+    assert seeing.held(["tables/3.parquet"]) == {"tables/3.parquet"}

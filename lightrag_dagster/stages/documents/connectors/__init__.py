@@ -1,1 +1,1 @@
-"""Where documents come from: each kind of place lists them and reads one."""
+"""Connectors to places with documents: each lists the documents and reads one."""

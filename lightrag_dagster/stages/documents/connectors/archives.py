@@ -1,6 +1,6 @@
-"""The entries of an archive as its index has them: every one is a document, or a row that says why not.
+"""The entries of an archive as its index lists them: each is a document, or a row with the reason why not.
 
-fsspec walks an archive as a tree of folders, in which names that lead out of it or that several entries have are lost.
+fsspec walks an archive as a tree of folders, and loses names that lead out of it, and repeated ones.
 """
 
 import re
@@ -16,8 +16,8 @@ _IRREGULAR = "not a regular file"
 _REPEATED = "a later entry of the archive has the same name, and that one is read; pack them under different names"
 
 
-class Entry(NamedTuple):
-    """A visible file of an archive: its path below the folder that is read, fsspec's facts, and why it is not read."""
+class ArchiveEntry(NamedTuple):
+    """A visible file of an archive: its path below the folder, fsspec's facts, and the reason not to read it."""
 
     path: str
     facts: dict[str, Any]
@@ -25,12 +25,12 @@ class Entry(NamedTuple):
 
 
 def is_archive(system: "AbstractFileSystem") -> bool:
-    """Say whether a file system is an archive whose index can be read: ZIP or tar."""
+    """Return True if a file system is an archive whose index can be read: ZIP or tar."""
     return hasattr(system, "zip") or hasattr(system, "tar")
 
 
-def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[Entry]:
-    """Yield every file below a folder of an archive, or the one file; of those with one name the last has its path."""
+def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
+    """Yield every file below a folder of an archive, or the one file; the last of those with one name has its path."""
     found = [(path, name, refused) for name, refused in _files(system) if (path := _below(root, name)) is not None]
     total, seen = Counter(path for path, _, _ in found), Counter[str]()
     for path, name, refused in found:
@@ -42,11 +42,11 @@ def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[Entry]:
             path, refused = f"{path} (entry {seen[path]} of {total[path]})", _REPEATED
         elif leads_out:
             refused = _LEADS_OUT
-        yield Entry(path, {"name": name} if refused else _facts(system, name), refused)
+        yield ArchiveEntry(path, {"name": name} if refused else _facts(system, name), refused)
 
 
 def _files(system: "AbstractFileSystem") -> list[tuple[str, str | None]]:
-    """Return the names of all entries but folders, and why some are not read."""
+    """Return the names of all entries except folders, and the reasons why some are not read."""
     if hasattr(system, "zip"):
         return [(one.filename, None) for one in system.zip.infolist() if not one.is_dir()]
     members = (one for one in system.tar.getmembers() if not one.isdir())
@@ -54,13 +54,13 @@ def _files(system: "AbstractFileSystem") -> list[tuple[str, str | None]]:
 
 
 def _facts(system: "AbstractFileSystem", name: str) -> dict[str, Any]:
-    """Return fsspec's facts of an entry, which knows those of tar without repeated slashes."""
+    """Return fsspec's facts of an entry; it knows those of tar without repeated slashes."""
     facts: dict[str, Any] = system.info(name if hasattr(system, "zip") else re.sub("/+", "/", name))
     return facts
 
 
 def _below(root: str, name: str) -> str | None:
-    """Return the path of an entry below a folder, without parts that say nothing: `./a//b.md` is `a/b.md`.
+    """Return the path of an entry below a folder, without empty parts: `./a//b.md` is `a/b.md`.
 
     The whole archive is the folder "". None if the entry is not in there.
     """
@@ -72,6 +72,6 @@ def _below(root: str, name: str) -> str | None:
 
 
 def _leads_out(name: str) -> bool:
-    """Say whether a program that unpacks the entry might write it elsewhere, also on Windows."""
+    """Return True if a program that unpacks the entry might write it elsewhere, also on Windows."""
     parts = name.replace("\\", "/").split("/")
     return parts[0] == "" or parts[0].endswith(":") or ".." in parts

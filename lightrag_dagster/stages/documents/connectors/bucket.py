@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.errors import SettingsError, StoreError
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, SETTLED, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 BUCKETS = ("s3", "gs", "az")
@@ -43,7 +43,7 @@ class Bucket:
         try:
             for key, one in self._named() if self.names else _objects(self.uri).walk():
                 hidden = any(part.startswith(".") for part in key.split("/"))
-                # Consoles show folders by means of empty objects.
+                # Consoles create empty objects to show folders.
                 if not hidden and (one.size or "." in key) and self.patterns.match(key):
                     yield self._listed(key, one)
         except (SettingsError, StoreError) as error:
@@ -73,7 +73,7 @@ class Bucket:
         for name in self.names:
             try:
                 found = _objects(self.uri).head(name)
-            except StoreError:  # what reading it says is the reason of its row
+            except StoreError:  # the error of reading it will be the reason of its row
                 found = _UNKNOWN
             if found:
                 yield name, found
@@ -86,8 +86,8 @@ class Bucket:
             size=one.size,
             modified_at=one.modified,
             stamp=f"{one.size}-{one.e_tag or changed}",
-            # The tag is of the content or its version.
-            settled=bool(one.e_tag) or (one is not _UNKNOWN and changed < time.time() - SETTLED),
+            # The tag depends on the content or its version.
+            stamp_is_stable=bool(one.e_tag) or (one is not _UNKNOWN and changed < time.time() - STABLE_AFTER),
             refused=unusable(key),
         )
 

@@ -1,4 +1,4 @@
-"""Which kind of place the settings of a source name."""
+"""The connector for the settings of a source."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -11,16 +11,16 @@ from lightrag_dagster.readers import format_of
 from lightrag_dagster.settings import RowsSettings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.bucket import BUCKETS, Bucket
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
-from lightrag_dagster.stages.documents.connectors.folder import Folder
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.hosts import WEB
 from lightrag_dagster.stages.documents.connectors.origin import Origin
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns, divide, has_wildcard
-from lightrag_dagster.stages.documents.connectors.rows import Rows
+from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
 from lightrag_dagster.stages.documents.connectors.tables import (
     ROW_FILES,
     DuckDBQuery,
+    RowSource,
     SQLQuery,
-    Table,
     TableFiles,
     TableObjects,
 )
@@ -36,7 +36,7 @@ def choose_origin(name: str, settings: SourceSettings) -> Origin:
         SourceError: the URI cannot be used, or does not fit the patterns.
     """
     if settings.rows:
-        return Rows(_table(name, settings, settings.rows), settings.rows)
+        return RowDocuments(_table(name, settings, settings.rows), settings.rows)
     uri, patterns, scheme = settings.uri, Patterns(settings.include, settings.exclude), _scheme(settings.uri)
     if scheme in WEB:
         return _on_the_web(name, uri, patterns, settings.follow_hosts)
@@ -46,7 +46,7 @@ def choose_origin(name: str, settings: SourceSettings) -> Origin:
     if glob:
         patterns = Patterns((glob,), settings.exclude)
     if scheme in ("", "file"):
-        return Folder(_local(name, folder), patterns)
+        return LocalFolder(_local(name, folder), patterns)
     if scheme in BUCKETS:
         above, _, last = uri.rpartition("/")
         is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
@@ -54,7 +54,7 @@ def choose_origin(name: str, settings: SourceSettings) -> Origin:
     return FileSystem(folder, patterns, settings.follow_hosts)
 
 
-def _table(name: str, settings: SourceSettings, rows: RowsSettings) -> Table:
+def _table(name: str, settings: SourceSettings, rows: RowsSettings) -> RowSource:
     if rows.database_variable:
         return SQLQuery(rows.database_variable, _query(name, rows))
     place = choose_origin(name, settings.model_copy(update={"rows": None}))
@@ -62,7 +62,7 @@ def _table(name: str, settings: SourceSettings, rows: RowsSettings) -> Table:
         if rows.query:
             raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
         return TableObjects(place)
-    if not isinstance(place, Folder):
+    if not isinstance(place, LocalFolder):
         raise SourceError(
             f"source {name!r}: rows are read from this machine or a bucket, not from {place.name}; copy the files"
         )
@@ -80,7 +80,7 @@ def _query(name: str, rows: RowsSettings) -> str:
 
 
 def _scheme(uri: str) -> str:
-    """Return the scheme of a URI; "" of a path, and all of a URI that leads through several file systems."""
+    """Return the scheme of a URI; "" for a path, and all of a URI that leads through several file systems."""
     before, found, _ = uri.partition("://")
     return uri if "::" in uri else before.lower() if found else ""
 

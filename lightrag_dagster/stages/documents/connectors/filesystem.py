@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import one_line
-from lightrag_dagster.stages.documents.connectors.archives import Entry, entries_of, is_archive
+from lightrag_dagster.stages.documents.connectors.archives import ArchiveEntry, entries_of, is_archive
 from lightrag_dagster.stages.documents.connectors.hosts import WEB, Hosts, RefusedHostError, guarded_client
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, SETTLED, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ _OF_READING = ("time", "atime", "accessed")
 class FileSystem:
     """The files below a URI of fsspec, such as zip::… or sftp://host/folder, or one file.
 
-    Hidden files are left out. What the file system needs is in the environment, under fsspec's names:
-    FSSPEC_SFTP_PASSWORD, say. On the web, redirects are followed to its own host and to those that are named (`Hosts`).
+    Hidden files are left out. Options of the file system are in the environment, under fsspec's names, such as
+    FSSPEC_SFTP_PASSWORD. On the web, redirects are followed to its own host and to those that are named (`Hosts`).
     """
 
     uri: str
@@ -47,7 +47,7 @@ class FileSystem:
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""
         with _as_os_errors():
-            self.__dict__.pop("_opened", None)  # what was opened for another listing may remember that one
+            self.__dict__.pop("_opened", None)  # a connection of an earlier listing may remember that one
             system, root = self._opened
             found = entries_of(system, root) if is_archive(system) else _walk(system, root)
             first = next(found, None)
@@ -78,7 +78,7 @@ class FileSystem:
         return system, root
 
     def _guards(self) -> dict[str, Any]:
-        """Return the options of each file system on the way that could be led elsewhere; raises OSError."""
+        """Return the options of each file system in the URI that could be redirected; raises OSError."""
         guards = {}
         for part in self.uri.split("::"):
             protocol = part.partition("://")[0].lower()
@@ -89,10 +89,10 @@ class FileSystem:
         return guards
 
 
-def _walk(system: "AbstractFileSystem", root: str) -> Iterator[Entry]:
+def _walk(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
     """Yield the visible files below a folder, or the one file."""
     if system.isfile(root):
-        yield Entry(root.rpartition("/")[2], system.info(root))
+        yield ArchiveEntry(root.rpartition("/")[2], system.info(root))
         return
     if not system.exists(root):
         return
@@ -102,12 +102,12 @@ def _walk(system: "AbstractFileSystem", root: str) -> Iterator[Entry]:
         below = folder[len(root) :].strip("/")
         for name, facts in files.items():
             if not name.startswith("."):
-                yield Entry(f"{below}/{name}" if below else name, facts)
+                yield ArchiveEntry(f"{below}/{name}" if below else name, facts)
 
 
 @contextmanager
 def _as_os_errors() -> Iterator[None]:
-    """Raise what the libraries of file systems raise, each in its own way, as OSError."""
+    """Raise errors of the file systems' libraries as OSError."""
     try:
         yield
     except OSError as error:
@@ -121,7 +121,7 @@ def _as_os_errors() -> Iterator[None]:
 
 
 def _refusal(error: BaseException | None) -> RefusedHostError | None:
-    """Return why a request was refused, if that is behind an error."""
+    """Return the reason of a refused request, if that caused an error."""
     while error is not None and not isinstance(error, RefusedHostError):
         error = error.__cause__ or error.__context__
     return error
@@ -137,7 +137,7 @@ def _listed(path: str, facts: dict[str, Any]) -> ListedFile:
         size=int(facts.get("size") or 0),
         modified_at=modified,
         stamp=digest(facts.get("size"), lasting),
-        settled=bool(sums) or EPOCH.timestamp() < modified.timestamp() < time.time() - SETTLED,
+        stamp_is_stable=bool(sums) or EPOCH.timestamp() < modified.timestamp() < time.time() - STABLE_AFTER,
         refused=unusable(path),
     )
 

@@ -10,16 +10,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
 
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, SETTLED, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 
 @dataclass(frozen=True)
-class Folder:
+class LocalFolder:
     """The files below a folder, or one file.
 
     Hidden files are left out. Symbolic links count when they lead to a file inside the folder. Linked folders are not
-    entered: inside the folder their files are listed where they are, and outside they are refused.
+    entered: the files of one inside the folder are listed there, and one outside is refused.
     """
 
     root: Path
@@ -47,12 +47,12 @@ class Folder:
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
         with open(listed.place, "rb") as file:  # noqa: PTH123  # a Path takes as long to make as a file to open
-            data = file.read(min(most, listed.size + 1))  # room for `most` takes as long to get as a file to read
+            data = file.read(min(most, listed.size + 1))  # allocating `most` bytes takes as long as reading a file
             return data if len(data) <= listed.size else data + file.read(most - len(data))
 
 
 @dataclass(frozen=True)
-class LinkOut(Folder):
+class LinkOut(LocalFolder):
     """A folder among the sources that is a link to somewhere else, perhaps not meant to be read."""
 
     def files(self) -> Iterator[ListedFile]:
@@ -106,6 +106,6 @@ def _found(path: str, file: str, status: os.stat_result, refused: str | None) ->
         size=status.st_size,
         modified_at=EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000),
         stamp=f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}-{status.st_ino}",
-        settled=max(status.st_mtime, status.st_ctime) < time.time() - SETTLED,
+        stamp_is_stable=max(status.st_mtime, status.st_ctime) < time.time() - STABLE_AFTER,
         refused=refused,
     )

@@ -1,7 +1,7 @@
-"""Which hosts a source on the web may be led to: a server, or a document on it, could name one of the inner network.
+"""Hosts that a source on the web may be redirected to: a server or document could name one of the inner network.
 
-It is judged by name and port, for every request. A name that resolves to another address from one moment to the next
-(DNS rebinding) is not found out.
+They are checked by name and port, for every request. A name that resolves to another address from one moment to the
+next (DNS rebinding) is not detected.
 """
 
 import errno
@@ -23,7 +23,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class RefusedHostError(PermissionError):
-    """A redirect leads to where the source may not be led."""
+    """A redirect leads to a host that is not allowed."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Hosts:
 
 @cache
 def guarded_client(hosts: Hosts) -> Callable[..., Any]:
-    """Return what makes the client of fsspec's file system for the web: one that is led to these hosts alone."""
+    """Return the client factory for fsspec's file system for the web, limited to these hosts."""
 
     async def check(request: "ClientRequest", send: "ClientHandlerType") -> "ClientResponse":
         hosts.check(request.url.scheme, request.url.raw_host or "", request.url.explicit_port)
@@ -73,7 +73,7 @@ def guarded_client(hosts: Hosts) -> Callable[..., Any]:
 
 
 def _plain(host: str) -> str:
-    """Return a host as requests have it."""
+    """Return a host in the form of requests."""
     if not host.isascii():
         import httpx2
 

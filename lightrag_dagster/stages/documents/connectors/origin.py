@@ -1,4 +1,4 @@
-"""What a source is asked for: the list of its documents, and the bytes of one."""
+"""The protocol of connectors: the list of a source's documents, and the bytes of one."""
 
 import re
 from collections.abc import Iterator
@@ -15,20 +15,19 @@ UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-SETTLED = 5.0
-"""How long ago a file must have changed for a later change to show in its stamp: file systems count time in ticks, of
-two seconds at the most, and another machine's clock may be a little behind. Seconds."""
+STABLE_AFTER = 5.0
+"""Age of a file's last change from which a later change shows in its stamp: file systems count time in ticks, of two
+seconds at the most, and another machine's clock may be a little behind. Seconds."""
 
 
 @dataclass(frozen=True)
 class ListedFile:
     """A document of a source, as it is listed.
 
-    `path` is relative to the source, with forward slashes; `place` is where its origin finds it, unless
-    it is refused; `size` is in bytes.
-    `stamp` changes when the document is touched; it is `settled` when a change from now on would change it as well.
-    `refused` says why the document must not be read. `kind` is the suffix of its format where the path has none;
-    `content` is all of it where the listing has that already.
+    `path` is relative to the source, with forward slashes; `place` is its place for the origin, unless it is refused;
+    `size` is in bytes. `stamp` changes when the document is touched; `stamp_is_stable` is set if every later change
+    would change it. `refused` is the reason not to read the document. `kind` is the suffix of its format if the path
+    has none; `content` is the whole document if the listing has it already.
     """
 
     path: str
@@ -36,7 +35,7 @@ class ListedFile:
     size: int
     modified_at: datetime
     stamp: str
-    settled: bool
+    stamp_is_stable: bool
     refused: str | None = None
     kind: str = ""
     content: bytes | None = None
@@ -65,17 +64,17 @@ class Origin(Protocol):
         ...
 
     def read(self, listed: ListedFile, most: int) -> bytes:
-        """Return the first bytes of a document, so many at the most; raises OSError."""
+        """Return the first `most` bytes of a document; raises OSError."""
         ...
 
 
 def shown(path: str) -> str:
-    """Return a path whose unfit characters are escaped."""
+    """Return a path with unfit characters escaped."""
     return UNFIT_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), path)
 
 
 def unusable(path: str) -> str | None:
-    """Return why a file with this path is not read; None when it is."""
+    """Return the reason not to read a file with this path; None if it is read."""
     if UNFIT_CHARACTERS.search(path):
         return "path holds control characters or is not UTF-8; rename it"
     return _unsupported(splitext(path)[1].lower())

@@ -1,4 +1,4 @@
-"""Which paths of a source count."""
+"""The choice of a source's paths."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ _WILDCARDS = frozenset("*?[")
 
 @dataclass(frozen=True)
 class Patterns:
-    """Globs of paths that count, and of those that do not although they match one of the former."""
+    """Globs of included paths, and of excluded ones among them."""
 
     include: tuple[str, ...]
     exclude: tuple[str, ...] = ()
 
     def match(self, path: str) -> bool:
-        """Say whether a path counts."""
+        """Return True if a path counts."""
         if self == EVERY_FILE:
             return True
         included, excluded = (any(matches(path, glob) for glob in globs) for globs in (self.include, self.exclude))
@@ -26,7 +26,7 @@ EVERY_FILE = Patterns(("**/*",))
 
 
 def has_wildcard(path: str) -> bool:
-    """Say whether a path is a glob."""
+    """Return True if a path is a glob."""
     return bool(_WILDCARDS & set(path))
 
 

@@ -13,17 +13,17 @@ import yaml
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import RowsSettings
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
-from lightrag_dagster.stages.documents.connectors.tables import Row, Table
+from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
 
 _SUFFIXES = {"markdown": ".md", "html": ".html"}
 _PROPERTIES = ("title", "author", "date", "tags", "language")
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The rows of a table. What they say of themselves, such as a title, becomes the front matter of their text."""
+class RowDocuments:
+    """The rows of a table as documents. Their properties, such as a title, become the front matter of their text."""
 
-    table: Table
+    table: RowSource
     columns: RowsSettings
     at_once: ClassVar[int] = 1
 
@@ -56,7 +56,7 @@ class Rows:
             size=len(data),
             modified_at=_time(row[columns.modified]) if columns.modified else EPOCH,
             stamp=digest(kind, data.decode()),
-            settled=True,
+            stamp_is_stable=True,
             refused=unusable(path + kind),
             kind=kind,
             content=data,
@@ -74,7 +74,7 @@ class Rows:
 
 
 def _filled(template: str, row: Row) -> str:
-    """Return a template whose columns, in braces, are filled in; without braces it is a column."""
+    """Return a template with its columns, in braces, filled in; without braces it is a column."""
     parts = list(string.Formatter().parse(template))
     if not any(column is not None for _, column, _, _ in parts):
         return _text(row[template])
@@ -96,7 +96,7 @@ def _text(value: Any) -> str:
 
 
 def _time(value: object) -> datetime.datetime:
-    """Return the time of a value, without a time zone in UTC; 1970 of what is none."""
+    """Return the time of a value, in UTC without a time zone; 1970 for other values."""
     if isinstance(value, str):
         try:
             value = datetime.datetime.fromisoformat(value)

@@ -1,4 +1,4 @@
-"""Where rows come from: CSV, JSON Lines and Parquet files, a DuckDB file, any database of SQLAlchemy."""
+"""Sources of rows: CSV, JSON Lines and Parquet files, a DuckDB file, any database of SQLAlchemy."""
 
 import errno
 import os
@@ -24,13 +24,13 @@ ROW_FILES = {
     ".ndjson": "read_json(?, format = 'newline_delimited')",
     ".parquet": "read_parquet(?)",
 }
-"""How DuckDB reads the rows of a file, by its suffix."""
+"""DuckDB's function that reads the rows of a file, by its suffix."""
 
 Row = Mapping[str, Any]
 
 
-class Table(Protocol):
-    """Where rows come from; raises OSError when they cannot be read."""
+class RowSource(Protocol):
+    """A source of rows; raises OSError when they cannot be read."""
 
     @property
     def name(self) -> str:
@@ -137,7 +137,7 @@ class SQLQuery:
         try:
             engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
         except (ArgumentError, ImportError, ValueError) as error:
-            reason = one_line(error) if isinstance(error, ImportError) else "it is no URL of SQLAlchemy"
+            reason = one_line(error) if isinstance(error, ImportError) else "it is not a URL of SQLAlchemy"
             raise OSError(errno.EINVAL, f"{self.variable}: {reason}") from None
         password = engine.url.password
         try:

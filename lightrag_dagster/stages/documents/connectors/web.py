@@ -14,7 +14,7 @@ from urllib.parse import quote
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.stages.documents.connectors.hosts import Hosts
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, SETTLED, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ class Web:
         return self._repeated(lambda: self._first(listed.place, most))
 
     def _listed(self, name: str) -> ListedFile | None:
-        """Return a file, or None where there is none; one that the server says little of is found out by reading."""
+        """Return a file, or None if there is none; a file with few headers is checked by reading it."""
         size, modified, e_tag = None, EPOCH, None
         try:
             headers = self._repeated(lambda: self._headers(name))
         except FileNotFoundError:
             return None
-        except OSError:  # what reading it says is the reason of its row
+        except OSError:  # the error of reading it will be the reason of its row
             pass
         else:
             size = headers.get("Content-Length")
@@ -79,8 +79,8 @@ class Web:
             size=int(size),
             modified_at=modified,
             stamp=f"{int(size)}-{e_tag or changed}",
-            # The tag of a web server is often of its time.
-            settled=modified > EPOCH and changed < time.time() - SETTLED,
+            # The tag of a web server often depends on the file's time.
+            stamp_is_stable=modified > EPOCH and changed < time.time() - STABLE_AFTER,
             refused=unusable(name),
         )
 
@@ -101,7 +101,7 @@ class Web:
 
     @contextmanager
     def _answer(self, method: str, name: str) -> "Iterator[httpx2.Response]":
-        """Ask for a file; raises OSError, and _PassingError for what may succeed another time."""
+        """Ask for a file; raises OSError, and _PassingError if it may succeed another time."""
         import httpx2
 
         try:
@@ -117,12 +117,12 @@ class Web:
         except httpx2.TooManyRedirects as error:
             raise OSError(errno.ELOOP, f"it is redirected more than {_REDIRECTS} times") from error
         except httpx2.InvalidURL as error:
-            raise OSError(errno.EINVAL, f"it is no URL: {one_line(error)}") from error
+            raise OSError(errno.EINVAL, f"it is not a URL: {one_line(error)}") from error
         except httpx2.HTTPError as error:
             raise _PassingError(errno.EIO, f"the request failed ({type(error).__name__})") from error
 
     def _repeated(self, ask: Callable[[], Value]) -> Value:
-        """Ask until it does not fail for a passing reason, for a minute at the most."""
+        """Repeat a request that fails for a passing reason, for a minute at the most."""
         from tenacity import (
             Retrying,
             retry_if_exception_type,
@@ -145,7 +145,7 @@ class _PassingError(OSError):
 
 @cache
 def _client(hosts: Hosts) -> "httpx2.Client":
-    """Return a client that is led to these hosts alone, for all threads."""
+    """Return a client that follows redirects only to these hosts, for all threads."""
     import httpx2
 
     def check(request: httpx2.Request) -> None:
@@ -154,7 +154,7 @@ def _client(hosts: Hosts) -> "httpx2.Client":
     return httpx2.Client(
         follow_redirects=True,
         max_redirects=_REDIRECTS,
-        event_hooks={"request": [check]},  # before the first request, and before each that a redirect leads to
+        event_hooks={"request": [check]},  # before the first request, and before each redirect
         headers={"Accept-Encoding": "identity"},
         timeout=httpx2.Timeout(_REQUEST_SECONDS, connect=_CONNECT_SECONDS),
     )

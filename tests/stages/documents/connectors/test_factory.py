@@ -7,7 +7,7 @@ from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
-from lightrag_dagster.stages.documents.connectors.folder import Folder
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import Origin
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 from lightrag_dagster.stages.documents.connectors.web import Web
@@ -18,13 +18,13 @@ MARKDOWN = Patterns(("**/*.md",))
 @pytest.mark.parametrize(
     ("uri", "expected"),
     [
-        ("docs", Folder(Path("docs"))),
-        ("docs/a.md", Folder(Path("docs/a.md"))),
-        ("docs/**/*.md", Folder(Path("docs"), MARKDOWN)),
-        ("/**/*.md", Folder(Path("/"), MARKDOWN)),
-        ("*.md", Folder(Path(), Patterns(("*.md",)))),
-        ("file:///srv/a%20b", Folder(Path("/srv/a b"))),
-        ("file:///srv/**/*.md", Folder(Path("/srv"), MARKDOWN)),
+        ("docs", LocalFolder(Path("docs"))),
+        ("docs/a.md", LocalFolder(Path("docs/a.md"))),
+        ("docs/**/*.md", LocalFolder(Path("docs"), MARKDOWN)),
+        ("/**/*.md", LocalFolder(Path("/"), MARKDOWN)),
+        ("*.md", LocalFolder(Path(), Patterns(("*.md",)))),
+        ("file:///srv/a%20b", LocalFolder(Path("/srv/a b"))),
+        ("file:///srv/**/*.md", LocalFolder(Path("/srv"), MARKDOWN)),
         ("s3://bucket", Bucket("s3://bucket")),
         ("s3://bucket/docs", Bucket("s3://bucket/docs")),
         ("s3://bucket/docs/**/*.md", Bucket("s3://bucket/docs", MARKDOWN)),
@@ -47,7 +47,7 @@ def test_patterns_go_with_the_uri() -> None:
 
 def test_a_folder_may_have_a_name_like_a_glob(tmp_path: Path) -> None:
     (tmp_path / "a[1]").mkdir()
-    assert choose_origin("s", SourceSettings(uri=str(tmp_path / "a[1]"))) == Folder(tmp_path / "a[1]", EVERY_FILE)
+    assert choose_origin("s", SourceSettings(uri=str(tmp_path / "a[1]"))) == LocalFolder(tmp_path / "a[1]", EVERY_FILE)
 
 
 @pytest.mark.parametrize(

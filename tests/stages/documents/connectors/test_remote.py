@@ -70,7 +70,7 @@ def test_a_bucket_is_a_source(server: BucketService) -> None:
     listed = {one.path: one for one in Bucket(bucket).files()}
     assert sorted(listed) == ["a b/flood.txt", "river.md", "x.bin"]
     assert str(listed["x.bin"].refused).startswith("unsupported file type (.bin)")
-    assert (listed["river.md"].size, listed["river.md"].settled) == (len(RIVER), True)
+    assert (listed["river.md"].size, listed["river.md"].stamp_is_stable) == (len(RIVER), True)
     assert found(Bucket(bucket)) == {"river.md": RIVER.encode(), "a b/flood.txt": FLOOD.encode()}
     assert list(found(Bucket(bucket, Patterns(("*.md",))))) == ["river.md"]
     assert list(found(Bucket(bucket, names=("river.md", "gone.md")))) == ["river.md"]
@@ -283,7 +283,7 @@ def test_an_archive_is_a_source(
     read = found(origin)
     assert sorted(read) == expected
     assert set(read.values()) <= {text.encode() for text in files.values()}
-    assert all(one.settled for one in origin.files())
+    assert all(one.stamp_is_stable for one in origin.files())
     assert found(pickle.loads(pickle.dumps(origin))) == read
 
 
@@ -429,5 +429,5 @@ def test_times_of_a_file_system_count_as_those_of_a_folder() -> None:
 
     filesystem("memory").pipe("/docs/a.md", b"text")
     (fresh,) = FileSystem("memory://docs").files()
-    assert not fresh.settled
+    assert not fresh.stamp_is_stable
     assert abs(fresh.modified_at.timestamp() - time.time()) < 60

@@ -108,7 +108,7 @@ def test_files_of_a_web_server_are_named(server: Server) -> None:
     listed = {one.path: one for one in origin.files()}
     assert sorted(listed) == ["a b.md", "c.md"]
     one = listed["c.md"]
-    assert (one.size, one.modified_at.timestamp(), one.settled) == (len(OFFICE), 1_600_000_000, True)
+    assert (one.size, one.modified_at.timestamp(), one.stamp_is_stable) == (len(OFFICE), 1_600_000_000, True)
     assert one.stamp == f"{len(OFFICE)}-1600000000.0"  # as stamps of earlier versions of the package are
     assert origin.read(one, 5) == OFFICE.encode()[:5]
 
@@ -121,7 +121,7 @@ def test_files_of_a_web_server_are_named(server: Server) -> None:
 def test_a_file_whose_time_says_nothing_is_read_again(server: Server, modified: str | None) -> None:
     server.pages["/a.md"] = Page(RIVER, modified=modified)
     (listed,) = Web(server.url, ("a.md",)).files()
-    assert not listed.settled
+    assert not listed.stamp_is_stable
 
 
 @contextmanager
@@ -170,7 +170,7 @@ def test_a_web_server_that_does_not_answer_costs_its_documents_only(monkeypatch:
     monkeypatch.setattr(web, "_LONGEST_WAIT_SECONDS", 0.001)
     origin = Web("http://127.0.0.1:9/docs", ("a.md",))
     (listed,) = origin.files()
-    assert (listed.path, listed.settled, listed.refused) == ("a.md", False, None)
+    assert (listed.path, listed.stamp_is_stable, listed.refused) == ("a.md", False, None)
     with expected("the request failed"):
         origin.read(listed, 1)
 
@@ -274,5 +274,5 @@ def test_hosts_are_for_the_web_alone() -> None:
 
 def test_a_url_that_is_none_is_one_line() -> None:
     (listed,) = list_files(Source("s", Web("http://host:x", ("a.md",))))
-    with expected("it is no URL"):
+    with expected("it is not a URL"):
         Web("http://host:x", ("a.md",)).read(listed, 1)

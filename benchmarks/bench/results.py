@@ -1,0 +1,82 @@
+"""The results of a benchmark, as they are stored: a row for each operation, and one for the questions of each mode."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from benchmarks.bench.measuring import Cost
+
+SystemName = Literal["LightRAG", "ours"]
+CHAT_CALLS = ("extract", "glean", "summarise")
+COUNTS = (*CHAT_CALLS, "embed", "texts", "input_tokens", "output_tokens", "embedded_tokens")
+"""What the server counts: calls by kind, texts embedded, and tokens by o200k_base."""
+Way = Literal["command", "warm"]
+"""A command starts a process and ends it; warm is a process that has the knowledge base open already."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A sequence of operations on `count` passages; `round` counts from 1 how often it is run."""
+
+    count: int
+    round: int
+    operations: Sequence[str]
+    modes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """The cost of an operation; `kept` is the bytes of all files after it, `counts` what the server counted.
+
+    `clients` is the part of the processor's time in which LightRAG made clients of the server, a new one for each call.
+    """
+
+    system: SystemName
+    count: int
+    round: int
+    operation: str
+    way: Way
+    cost: Cost
+    kept: int
+    counts: Mapping[str, int]
+    clients: float | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The milliseconds of questions in one mode, in a process that has asked before.
+
+    `chunks` is how many each of them found, `clients` the milliseconds of all in which LightRAG made clients.
+    """
+
+    system: SystemName
+    count: int
+    round: int
+    mode: str
+    milliseconds: Sequence[float]
+    chunks: Sequence[int]
+    counts: Mapping[str, int]
+    clients: float | None = None
+
+
+@dataclass(frozen=True)
+class Made:
+    """The graph after all changes."""
+
+    system: SystemName
+    count: int
+    round: int
+    entities: int
+    relations: int
+
+
+Result = Operation | Asked | Made
+
+
+def as_rows(results: Sequence[Result]) -> dict[str, list[dict[str, Any]]]:
+    """Return results as tables, for JSON."""
+    tables: dict[str, list[dict[str, Any]]] = {"operations": [], "questions": [], "graphs": []}
+    names = {Operation: "operations", Asked: "questions", Made: "graphs"}
+    for result in results:
+        tables[names[type(result)]].append(asdict(result))
+    return tables

@@ -1,0 +1,79 @@
+"""docs/tables.md, made from the schemas; `make docs` writes it."""
+
+import sys
+from collections.abc import Iterator, Mapping
+
+import duckdb
+import pyarrow as pa
+
+from lightrag_dagster.schemas import (
+    DESCRIPTIONS,
+    DOCUMENT_ELEMENTS,
+    MERGED_TABLES,
+    SORT_KEYS,
+    SOURCE_TABLES,
+    UNPARTITIONED_TABLES,
+)
+
+_INTRODUCTION = """\
+# Tables
+
+Made from `lightrag_dagster/schemas.py` by `make docs`; change the schemas, not this page.
+
+All tables except the last three are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
+`views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its meaning
+says so in italics. No table holds a wall clock except `raw_documents.modified_at`, so a clean build has the same rows.
+"""
+
+_QUESTIONS = {
+    "answers": "One row a question of the file that the setting `questions` names, asked of a snapshot.",
+    "evaluated_questions": "One row a snapshot, mode and question that was evaluated.",
+    "retrieval_evaluation": "One row a snapshot, mode and metric: the mean over the questions.",
+}
+
+_GROUPS: tuple[tuple[str, str, Mapping[str, pa.Schema]], ...] = (
+    (
+        "Of each source",
+        "One immutable version a source, as it was accepted. Rows are sorted within a source.",
+        SOURCE_TABLES,
+    ),
+    ("Of the merge", "Made from all accepted sources together.", MERGED_TABLES),
+    ("Tables and figures", "A view of `raw_documents.elements`.", {"document_elements": DOCUMENT_ELEMENTS}),
+    (
+        "Of questions",
+        "Made by asking the published snapshot: Parquet files in the home, below `tables/NAME/all`, and no views.",
+        UNPARTITIONED_TABLES,
+    ),
+)
+
+
+def page() -> str:
+    """Return docs/tables.md."""
+    return "\n".join([_INTRODUCTION, *(part for group in _GROUPS for part in _group(*group))])
+
+
+def _group(title: str, text: str, tables: Mapping[str, pa.Schema]) -> Iterator[str]:
+    yield f"## {title}\n\n{text}\n"
+    for name, schema in tables.items():
+        yield _table(name, schema)
+
+
+def _table(name: str, schema: pa.Schema) -> str:
+    kinds = duckdb.from_arrow(schema.empty_table()).types
+    rows = [f"| `{field.name}` | `{kind}` | {_meaning(field)} |" for field, kind in zip(schema, kinds, strict=True)]
+    head = ["| column | type | meaning |", "|---|---|---|"]
+    return "\n".join([f"### `{name}`", "", _description(name), "", *head, *rows, ""])
+
+
+def _description(name: str) -> str:
+    keys = ", ".join(f"`{key}`" for key in SORT_KEYS.get(name, ()))
+    return (DESCRIPTIONS | _QUESTIONS)[name] + (f" Sorted by {keys}." if keys else "")
+
+
+def _meaning(field: pa.Field) -> str:
+    description: str = field.metadata[b"description"].decode()
+    return f"{description} *May be null.*" if field.nullable else description
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
