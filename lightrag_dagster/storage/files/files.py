@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic, session
 from lightrag_dagster.storage.files.cache import empty_unclaimed
 from lightrag_dagster.storage.files.mirror import each, mirror_of
@@ -145,10 +146,9 @@ class Files:
             OlderFormatError: the home is older than this package; the next builder brings it forward.
             StoreError: it is newer, or the bucket refuses.
         """
+        session.take_over(self.home, records)
         if records is None:
-            session.refresh(self.home)
-        else:
-            session.refresh_some(self.home, records)
+            home_format.require_readable(self.home)
 
     def empty_other_caches(self) -> None:
         """Remove what processes that have ended keep of a bucket on this machine."""
