@@ -7,7 +7,6 @@ Before anything is timed each system indexes a few passages, so that Python has 
 """
 
 import argparse
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -20,7 +19,7 @@ from benchmarks.bench.corpus import MOST
 from benchmarks.bench.environment import VERSION
 from benchmarks.bench.machine import Others, machine
 from benchmarks.bench.report import report
-from benchmarks.bench.results import Result, Trial, as_rows
+from benchmarks.bench.results import Result, Trial, as_json, as_rows
 from benchmarks.bench.server import serving
 
 _WARM_UP = 5
@@ -75,7 +74,7 @@ def _done(system: System, trial: Trial) -> list[Result]:
 
 def _write(stored: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "lightrag.json").write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
+    (folder / "lightrag.json").write_text(as_json(stored))
     (folder / "lightrag.md").write_text(report(stored))
     print(f"{folder / 'lightrag.md'}, and every number in lightrag.json beside it")
 

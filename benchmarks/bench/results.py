@@ -1,5 +1,6 @@
 """The results of a benchmark, as they are stored: a row for each operation, and one for the questions of each mode."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -74,9 +75,20 @@ Result = Operation | Asked | Made
 
 
 def as_rows(results: Sequence[Result]) -> dict[str, list[dict[str, Any]]]:
-    """Return results as tables, for JSON."""
+    """Return results as tables."""
     tables: dict[str, list[dict[str, Any]]] = {"operations": [], "questions": [], "graphs": []}
     names = {Operation: "operations", Asked: "questions", Made: "graphs"}
     for result in results:
         tables[names[type(result)]].append(asdict(result))
     return tables
+
+
+def as_json(stored: Mapping[str, Any]) -> str:
+    """Return what is stored as JSON: a line for each row of a table, and numbers with four decimals."""
+    short = json.loads(json.dumps(stored), parse_float=lambda number: round(float(number), 4))
+    parts = (f'"{name}": {_lines(value)}' for name, value in short.items())
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _lines(value: object) -> str:
+    return "[\n" + ",\n".join(map(json.dumps, value)) + "\n]" if isinstance(value, list) else json.dumps(value)

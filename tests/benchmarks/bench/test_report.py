@@ -1,8 +1,10 @@
 """The report on stored results."""
 
+import json
 from typing import Any
 
 from benchmarks.bench.report import report, spread
+from benchmarks.bench.results import as_json
 
 COUNTS = {
     "extract": 3,
@@ -101,3 +103,12 @@ def test_numbers_have_three_digits() -> None:
     assert spread([0.123456, 12.3456, 12345.6]) == "0.12 – 12.3 – 12,346"
     assert spread([5.0, 5.0, 5.0]) == "5"
     assert spread([1.001, 1.002]) == "1.00"
+
+
+def test_results_are_stored_with_a_row_a_line() -> None:
+    results = stored("LightRAG", "ours")
+    text = as_json(results | {"latency": 0.123456})
+    assert json.loads(text) == results | {"latency": 0.1235}
+    assert len(text.splitlines()) == 2 + len(results) + sum(
+        len(value) + 1 for value in results.values() if isinstance(value, list)
+    )
