@@ -98,7 +98,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(
         default=Path("data"),
-        description="Where everything is kept: a folder, or a bucket, `s3://bucket/prefix`, `gs://…` or `az://…`, with "
+        description="The home of everything: a folder, or a bucket, `s3://bucket/prefix`, `gs://…` or `az://…`, with "
         "the extra `cloud`. A bucket needs `database` as well.",
     )
     cache: CacheSettings = CacheSettings()
@@ -118,7 +118,7 @@ class Settings(BaseSettings):
     )
     engine: EngineName = Field(
         default="local",
-        description="Where documents are read and cut, the model is asked, responses are parsed, mentions merged and "
+        description="The place where documents are read and cut, the model asked, responses parsed, mentions merged and "
         "texts embedded offline: in this process (`local`), in as many as there are processors (`processes`), or on "
         "Ray (`ray`, the extra of that name; RAY_ADDRESS names a cluster). A local embedding model runs in this "
         "process, or on Ray on each GPU. The result is the same.",
@@ -219,7 +219,7 @@ def load_settings(**overrides: object) -> Settings:
 
 
 def _check_section(variable: str) -> None:
-    """Refuse a variable that sets something in a section that there is not, of which pydantic says nothing."""
+    """Refuse a variable for an unknown section, which pydantic ignores."""
     section, inside, _ = variable.lower().removeprefix("lightrag_").partition("__")
     if variable.lower().startswith("lightrag_") and inside and section not in Settings.model_fields:
         from difflib import get_close_matches

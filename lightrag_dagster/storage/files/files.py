@@ -1,7 +1,7 @@
 """The files of a home: one way to open, read, list, write and remove them, on a disk and in a bucket.
 
-A home in a bucket has a cache on the disk of each machine. What is opened or read is fetched into it where it is
-missing; what is written is uploaded, at the latest when the session of the writer ends. No caller has to know.
+A home in a bucket has a cache on the disk of each machine. A file that is opened or read is fetched into it if it is
+missing; a file that is written is uploaded, at the latest when the session of the writer ends. No caller has to know.
 
 `Files` is made where it is needed: it holds the home and nothing else.
 """
@@ -87,7 +87,7 @@ class Files:
         return sum(each(rows, paths))
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
-        """Return the files below a folder; of a bucket, those that are no records."""
+        """Return the files below a folder; of a bucket, without records."""
         if mirror := mirror_of(self.home):
             return mirror.list_folder(folder)
         facts = {path: path.stat() for path in folder.rglob("*") if path.is_file()}
