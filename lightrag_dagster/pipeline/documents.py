@@ -18,10 +18,10 @@ from lightrag_dagster.pipeline.captions import OpenDescriber, describing
 from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
+    IngestionStep,
     Reusable,
     ShardResult,
     StageReport,
-    IngestionStep,
     each_shard,
     earlier_versions,
     failures,

@@ -19,10 +19,10 @@ from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
+    IngestionStep,
     Reusable,
     ShardResult,
     StageReport,
-    IngestionStep,
     each_shard,
     failures,
     first_reasons,
@@ -105,7 +105,11 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
 
 
 def _ask(
-    step: IngestionStep, earlier: Reusable, open_model: OpenModel, parts: Sequence[Shard], places: Callable[[Shard], pa.Table]
+    step: IngestionStep,
+    earlier: Reusable,
+    open_model: OpenModel,
+    parts: Sequence[Shard],
+    places: Callable[[Shard], pa.Table],
 ) -> tuple[list[ShardResult], Usage] | Waiting:
     """Ask about the chunks of every shard: in this process, or in the workers of the engine."""
     settings = step.settings

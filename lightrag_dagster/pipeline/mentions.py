@@ -9,7 +9,15 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import LOCK_SECONDS, Reusable, ShardResult, StageReport, IngestionStep, each_shard, report
+from lightrag_dagster.pipeline.shards import (
+    LOCK_SECONDS,
+    IngestionStep,
+    Reusable,
+    ShardResult,
+    StageReport,
+    each_shard,
+    report,
+)
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.locks.locks import ingesting
@@ -52,7 +60,9 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
     return reports, acceptance
 
 
-def _parse_shard(step: IngestionStep, extractions: str, parsed: Reusable, answered: str | None, shard: Shard) -> ShardResult:
+def _parse_shard(
+    step: IngestionStep, extractions: str, parsed: Reusable, answered: str | None, shard: Shard
+) -> ShardResult:
     """Parse the responses of a shard, except those that were `parsed` before; `answered` is the accepted version."""
     rows = step.read_shard("extractions", extractions, shard)
     kept, left = [SOURCE_TABLES[name].empty_table() for name in PARSED_TABLES], rows

@@ -19,7 +19,7 @@ from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
 from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
-from lightrag_dagster.storage.snapshots.records import PinnedEmbedder, GenerationInputs
+from lightrag_dagster.storage.snapshots.records import GenerationInputs, PinnedEmbedder
 
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
     from lightrag_dagster.models.rules import NameFinder

@@ -12,7 +12,7 @@ from lightrag_dagster.pipeline.chunks import keep_chunks
 from lightrag_dagster.pipeline.extractions import keep_extractions
 from lightrag_dagster.pipeline.mentions import _parsed_before, keep_mentions
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import Reusable, IngestionStep, earlier_versions
+from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, earlier_versions
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, SORT_KEYS
 from lightrag_dagster.settings import ChunkingSettings, load_settings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents

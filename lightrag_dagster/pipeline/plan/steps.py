@@ -92,7 +92,9 @@ def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool)
     }
 
 
-def _embeddings(generation: Generation, published: Generation | None, settings: Settings, summary: Estimate) -> PlannedStep:
+def _embeddings(
+    generation: Generation, published: Generation | None, settings: Settings, summary: Estimate
+) -> PlannedStep:
     """Count what a merged generation lacks; `summary` is the length of a text that is a placeholder. Tokens."""
     counts = load_tokenizer(settings.chunking.encoding).counts
     requests, known, unknown = 0, 0, 0
