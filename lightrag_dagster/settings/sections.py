@@ -142,7 +142,8 @@ class MergingSettings(Section):
         description="Chunks and documents that a relation's row lists likewise; descriptions and keywords are theirs.",
     )
     chunk_limit_method: Literal["KEEP", "FIFO"] = Field(
-        default="KEEP", description="If a source has more: keep the first (KEEP) or the last (FIFO) by path and place."
+        default="KEEP",
+        description="If there are more, each source gives its first (KEEP) or its last (FIFO) by path and place.",
     )
 
     summary_min_descriptions: int = Field(default=8, gt=1, description="Summarise from this number of distinct ones.")

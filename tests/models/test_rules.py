@@ -140,7 +140,6 @@ def test_a_message_without_a_fence_is_refused() -> None:
 SCRIPT = """
 import asyncio, hashlib
 from lightrag_dagster.stages.extraction.parsing import parse_response
-from lightrag_dagster.stages.extraction.records import Entity, Records, Relation
 from lightrag_dagster.stages.prompts.fencing import fence
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.offline.embedder import LexicalEmbedder

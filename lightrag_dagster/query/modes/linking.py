@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 import numpy as np
@@ -114,13 +113,18 @@ def _similar(spelt: Sequence[str], names: Names) -> Link | None:
 
 
 def likeness(spelt: Sequence[str], name: Sequence[str]) -> float:
-    """Return how alike the least similar pair of words is, 0 to 1; 0 unless there are as many, with the same digits."""
+    """Return how alike the least similar pair of words is, 0 to 1; 0 unless there are as many, with the same digits.
+
+    Of two words, it is the share of their characters in their longest common subsequence.
+    """
+    from rapidfuzz.distance.Indel import normalized_similarity  # slow to import, and most questions are spelt well
+
     if len(spelt) != len(name):
         return 0.0
     pairs = list(zip(spelt, name, strict=True))
     if any(one != other and not (one + other).isalpha() for one, other in pairs):
         return 0.0
-    return min((SequenceMatcher(None, one, other).ratio() for one, other in pairs), default=0.0)
+    return min((normalized_similarity(one, other) for one, other in pairs), default=0.0)
 
 
 def probability(mentioned: int, written: int) -> float:

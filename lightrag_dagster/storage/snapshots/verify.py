@@ -6,10 +6,8 @@ so have the views, which name the place of the home.
 """
 
 import hashlib
-import json
 from pathlib import Path
 from typing import NamedTuple
-from uuid import UUID
 
 from pydantic import Field
 
@@ -23,13 +21,13 @@ from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.lance_files import files_of_version, tag_file
 from lightrag_dagster.storage.snapshots.records import (
     MADE_AGAIN,
     BuiltGraph,
     FileFacts,
     Manifest,
     Record,
-    VectorTable,
     read_record,
 )
 
@@ -78,7 +76,7 @@ def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
             facts = known.files.get(name) if known else None
             found[name] = facts if facts and facts.size == size else FileFacts.of(path)
         for entry in manifest.vectors.tables.values():
-            for path, size in _lance_files(home, entry).items():
+            for path, size in files_of_version(home, entry).items():
                 name = str(path.relative_to(home.root))
                 # Names of data are random; those of versions and tags are those of a table that was written again.
                 facts = known.files.get(name) if known and path.suffix not in _NAMED_AGAIN else None
@@ -166,46 +164,8 @@ def _source_files(home: Home, manifest: Manifest) -> list[Path]:
 def _required(home: Home, manifest: Manifest) -> list[Path]:
     folder = home.generation(manifest.snapshot_id)
     own = (generations.ADJACENCY, *(f"{table}.parquet" for table in MERGED_TABLES))
-    tags = [_tag_file(home, entry) for entry in manifest.vectors.tables.values()]
+    tags = [tag_file(home, entry) for entry in manifest.vectors.tables.values()]
     return [*(folder / name for name in own), *_source_files(home, manifest), *tags]
-
-
-def _tag_file(home: Home, entry: VectorTable) -> Path:
-    return home.lance / f"{entry.table}.lance" / "_refs" / "tags" / f"{entry.tag}.json"
-
-
-def _lance_files(home: Home, entry: VectorTable) -> dict[Path, int]:
-    """Return the files that a tagged version reads, and their sizes in bytes.
-
-    LanceDB has no call that lists them, so they are found in the manifest of the version: data files by name, deletion
-    files by their random number, index folders by their UUID. The footer of 16 bytes says where the list of data files
-    begins; what is before it may name files of other versions.
-    """
-    table = home.lance / f"{entry.table}.lance"
-    tag, stored = _tag_file(home, entry), Files(home).list_folder(table)
-    version = json.loads(Files(home).read_bytes(tag))["version"]
-    names = (f"{version}.manifest", f"{2**64 - 1 - version}.manifest")
-    path = next(path for name in names if (path := table / "_versions" / name) in stored)
-    content = Files(home).read_bytes(path)
-    listed = content[int.from_bytes(content[-16:-8], "little") :]
-
-    def of(folder: str) -> list[Path]:
-        # A killed write leaves a temporary file, `.tmp` and six characters.
-        return [one for one in stored if one.is_relative_to(table / folder) and not one.name.startswith(".")]
-
-    data = [one for one in of("data") if one.name.encode() in listed]
-    deletions = [one for one in of("_deletions") if _varint(int(one.stem.split("-")[-1])) in listed]
-    indexes = [one for one in of("_indices") if UUID(one.parent.name).bytes in content]
-    return {one: stored[one].size for one in (tag, path, *data, *deletions, *indexes)}
-
-
-def _varint(number: int) -> bytes:
-    """Return a number as Protocol Buffers encode it."""
-    encoded = b""
-    while number > 0x7F:
-        encoded += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return encoded + bytes([number])
 
 
 def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None, *, verify: bool) -> str | None:

@@ -18,7 +18,7 @@ from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
 from lightrag_dagster.storage.snapshots.records import BuiltGraph, FileFacts
 from lightrag_dagster.storage.snapshots.repair import discard_damaged
-from lightrag_dagster.storage.snapshots.verify import FILES, PublishedFiles, _varint, find_damage
+from lightrag_dagster.storage.snapshots.verify import FILES, PublishedFiles, find_damage
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
@@ -271,11 +271,3 @@ def test_of_a_file_that_was_built_again_the_new_hash_is_recorded(generation: Gen
     generation.write_record(FILES, PublishedFiles(files=listed.files | as_large))
     publish(second)
     assert find_damage(home, second.id, verify=True) == []
-
-
-@pytest.mark.parametrize(
-    ("number", "encoded"),
-    [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (2**64 - 1, "ffffffffffffffffff01")],
-)
-def test_numbers_are_encoded_as_protocol_buffers_do(number: int, encoded: str) -> None:
-    assert _varint(number).hex() == encoded
