@@ -23,7 +23,7 @@ _LOCAL = LocalEngine()
 
 
 class Embedding(NamedTuple):
-    """The way texts are embedded. `settings` bound one call of the embedder, whose own limit bounds the calls in flight.
+    """The way texts are embedded. `settings` bound one call of the embedder, whose own limit is for calls in flight.
 
     The rules of the offline embedder run on the engine; to another one, this process sends batches.
     """
