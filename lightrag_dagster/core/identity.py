@@ -88,16 +88,7 @@ def relation_id(first_entity_id: str, second_entity_id: str) -> str:
 def extraction_key(chunk_id: str, extraction_fingerprint: str, language: str | None = None) -> str:
     """Return the label of one chunk's extraction: the chunk, and the prompts, model and parameters used.
 
-<<<<<<< HEAD
-    <<<<<<< HEAD
-    `language` is the code of the document's language, empty if unknown, where the answer follows it.
-    =======
-    `language` is the code of the document's language if the answer follows it, else empty. All are plain ASCII, so
-    `left(sha256('["' || chunk_id || '","' || fingerprint || '"]'), 32)` is the same in SQL.
-    >>>>>>> wt-golden
-=======
-    `language` is the code of the document's language, empty if unknown, or None if the answer does not follow it.
->>>>>>> wt-golden
+    `language` is the code of the document's language if the answer follows it, else empty.
     """
     return digest(chunk_id, extraction_fingerprint, *([] if language is None else [language]))
 

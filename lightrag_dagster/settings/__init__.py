@@ -121,7 +121,7 @@ class Settings(BaseSettings):
     engine: EngineName = Field(
         default="local",
         description="The place where documents are read and cut, the model asked, responses parsed, mentions merged, "
-        "and texts embedded offline: in this process (`local`), in as many as there are processors (`processes`), or on "
+        "and texts embedded offline: in this process (`local`), in one for each processor (`processes`), or on "
         "Ray (`ray`, the extra of that name; RAY_ADDRESS names a cluster). A local embedding model runs in this "
         "process, or on Ray on each GPU. The result is the same.",
     )
