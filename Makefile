@@ -17,7 +17,7 @@ export TMPDIR := $(if $(shell [ "$(ROOM)" -gt 6000000 ] 2>/dev/null && echo yes)
 BENCH ?= --count 100 200 --rounds 3
 PYTEST = env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: setup demo ui test test-long test-mutants bench docs format clean
+.PHONY: setup demo ui test test-readers test-offline test-long test-mutants bench docs format clean
 
 setup: .venv/dev
 
@@ -58,6 +58,14 @@ test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --num-workers 2 || $(BIN)/mypy
 	$(PYTEST) -m 'not long'
+
+# Parts of `make test`, for work in one of the closed rooms: its own tests, and whether a revision is to be raised.
+test-readers: setup
+	$(PYTEST) -m 'not long' tests/readers tests/pipeline/test_revisions.py
+
+test-offline: setup
+	$(PYTEST) -m 'not long' tests/offline tests/models/test_rules.py tests/models/test_rules_answers.py \
+		tests/pipeline/test_revisions.py
 
 test-long: .venv/long
 	$(BIN)/mypy --python-version 3.13

@@ -1,4 +1,4 @@
-"""What every materialisation reports: rows, schema, a preview and seconds."""
+"""Metadata of every materialisation: rows, schema, a preview and seconds."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ class Stopwatch:
 
 
 class IngestConfig(dg.Config):
-    """How a source is ingested."""
+    """Options of an ingestion."""
 
     backfill: bool = Field(
         default=False,
@@ -56,7 +56,7 @@ class IngestConfig(dg.Config):
 
 
 class BuildConfig(dg.Config):
-    """How the knowledge base is built."""
+    """Options of building the knowledge base."""
 
     backfill: bool = Field(
         default=False,

@@ -17,7 +17,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
-from lightrag_dagster.storage.snapshots.records import Embedder
+from lightrag_dagster.storage.snapshots.records import PinnedEmbedder
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 LOCK_SECONDS = 3600.0
@@ -80,7 +80,7 @@ class LightRAG:
         return partial(open_batched_chat_model, llm, self.home, account, backfill=backfill)
 
     def embedder(
-        self, account: Account, embedder: Embedder, engine: Engine
+        self, account: Account, embedder: PinnedEmbedder, engine: Engine
     ) -> AbstractAsyncContextManager[CountingEmbedder]:
         """Open an embedder, which may differ from the one of the settings, for one block."""
         return open_embedder(settings_of(embedder, self.settings.embedding), self.home, account, engine)

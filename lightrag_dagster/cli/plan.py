@@ -9,7 +9,7 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.plan.estimates import Estimate
 from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, make_plan
-from lightrag_dagster.pipeline.plan.steps import Step
+from lightrag_dagster.pipeline.plan.steps import PlannedStep
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import load_settings
 
@@ -80,6 +80,6 @@ def _cost_rows(plan: Plan) -> list[tuple[str, ...]]:
     return [*rows, ("all", "", "", "", dollars(plan.total.expected), dollars(plan.total_by_batch.expected))]
 
 
-def _numbers(step: Step) -> list[str]:
+def _numbers(step: PlannedStep) -> list[str]:
     values: list[Estimate | None] = [step.calls, step.input_tokens, step.output_tokens]
     return [number(value.expected) if value else "" for value in values]

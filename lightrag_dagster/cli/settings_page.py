@@ -12,6 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from lightrag_dagster.core.text.tables import markdown_table
 from lightrag_dagster.settings import Section, Settings
+from lightrag_dagster.settings.former import FORMER
 
 _INTRODUCTION = """\
 # Settings
@@ -32,7 +33,23 @@ Lists and mappings are JSON in a variable. `<name>` is a name that you choose. A
 error. API keys are not settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
 `JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME` moves the Dagster
 instance out of the home. `LIGHTRAG_DATABASE` is a secret too: keep it out of the file, no message shows its password.
+
+Most people change some of these ten, which are **bold** in the tables below:
 """
+
+COMMON = {
+    "home": "Keep a knowledge base elsewhere, or several side by side.",
+    "sources": "Take the documents from another folder.",
+    "language": "Have descriptions, keywords and summaries in another language than English.",
+    "llm.provider": "Let a model extract and answer; the default asks none and costs nothing.",
+    "llm.model": "Choose that model, which decides quality and price.",
+    "llm.max_cost_usd": "Stop a run before it costs more.",
+    "embedding.provider": "Search by meaning; the default compares words.",
+    "embedding.model": "Choose the embedding model.",
+    "embedding.dimensions": "Have the length of that model's vectors.",
+    "query.mode": "Ask in the mode that your own evaluation finds best.",
+}
+"""The settings that people change, and why: where things are, who answers, what it costs, how questions are asked."""
 
 
 class Leaf(NamedTuple):
@@ -61,17 +78,37 @@ def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:
 
 def page() -> str:
     """Return docs/settings.md."""
-    parts = [_INTRODUCTION, _table("General", "", [leaf for leaf in leaves(Settings) if "." not in leaf.name])]
+    defaults = {leaf.name: leaf.default for leaf in leaves(Settings)}
+    common = ([_code(name), _code(defaults[name]), reason] for name, reason in COMMON.items())
+    parts = [_INTRODUCTION, markdown_table(["name", "default", "change it to"], common), ""]
+    parts.append(_table("General", "", [leaf for leaf in leaves(Settings) if "." not in leaf.name]))
     for name, field in Settings.model_fields.items():
         for section in _types(field.annotation):
             if issubclass(section, Section):
                 inside = [leaf for leaf in leaves(Settings) if leaf.name.startswith(f"{name}.")]
                 parts.append(_table(f"`{name}`", (section.__doc__ or "").strip(), inside))
-    return "\n".join(parts)
+    return "\n".join([*parts, *_former_names()])
+
+
+def _former_names() -> list[str]:
+    if not FORMER:
+        return []
+    rows = ([_code(one.name.replace("*", "<name>")), one.write, one.until] for one in FORMER)
+    introduction = "They are read with a warning; the version given no longer reads them."
+    table = markdown_table(["name", "instead", "until version"], rows)
+    return ["## Former names", "", introduction, "", table, ""]
 
 
 def _table(title: str, text: str, settings: list[Leaf]) -> str:
-    rows = ([_code(leaf.name), _code(leaf.variable), _code(leaf.default), leaf.meaning] for leaf in settings)
+    rows = (
+        [
+            f"**{_code(leaf.name)}**" if leaf.name in COMMON else _code(leaf.name),
+            _code(leaf.variable),
+            _code(leaf.default),
+            leaf.meaning,
+        ]
+        for leaf in settings
+    )
     introduction = [" ".join(text.split()), ""] if text else []
     table = markdown_table(["name", "environment variable", "default", "meaning"], rows)
     return "\n".join([f"## {title}", "", *introduction, table, ""])

@@ -26,7 +26,7 @@ def print_table(
     """Print rows as a table, or one field a line where the terminal is too narrow for the columns.
 
     Args:
-        console: Where to print.
+        console: The console to print to.
         columns: Headings, which wrap between words where they must.
         rows: One value a column; None is printed as nothing, everything else by `str`.
         wrap: The columns of text, aligned left and wrapped where they must be. All others are never broken; they are

@@ -19,7 +19,7 @@ Tag = dict[str, str]
 """The name of an object's state in conditions: `e_tag`, and `version` where the provider has one."""
 
 _MULTIPART_BYTES = 64 << 20
-"""Larger files are uploaded in parts, which no provider does on condition."""
+"""Larger files are uploaded in parts, for which no provider supports conditions."""
 
 _RETRIES, _RETRY_SECONDS, _REQUEST_SECONDS, _CONNECT_SECONDS = 8, 60, 120, 10
 
@@ -59,7 +59,7 @@ class Objects:
         options = {
             "timeout": timedelta(seconds=_REQUEST_SECONDS),
             "connect_timeout": timedelta(seconds=_CONNECT_SECONDS),
-            "allow_http": True,  # where the environment names an endpoint that begins with http://
+            "allow_http": True,  # if the environment names an endpoint that begins with http://
         }
         retries = {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_SECONDS)}
         try:
@@ -81,7 +81,7 @@ class Objects:
                     yield meta["path"], _stored(meta)
 
     def head(self, key: str) -> Stored | None:
-        """Return what a listing would show of an object, or None when there is none."""
+        """Return an object as a listing shows it, or None when there is none."""
         import obstore
 
         try:
@@ -132,7 +132,7 @@ class Objects:
             return None
 
     def download(self, key: str, path: Path) -> bool:
-        """Write an object to a file, and say whether there is one."""
+        """Write an object to a file; return False when there is none."""
         import obstore
 
         try:
@@ -147,7 +147,7 @@ class Objects:
         return True
 
     def upload(self, key: str, content: Path | bytes, *, create: bool) -> None:
-        """Store a file or bytes; with `create`, an object that is there already is left as it is."""
+        """Store a file or bytes; with `create`, an existing object is left as it is."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
@@ -161,7 +161,7 @@ class Objects:
             return
 
     def replace(self, key: str, content: bytes, before: Tag | None) -> Tag | None:
-        """Store an object if the one that is there is still that of the tag, or if there is none and `before` is None.
+        """Store an object if the present one still has the tag, or if there is none and `before` is None.
 
         Returns the new tag, or None when another process was faster.
         """
@@ -178,7 +178,7 @@ class Objects:
             return found[1] if found and found[0] == content else None
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Remove objects; those that are not there are no error."""
+        """Remove objects; missing ones are not an error."""
         import obstore
 
         if not keys:
@@ -214,5 +214,5 @@ def _tag(meta: Any) -> Tag:
 
 
 def _first_line(error: Exception) -> str:
-    """Return what the library says before the details for its developers."""
+    """Return the library's message without the details for its developers."""
     return one_line(Exception(str(error).split("\n\nDebug source")[0]))[:300]

@@ -12,7 +12,7 @@ _BLOCK = 1_000
 _INTERVAL = (2.5, 97.5)
 
 
-class Estimate(NamedTuple):
+class Interval(NamedTuple):
     """A mean with its 95% interval, and the number of questions; NaN where there were none."""
 
     mean: float
@@ -21,8 +21,8 @@ class Estimate(NamedTuple):
     questions: int
 
 
-def estimates(values: Values) -> list[Estimate]:
-    """Estimate the mean of each column; rows are questions, NaN is a question without a value.
+def estimates(values: Values) -> list[Interval]:
+    """Interval the mean of each column; rows are questions, NaN is a question without a value.
 
     All columns are resampled alike, and the same values give the same interval in every run.
     """
@@ -30,17 +30,17 @@ def estimates(values: Values) -> list[Estimate]:
     return [_estimate(_mean(column), means, column) for column, means in columns]
 
 
-def differences(before: Values, after: Values) -> list[Estimate]:
-    """Estimate, for each column, the mean of `after` less that of `before`, which are different questions."""
+def differences(before: Values, after: Values) -> list[Interval]:
+    """Interval, for each column, the mean of `after` less that of `before`, which are different questions."""
     resampled = _resampled_means(after, seed=1) - _resampled_means(before)
     columns = zip(before.T, after.T, resampled.T, strict=True)
     return [_estimate(_mean(new) - _mean(old), means, new) for old, new, means in columns]
 
 
-def _estimate(mean: float, resampled: Values, values: Values) -> Estimate:
+def _estimate(mean: float, resampled: Values, values: Values) -> Interval:
     known = resampled[~np.isnan(resampled)]
     low, high = np.percentile(known, _INTERVAL).tolist() if len(known) else (np.nan, np.nan)
-    return Estimate(mean, low, high, int(np.count_nonzero(~np.isnan(values))))
+    return Interval(mean, low, high, int(np.count_nonzero(~np.isnan(values))))
 
 
 def _resampled_means(values: Values, seed: int = 0) -> Values:

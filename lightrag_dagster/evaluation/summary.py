@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.evaluation.bootstrap import Estimate, Values, differences, estimates
+from lightrag_dagster.evaluation.bootstrap import Interval, Values, differences, estimates
 from lightrag_dagster.schemas import EVALUATED_QUESTIONS, RETRIEVAL_EVALUATION
 
 METRICS = [field.name for field in EVALUATED_QUESTIONS if pa.types.is_floating(field.type)] + ["context_tokens"]
@@ -35,7 +35,7 @@ class Change(NamedTuple):
     metric: str
     before: float
     after: float
-    difference: Estimate
+    difference: Interval
     paired: bool
 
     @property
@@ -108,7 +108,7 @@ class Advantage(NamedTuple):
     mode: str
     control: str
     metric: str
-    difference: Estimate
+    difference: Interval
 
 
 def advantages(rows: pa.Table, controls: Sequence[str] = CONTROLS) -> list[Advantage]:

@@ -38,7 +38,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Embedder
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, PinnedEmbedder
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables.acceptance import MADE_FROM, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -177,7 +177,7 @@ class _Side:
     def _publish(self) -> Usage:
         settings, home, account = self._settings, self._home, self._account
 
-        def open_one(one: Embedder, engine: Engine) -> AbstractAsyncContextManager[CountingEmbedder]:
+        def open_one(one: PinnedEmbedder, engine: Engine) -> AbstractAsyncContextManager[CountingEmbedder]:
             return open_embedder(settings_of(one, settings.embedding), home, account, engine)
 
         usage = merge_sources(self._recipes, partial(open_chat_model, settings.llm, home, "summarise", account)).usage

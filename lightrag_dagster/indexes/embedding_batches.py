@@ -23,7 +23,7 @@ _LOCAL = LocalEngine()
 
 
 class Embedding(NamedTuple):
-    """How texts are embedded. `settings` bound one call of the embedder, whose own limit bounds the calls in flight.
+    """The way texts are embedded. `settings` bound one call of the embedder, whose own limit is for calls in flight.
 
     The rules of the offline embedder run on the engine; to another one, this process sends batches.
     """
@@ -33,7 +33,7 @@ class Embedding(NamedTuple):
     engine: Engine = _LOCAL
 
     async def vectors_of(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:
-        """Return the vectors of texts in their order, and tell `done` whenever so many more are embedded.
+        """Return the vectors of texts in their order, and call `done` with the number of texts after each batch.
 
         Raises:
             ProviderError: see `Embedder.embed_documents`.

@@ -188,7 +188,7 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
     return LexicalEmbedder(settings.dimensions).identity
 
 
-def settings_of(embedder: records.Embedder, now: EmbeddingSettings) -> EmbeddingSettings:
+def settings_of(embedder: records.PinnedEmbedder, now: EmbeddingSettings) -> EmbeddingSettings:
     """Return settings that open the embedder of a snapshot; and its new place, if the current settings name one."""
     pinned = embedder.settings(now)
     with suppress(SettingsError):  # the identity of a missing model

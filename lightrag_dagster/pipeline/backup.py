@@ -118,7 +118,7 @@ class _Store(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether the database is there; opening a missing SQLite file would make it."""
+        """Return True if the database is there; opening a missing SQLite file would make it."""
         return not isinstance(self.address, Path) or self.address.exists()
 
 

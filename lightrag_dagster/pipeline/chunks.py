@@ -14,7 +14,15 @@ from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import Reusable, ShardResult, StageReport, Step, each_shard, ingestion, report
+from lightrag_dagster.pipeline.shards import (
+    IngestionStep,
+    Reusable,
+    ShardResult,
+    StageReport,
+    each_shard,
+    ingestion,
+    report,
+)
 from lightrag_dagster.schemas import CHUNKS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings, EmbeddingSettings
 from lightrag_dagster.stages.chunking.chunker import EmbedTexts
@@ -41,7 +49,7 @@ def chunk_source(
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    step = Step.of(source, tables, recipes)
+    step = IngestionStep.of(source, tables, recipes)
     with ingestion(tables, source) as scratch:
         documents = tables.require("raw_documents", source)
         parts = [Shard(number, documents.shards) for number in range(documents.shards)]
@@ -63,7 +71,7 @@ def chunk_source(
 
 
 def _chunk_shard(
-    step: Step,
+    step: IngestionStep,
     documents: str,
     earlier: Reusable,
     open_embedder: OpenEmbedder | None,
@@ -132,7 +140,9 @@ def _with_rules(rows: pa.Table, chunking: ChunkingSettings) -> pa.Table:
     return rows.append_column("rule", numbers.take(pc.index_in(places, known)))
 
 
-def _moved_chunks(step: Step, documents: TableVersion, earlier: Reusable, scratch: Path) -> list[PartitionedRows]:
+def _moved_chunks(
+    step: IngestionStep, documents: TableVersion, earlier: Reusable, scratch: Path
+) -> list[PartitionedRows]:
     """Partition the chunks whose text is in a document of another shard now, of each earlier version."""
     if documents.shards == 1:
         return []

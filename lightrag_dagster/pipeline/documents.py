@@ -18,10 +18,10 @@ from lightrag_dagster.pipeline.captions import OpenDescriber, describing
 from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
+    IngestionStep,
     Reusable,
     ShardResult,
     StageReport,
-    Step,
     each_shard,
     earlier_versions,
     failures,
@@ -82,7 +82,7 @@ def read_source(
         SourceError: the source cannot be listed, or lost too many documents at once; its tables stay as they are.
         StoreError: a table is damaged or the disk refuses.
     """
-    step, name = Step.of(source.name, tables, recipes), source.name
+    step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         listing = Listing(source, scratch / "files.parquet")
         parts = shards(listing.count, listing.size)
@@ -164,7 +164,7 @@ def _judged_by(tables: SourceTables, source: str) -> _Judged:
 
 
 def _read_shard(
-    step: Step,
+    step: IngestionStep,
     source: Source,
     known: Reusable,
     describer: tuple[OpenDescriber | None, int],
@@ -238,7 +238,7 @@ def _equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Pa
 
 
 def _mark_duplicates(
-    step: Step, stored: Sequence[StoredShard], originals: pa.Table, engine: Engine
+    step: IngestionStep, stored: Sequence[StoredShard], originals: pa.Table, engine: Engine
 ) -> list[StoredShard]:
     """Store the shards again that have documents whose original is in another one."""
     parts = [Shard(number, len(stored)) for number in range(len(stored))]
@@ -248,7 +248,7 @@ def _mark_duplicates(
     return [again.get(number, one) for number, one in enumerate(stored)]
 
 
-def _mark_shard(step: Step, task: tuple[StoredShard, pa.Table]) -> StoredShard:
+def _mark_shard(step: IngestionStep, task: tuple[StoredShard, pa.Table]) -> StoredShard:
     """Name the originals of documents in a stored file that have one in another shard."""
     stored, originals = task
     documents = step.tables.read_file("raw_documents", step.source, stored.name)

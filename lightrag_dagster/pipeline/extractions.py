@@ -19,10 +19,10 @@ from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
+    IngestionStep,
     Reusable,
     ShardResult,
     StageReport,
-    Step,
     each_shard,
     failures,
     first_reasons,
@@ -79,7 +79,7 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     recipes = recipes.of_source(source)
-    step = Step.of(source, tables, recipes)
+    step = IngestionStep.of(source, tables, recipes)
     if recipes.name_finder:
         open_model = recipes.name_finder.open
     with ingestion(tables, source) as scratch:
@@ -105,7 +105,11 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
 
 
 def _ask(
-    step: Step, earlier: Reusable, open_model: OpenModel, parts: Sequence[Shard], places: Callable[[Shard], pa.Table]
+    step: IngestionStep,
+    earlier: Reusable,
+    open_model: OpenModel,
+    parts: Sequence[Shard],
+    places: Callable[[Shard], pa.Table],
 ) -> tuple[list[ShardResult], Usage] | Waiting:
     """Ask about the chunks of every shard: in this process, or in the workers of the engine."""
     settings = step.settings
@@ -132,7 +136,7 @@ def _ask(
 
 
 async def _extract_shard(
-    step: Step, earlier: Reusable, model: ExtractionModel, conversations: int, task: tuple[Shard, pa.Table]
+    step: IngestionStep, earlier: Reusable, model: ExtractionModel, conversations: int, task: tuple[Shard, pa.Table]
 ) -> ShardResult | None:
     """Ask a model about the chunks of a shard, given their places; None while batches are awaited."""
     shard, places = task
@@ -148,7 +152,7 @@ async def _extract_shard(
 
 
 def _extract_in_worker(
-    step: Step, earlier: Reusable, open_model: OpenModel, conversations: int, task: tuple[Shard, pa.Table]
+    step: IngestionStep, earlier: Reusable, open_model: OpenModel, conversations: int, task: tuple[Shard, pa.Table]
 ) -> tuple[ShardResult, Usage]:
     """Open the model, and ask it about the chunks of a shard; return also what it did."""
 
@@ -233,7 +237,7 @@ def _in_languages(rows: pa.Table, chunks: pa.Table) -> pa.Table:
 
 
 def _places_of(
-    step: Step,
+    step: IngestionStep,
     versions: tuple[TableVersion, TableVersion | None],
     earlier: Reusable,
     parts: Sequence[Shard],

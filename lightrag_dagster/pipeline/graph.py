@@ -18,7 +18,7 @@ from lightrag_dagster.storage.snapshots.records import BuiltGraph, Graph, Manife
 from lightrag_dagster.storage.snapshots.snapshots import require_current, without_graph
 
 LOCK_SECONDS = 3600.0
-"""How long a step waits for another builder: longer than any merge, shorter than a night."""
+"""Time a step waits for another builder: longer than any merge, shorter than a night. Seconds."""
 
 _COUNTED = ("chunks", "entities", "relations")
 

@@ -9,7 +9,15 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import LOCK_SECONDS, Reusable, ShardResult, StageReport, Step, each_shard, report
+from lightrag_dagster.pipeline.shards import (
+    LOCK_SECONDS,
+    IngestionStep,
+    Reusable,
+    ShardResult,
+    StageReport,
+    each_shard,
+    report,
+)
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.locks.locks import ingesting
@@ -21,7 +29,7 @@ PARSED_TABLES = ("entity_mentions", "relation_mentions", "parsed")
 """Tables that are made from `extractions`."""
 
 PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
-"""What of an extraction decides its mentions."""
+"""Columns of an extraction that decide its mentions."""
 
 ANSWERED_COLUMNS = ["chunk_id", "extraction_key", "status", "rounds"]
 """Columns that tell the answers about a chunk from others; without the responses, which are long."""
@@ -38,7 +46,7 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         extractions = tables.require("extractions", source)
         parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
         before = _parsed_before(tables, source, code), _answered_before(tables, source)
-        parse = partial(_parse_shard, Step.of(source, tables, recipes), extractions.version, *before)
+        parse = partial(_parse_shard, IngestionStep.of(source, tables, recipes), extractions.version, *before)
         with open_engine(recipes.settings.engine) as engine:
             made = each_shard(engine, parse, parts, ("mentions", parts, extractions.rows))
         reports = []
@@ -52,7 +60,9 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
     return reports, acceptance
 
 
-def _parse_shard(step: Step, extractions: str, parsed: Reusable, answered: str | None, shard: Shard) -> ShardResult:
+def _parse_shard(
+    step: IngestionStep, extractions: str, parsed: Reusable, answered: str | None, shard: Shard
+) -> ShardResult:
     """Parse the responses of a shard, except those that were `parsed` before; `answered` is the accepted version."""
     rows = step.read_shard("extractions", extractions, shard)
     kept, left = [SOURCE_TABLES[name].empty_table() for name in PARSED_TABLES], rows
@@ -103,7 +113,7 @@ def keep_mentions(extractions: pa.Table, earlier: pa.Table, mentions: Sequence[p
 
     Args:
         extractions: Rows of EXTRACTIONS now.
-        earlier: What was parsed; the columns of the answers.
+        earlier: Extractions that were parsed; the columns of the answers.
         mentions: The PARSED_TABLES that were made of it.
 
     Returns:

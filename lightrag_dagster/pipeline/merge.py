@@ -1,7 +1,7 @@
 """The merge of accepted sources into a generation, with the summaries of the last one.
 
 The merge follows today's code and settings at once and keeps two things until a backfill: the embedder of the newest
-snapshot, and summaries whose descriptions have not changed. Where nothing changed, the newest generation stays.
+snapshot, and summaries whose descriptions have not changed. If nothing changed, the newest generation stays.
 """
 
 import logging
@@ -33,7 +33,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import Embedder, GenerationInputs
+from lightrag_dagster.storage.snapshots.records import GenerationInputs, PinnedEmbedder
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -46,7 +46,7 @@ BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 """The command that makes outdated summaries and vectors again."""
 
 LOCK_SECONDS = 3600.0
-"""How long a step waits for another builder: longer than any merge, shorter than a night."""
+"""Time a step waits for another builder: longer than any merge, shorter than a night. Seconds."""
 
 # The columns that tell to which descriptions, under which name, a summary belongs.
 _SAID_OF_SUMMARIES = {"description", "summary_recipe", "text_fingerprint"}
@@ -196,7 +196,7 @@ def _summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
     return has_outdated_summaries(generation, recipes) or generation.record().failed_summaries > 0
 
 
-def _check_embedder(embedder: Embedder, recipes: Recipes) -> None:
+def _check_embedder(embedder: PinnedEmbedder, recipes: Recipes) -> None:
     try:
         now = embedder_identity(settings_of(embedder, recipes.settings.embedding))
     except SettingsError as error:

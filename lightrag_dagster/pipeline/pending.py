@@ -109,7 +109,7 @@ class Pending:
 
     @property
     def graph_state(self) -> str:
-        """Whether the graph database is built, in a few words."""
+        """The state of the graph database, in a few words."""
         return "not built yet" if self.graph else "built" if self.manifest else "nothing is published"
 
     @property

@@ -1,8 +1,8 @@
 """Recipes: hashes of the prompts, models and settings that make rows which cost money.
 
 A row names the recipe that made it. A run keeps rows of other recipes while their text is unchanged; a backfill makes
-them again. What costs nothing (reading, parsing, layout) follows today's code at once: `code` is its hash. A revision
-is raised by hand whenever a stage's code would make other rows of the same inputs.
+them again. Steps that cost nothing (reading, parsing, layout) follow today's code at once: `code` is its hash. A
+revision is raised by hand whenever a stage's code would make other rows of the same inputs.
 """
 
 from contextlib import suppress
@@ -19,7 +19,7 @@ from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
 from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
-from lightrag_dagster.storage.snapshots.records import Embedder, GenerationInputs
+from lightrag_dagster.storage.snapshots.records import GenerationInputs, PinnedEmbedder
 
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
     from lightrag_dagster.models.rules import NameFinder
@@ -59,7 +59,7 @@ class Recipes:
 
     @cached_property
     def chunks(self) -> str:
-        """Recipe of chunking: all its settings but those that are as they always were; also functions and embedder."""
+        """Hash of the non-default chunking settings, custom functions and the embedder."""
         chunking = self.settings.chunking
         usual = ChunkingSettings().model_dump(mode="json")
         named = {
@@ -77,12 +77,12 @@ class Recipes:
 
     @property
     def compares_meaning(self) -> bool:
-        """Whether an embedder is asked where to cut some documents."""
+        """True if an embedder decides where some documents are cut."""
         return any(one.method == "semantic" for one in self.settings.chunking.all_in_use)
 
     @property
     def describes_figures(self) -> bool:
-        """Whether a model describes the images in documents."""
+        """True if a model describes the images in documents."""
         return self.settings.documents.describe_figures and self.settings.llm.provider != "offline"
 
     def of_source(self, source: str) -> "Recipes":
@@ -114,7 +114,7 @@ class Recipes:
 
     @property
     def name_finder(self) -> "NameFinder | None":
-        """What finds the entities of a chunk where no language model is asked about it.
+        """The rules that find the entities of a chunk where no language model is asked about it.
 
         Raises:
             SettingsError: the model of names is not on this machine.
@@ -128,7 +128,7 @@ class Recipes:
 
     @property
     def follows_languages(self) -> bool:
-        """Whether an answer about a chunk depends on the language of its document."""
+        """True if an answer about a chunk depends on the language of its document."""
         return self.settings.extraction.document_language
 
     @cached_property
@@ -141,7 +141,7 @@ class Recipes:
 
     @cached_property
     def code(self) -> dict[str, str]:
-        """Of each source table, a hash of the code and settings that follow today's at once."""
+        """Hash of the code and settings of each source table that follow today's at once."""
         layout, mentions = digest(_REVISIONS["layout"]), digest(_REVISIONS["mentions"])
         return {
             "raw_documents": digest(
@@ -179,7 +179,7 @@ class Recipes:
             code=digest(_REVISIONS["merge"], _REVISIONS["stores"]),
             merging=self.settings.merging,
             encoding=self.settings.chunking.encoding,
-            embedder=Embedder(
+            embedder=PinnedEmbedder(
                 provider=embedding.provider,
                 model=embedding.model,
                 dimensions=embedding.dimensions,
@@ -195,7 +195,7 @@ class Recipes:
 
     @cached_property
     def answers(self) -> str:
-        """Of asking: query settings, prompts and model."""
+        """Hash of query settings, prompts and model."""
         return digest(
             self.settings.query.model_dump(),
             self.settings.rerank.model_dump(include={"provider", "model", "with_first"}),
@@ -205,7 +205,7 @@ class Recipes:
 
     @cached_property
     def retrieval_evaluation(self) -> str:
-        """Of measuring: what is measured, and how it is asked and judged."""
+        """Hash of the questions that are evaluated, and of the settings that ask and judge them."""
         return digest(
             self.answers,
             self.settings.evaluation.model_dump(exclude={"questions"}),
@@ -236,7 +236,7 @@ class Recipes:
 
     @property
     def _extractions_of_all(self) -> str:
-        """What makes the extractions of all sources; those of some that lack their model of names say so themselves."""
+        """Return the recipe of extractions of all sources; a source that lacks its model of names says so itself."""
         methods, found = self.settings.extraction.methods, list[str]()
         if not methods:
             return self.extractions

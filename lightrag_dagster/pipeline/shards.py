@@ -27,7 +27,7 @@ from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion
 
 LOCK_SECONDS = 3600.0
-"""How long a step waits for another ingestion of its source: longer than most, shorter than a night."""
+"""Time a step waits for another ingestion of its source: longer than most, shorter than a night. Seconds."""
 
 FIRST_ROWS = 5
 """Rows of a table that a report shows."""
@@ -39,7 +39,7 @@ REASONS = 3
 _SHARDS_A_WORKER = 4
 
 
-class Step(NamedTuple):
+class IngestionStep(NamedTuple):
     """A step of an ingestion: a source, its tables, today's recipes. It can be sent to workers."""
 
     source: str
@@ -47,7 +47,7 @@ class Step(NamedTuple):
     recipes: Recipes
 
     @classmethod
-    def of(cls, source: str, tables: SourceTables, recipes: Recipes) -> "Step":
+    def of(cls, source: str, tables: SourceTables, recipes: Recipes) -> "IngestionStep":
         """Return a step without the URL of the database, which workers do not need."""
         return cls(source, tables, Recipes(recipes.settings.model_copy(update={"database": None}), recipes.prompts))
 
@@ -88,14 +88,14 @@ class Reusable(NamedTuple):
         """Return the first version of a table."""
         return next(iter(self.versions.get(table, ())), None)
 
-    def first(self, step: Step, table: str, shard: Shard, columns: list[str] | None = None) -> pa.Table:
+    def first(self, step: IngestionStep, table: str, shard: Shard, columns: list[str] | None = None) -> pa.Table:
         """Return the rows of a shard in the first version of a table; none where there is no version."""
         version = self.version(table)
         if version is None:
             return (SOURCE_TABLES | {"stamps": STAMPS})[table].empty_table()
         return step.read_shard(table, version, shard, columns)
 
-    def rows(self, step: Step, table: str, shard: Shard, moved: Sequence[pa.Table] = ()) -> list[pa.Table]:
+    def rows(self, step: IngestionStep, table: str, shard: Shard, moved: Sequence[pa.Table] = ()) -> list[pa.Table]:
         """Return the rows of a shard in each version of a table, with those that `moved` to it from other shards."""
         found = []
         for position, version in enumerate(self.versions[table]):
@@ -103,7 +103,7 @@ class Reusable(NamedTuple):
             found.append(rows.filter(pc.equal(rows["recipe"], self.recipe)) if self.recipe else rows)
         return found
 
-    def open(self, step: Step, table: str) -> list[Path]:
+    def open(self, step: IngestionStep, table: str) -> list[Path]:
         """Return the files of all versions of a table, to be read."""
         return [path for version in self.versions[table] for path in step.open(table, version)]
 

@@ -16,9 +16,9 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import Embedder, VectorTable
+from lightrag_dagster.storage.snapshots.records import PinnedEmbedder, VectorTable
 
-OpenEmbedder = Callable[[Embedder, Engine], AbstractAsyncContextManager[CountingEmbedder]]
+OpenEmbedder = Callable[[PinnedEmbedder, Engine], AbstractAsyncContextManager[CountingEmbedder]]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class VectorReport:
 
     generation: Generation
     table: VectorTable
-    embedder: Embedder
+    embedder: PinnedEmbedder
     usage: Usage
 
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     YamlConfigSettingsSource,
@@ -19,6 +20,7 @@ from pydantic_settings import (
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
+from lightrag_dagster.settings.former import former_variables, with_todays_names
 from lightrag_dagster.settings.models import (
     MOST_OUTPUT_TOKENS,
     BatchSettings,
@@ -98,7 +100,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(
         default=Path("data"),
-        description="Where everything is kept: a folder, or a bucket, `s3://bucket/prefix`, `gs://…` or `az://…`, with "
+        description="The home of everything: a folder, or a bucket, `s3://bucket/prefix`, `gs://…` or `az://…`, with "
         "the extra `cloud`. A bucket needs `database` as well.",
     )
     cache: CacheSettings = CacheSettings()
@@ -118,8 +120,8 @@ class Settings(BaseSettings):
     )
     engine: EngineName = Field(
         default="local",
-        description="Where documents are read and cut, the model is asked, responses are parsed, mentions merged and "
-        "texts embedded offline: in this process (`local`), in as many as there are processors (`processes`), or on "
+        description="The place where documents are read and cut, the model asked, responses parsed, mentions merged, "
+        "and texts embedded offline: in this process (`local`), in one for each processor (`processes`), or on "
         "Ray (`ray`, the extra of that name; RAY_ADDRESS names a cluster). A local embedding model runs in this "
         "process, or on Ray on each GPU. The result is the same.",
     )
@@ -153,6 +155,11 @@ class Settings(BaseSettings):
         "or `chunks` are evaluated as well.",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_todays_names(cls, values: dict[str, object]) -> dict[str, object]:
+        return with_todays_names(values)
+
     @field_validator("database")
     @classmethod
     def _is_postgres(cls, url: SecretStr | None) -> SecretStr | None:
@@ -170,7 +177,7 @@ class Settings(BaseSettings):
         """
         values: dict[str, object] = {}
         try:
-            for name, value in changes.items():
+            for name, value in with_todays_names(changes).items():
                 section = getattr(self, name)
                 if isinstance(section, Section) and isinstance(value, Mapping):
                     value = type(section).model_validate(section.model_dump() | dict(value))
@@ -192,7 +199,8 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the YAML file below the environment."""
         file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
-        return (init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file=file))
+        former = InitSettingsSource(settings_cls, former_variables())
+        return (init_settings, env_settings, former, YamlConfigSettingsSource(settings_cls, yaml_file=file))
 
 
 def load_settings(**overrides: object) -> Settings:
@@ -219,14 +227,15 @@ def load_settings(**overrides: object) -> Settings:
 
 
 def _check_section(variable: str) -> None:
-    """Refuse a variable that sets something in a section that there is not, of which pydantic says nothing."""
+    """Refuse a variable whose section does not exist, since pydantic ignores it."""
     section, inside, _ = variable.lower().removeprefix("lightrag_").partition("__")
-    if variable.lower().startswith("lightrag_") and inside and section not in Settings.model_fields:
+    known = Settings.model_fields.keys() | former_variables().keys()
+    if variable.lower().startswith("lightrag_") and inside and section not in known:
         from difflib import get_close_matches
 
         (nearest,) = get_close_matches(section, Settings.model_fields, 1, 0)
         raise SettingsError(
-            f"the variable {variable} names a section {section!r} that settings have not; did you mean {nearest!r}?"
+            f"{variable} is a setting of the section {section!r}, which does not exist; did you mean {nearest!r}?"
         )
 
 

@@ -63,13 +63,6 @@ class SourceSettings(Section):
         "depends on it.",
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _has_no_glob(cls, values: object) -> object:
-        if isinstance(values, dict) and "glob" in values:
-            raise ValueError("glob is called include now, and is a list of patterns")
-        return values
-
     @model_validator(mode="after")
     def _says_where(self) -> "SourceSettings":
         if bool(self.uri) == bool(self.rows and self.rows.database_variable):

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 SPILLING_GIGABYTES = 1.0
-"""What a database that spills keeps in memory."""
+"""Memory of a database that spills."""
 
 # Each thread holds a block for each file that it writes, 256 KB a column, so that 256 files just fit.
 _THREADS = 2
@@ -23,8 +23,8 @@ _opening = threading.Lock()
 def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a connection of its own to the one database of the process, since opening another takes 25 milliseconds.
 
-    What it registers, its variables, and views, tables and macros that it creates as TEMP are seen by no other one;
-    create nothing else. It is closed with the block.
+    No other connection sees the tables it registers, its variables, and the views, tables and macros it creates as
+    TEMP; create nothing else. It is closed with the block.
     """
     with _opening:
         database = _database()

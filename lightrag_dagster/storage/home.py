@@ -50,7 +50,7 @@ _BUCKET = re.compile(r"(s3|gs|az):/+(.+)")
 
 @dataclass(frozen=True)
 class Home:
-    """Paths below one home, its databases and its bucket; it creates nothing but the folder of a cache.
+    """Paths below one home, its databases and its bucket; it creates only the folder of a cache.
 
     `cached_bytes` is how much of a bucket may be kept below `root`.
     """
@@ -205,7 +205,7 @@ class Home:
 
     @property
     def lance_uri(self) -> str:
-        """Where LanceDB finds its database: the folder, or a URI in the bucket."""
+        """The address of LanceDB's database: the folder, or a URI in the bucket."""
         return f"{self.bucket}/lance" if self.bucket else str(self.lance)
 
     @property

@@ -28,7 +28,7 @@ class Format(Record):
 
     format: int
     copying: str | None = None
-    """Where the files come from, while they are being copied here."""
+    """The place the files come from, while they are being copied here."""
 
 
 def newest(migrations: Migrations = MIGRATIONS) -> int:

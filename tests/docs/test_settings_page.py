@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from lightrag_dagster.cli.settings_page import leaves, page
+from lightrag_dagster.cli.settings_page import COMMON, leaves, page
 from lightrag_dagster.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -24,3 +24,11 @@ def test_names_and_variables() -> None:
 
 def test_no_secret_is_a_setting() -> None:
     assert not [leaf.name for leaf in leaves(Settings) if "key" in leaf.name or "secret" in leaf.name]
+
+
+def test_the_ten_that_people_change_are_settings_and_marked() -> None:
+    names = {leaf.name for leaf in leaves(Settings)}
+    assert len(COMMON) == 10
+    assert COMMON.keys() <= names
+    marked = {name for name in names if f"| **`{name}`** |" in page()}
+    assert marked == COMMON.keys()

@@ -12,7 +12,7 @@ from lightrag_dagster.pipeline.chunks import keep_chunks
 from lightrag_dagster.pipeline.extractions import keep_extractions
 from lightrag_dagster.pipeline.mentions import _parsed_before, keep_mentions
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import Reusable, Step, earlier_versions
+from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, earlier_versions
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, SORT_KEYS
 from lightrag_dagster.settings import ChunkingSettings, load_settings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
@@ -151,7 +151,7 @@ def test_a_row_of_the_accepted_version_replaces_one_that_failed_since() -> None:
 
 def earlier_rows(tables: SourceTables, recipe: str | None) -> list[pa.Table]:
     versions = tuple(earlier_versions(tables, "extractions", "notes"))
-    step = Step("notes", tables, Recipes.of(load_settings()))
+    step = IngestionStep("notes", tables, Recipes.of(load_settings()))
     return Reusable({"extractions": versions}, recipe).rows(step, "extractions", Shard())
 
 

@@ -25,7 +25,13 @@ from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, Generation, scratch_folder, store
-from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Embedder, GenerationInputs, Manifest, VectorTable
+from lightrag_dagster.storage.snapshots.records import (
+    VECTOR_TABLES,
+    GenerationInputs,
+    Manifest,
+    PinnedEmbedder,
+    VectorTable,
+)
 from lightrag_dagster.storage.tables.acceptance import accept, accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -235,7 +241,7 @@ def inputs_of(home: Home, *sources: str, embedder_identity: str = "hash/8", code
         code=code,
         merging=MergingSettings(),
         encoding="o200k_base",
-        embedder=Embedder(provider="offline", model="hash", dimensions=8, identity=embedder_identity),
+        embedder=PinnedEmbedder(provider="offline", model="hash", dimensions=8, identity=embedder_identity),
     )
 
 

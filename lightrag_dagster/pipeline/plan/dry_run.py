@@ -17,7 +17,7 @@ NOT_STORED = "not stored"
 """The error of an extraction whose question is counted."""
 
 PLACEHOLDER = "(a summary that is not made yet)"
-"""How a summary begins that is not made yet."""
+"""Beginning of a summary that is not made yet."""
 
 
 class DryRunModel:

@@ -1,4 +1,4 @@
-"""How many calls and tokens follow from questions whose answers are not known yet.
+"""Calls and tokens that follow from questions whose answers are not known yet.
 
 A home that has extracted before is asked for its own ratios. Without a past, ratios of real extractions are taken: the
 593 passages of MuSiQue with the entities and triples that a model found in them, written as rows in the format of our
@@ -72,7 +72,7 @@ _SUMMARY_LENGTH = Estimate(0.4, 0.1, 1.0)
 
 @dataclass(frozen=True)
 class CallRatios:
-    """What follows from a first question. `known` says whether the ratios are this home's own.
+    """Ratios of later calls and tokens to first questions. `known` is True if they are this home's own.
 
     Calls of a question; input and output tokens of all rounds for a token of the question; US dollars of summaries for
     a dollar of extraction; embedded tokens for a token of output; length of a summary as a share of its limit.
@@ -95,7 +95,7 @@ def question_tokens(request: ChatRequest, count_tokens: CountTokens) -> int:
 
 
 def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
-    """Return the ratios for a home without a past, for so many first questions of so many tokens in all."""
+    """Return the ratios for a home without a past, given the number of first questions and of their tokens."""
     settings, counts = recipes.settings.extraction, load_tokenizer(recipes.settings.chunking.encoding).counts
     share = questions / max(1, tokens)
     follow_up = sum(counts([recipes.prompts.render("gleaning_user")])) * share
@@ -120,7 +120,7 @@ def own_ratios(
             chunk, say nothing. No text is read.
         bought: Totals of the ledger by purpose.
         recipes: Today's prompts and settings.
-        questions: How many questions the estimate is for: the more, the narrower the range.
+        questions: The number of questions that are estimated: the more, the narrower the range.
     """
     query = files(__package__).joinpath("ratios.sql").read_text("utf-8")
     found = connection.execute(query, {"instructions": _instructions(recipes)}).fetchall()[0]

@@ -1,8 +1,8 @@
 """The next run's or backfill's work and cost, found without asking a model and without changing the home.
 
 The run itself is tried on an overlay of the home, with models that have stored answers only: questions that are not
-stored are counted with the model's tokenizer. What follows from their answers (further rounds, summaries, vectors) is
-estimated.
+stored are counted with the model's tokenizer. Everything that follows from their answers (further rounds,
+summaries, vectors) is estimated.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from lightrag_dagster.pipeline.plan import steps
 from lightrag_dagster.pipeline.plan.dry_run import NOT_STORED, DryRunModel
 from lightrag_dagster.pipeline.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios
 from lightrag_dagster.pipeline.plan.overlay import overlay
-from lightrag_dagster.pipeline.plan.steps import Step
+from lightrag_dagster.pipeline.plan.steps import PlannedStep
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
@@ -44,7 +44,7 @@ _UNDESCRIBED = "(a description that is not made yet)" + " word" * 100
 
 @dataclass(frozen=True)
 class DocumentChanges:
-    """How a source's documents differ from those that were ingested last."""
+    """Differences of a source's documents from those that were ingested last."""
 
     added: int = 0
     changed: int = 0
@@ -54,7 +54,7 @@ class DocumentChanges:
 
 @dataclass
 class SourcePlan:
-    """What a run would do for one source.
+    """The work of a run on one source.
 
     `question_tokens` are of the first questions about new chunks, counted exactly. `problem` says why the source would
     fail.
@@ -71,12 +71,12 @@ class SourcePlan:
 
 @dataclass
 class Plan:
-    """What a run would do. `history` says whether the estimates are this home's own ratios."""
+    """The work and cost of a run. `history` is True if the estimates are by this home's own ratios."""
 
     sources: list[SourcePlan]
     history: bool
     known_price: bool
-    steps: dict[str, Step]
+    steps: dict[str, PlannedStep]
 
     @property
     def total(self) -> Estimate:

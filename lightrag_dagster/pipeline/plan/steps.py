@@ -24,7 +24,7 @@ _NONE = Estimate.exactly(0)
 
 
 @dataclass
-class Step:
+class PlannedStep:
     """Calls, tokens and cost of one step, in real time and by the provider's Batch API. US dollars.
 
     Calls and tokens are None where only the cost can be estimated.
@@ -37,13 +37,13 @@ class Step:
     output_tokens: Estimate | None = None
 
 
-def descriptions(asked: DryRunModel, settings: Settings) -> Step:
+def descriptions(asked: DryRunModel, settings: Settings) -> PlannedStep:
     """Return the calls, counted, and their tokens: images at the most that they may be billed as."""
     calls, inputs = Estimate.exactly(len(asked.first)), Estimate.exactly(sum(asked.first))
     return _priced(price_of(settings.llm.of("describe")), calls, inputs, calls.times(_DESCRIPTION))
 
 
-def extraction(asked: DryRunModel, ratios: CallRatios, settings: Settings) -> Step:
+def extraction(asked: DryRunModel, ratios: CallRatios, settings: Settings) -> PlannedStep:
     """Return the counted questions about chunks, and the estimated rounds that follow."""
     first, later = sum(asked.first), sum(asked.later)
     calls = ratios.calls.times(len(asked.first)).plus(Estimate.exactly(len(asked.later)))
@@ -53,15 +53,15 @@ def extraction(asked: DryRunModel, ratios: CallRatios, settings: Settings) -> St
     return step
 
 
-def after_extraction(extracting: Step, ratios: CallRatios, settings: Settings) -> dict[str, Step]:
+def after_extraction(extracting: PlannedStep, ratios: CallRatios, settings: Settings) -> dict[str, PlannedStep]:
     """Estimate summaries and vectors that follow from answers that are not known."""
     assert extracting.output_tokens is not None
     summaries, tokens = extracting.cost.times(ratios.summaries), extracting.output_tokens.times(ratios.embedded)
     embeddings = _priced(price_of(settings.embedding), None, tokens)
-    return {"summaries": Step(summaries, summaries), "embeddings": embeddings}
+    return {"summaries": PlannedStep(summaries, summaries), "embeddings": embeddings}
 
 
-def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, Step]:
+def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
     """Merge in an overlay, and count the summaries and vectors that the home has not stored.
 
     Args:
@@ -92,7 +92,9 @@ def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool)
     }
 
 
-def _embeddings(generation: Generation, published: Generation | None, settings: Settings, summary: Estimate) -> Step:
+def _embeddings(
+    generation: Generation, published: Generation | None, settings: Settings, summary: Estimate
+) -> PlannedStep:
     """Count what a merged generation lacks; `summary` is the length of a text that is a placeholder. Tokens."""
     counts = load_tokenizer(settings.chunking.encoding).counts
     requests, known, unknown = 0, 0, 0
@@ -109,6 +111,6 @@ def _embeddings(generation: Generation, published: Generation | None, settings: 
     return _priced(price_of(settings.embedding), Estimate.exactly(requests), tokens)
 
 
-def _priced(price: Price, calls: Estimate | None, inputs: Estimate, outputs: Estimate | None = None) -> Step:
+def _priced(price: Price, calls: Estimate | None, inputs: Estimate, outputs: Estimate | None = None) -> PlannedStep:
     cost = Estimate(*(price.of(taken, given) for taken, given in zip(inputs, outputs or _NONE, strict=True)))
-    return Step(cost, cost, calls, inputs, outputs)
+    return PlannedStep(cost, cost, calls, inputs, outputs)

@@ -163,7 +163,7 @@ def copies(home: Home, gone: Gone, snapshot: Manifest) -> dict[str, list[str]]:
 def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     """Remove all that the published snapshot and today's tables do not use; call it in a block of `purging`.
 
-    Of the documents that are gone, the tables of backfills go as well; of sources, all tables.
+    The tables of backfills of documents that are gone go as well, and all tables of sources that are gone.
 
     Raises:
         StoreError: a store is damaged or used by another process, or the disk refuses; run it again.

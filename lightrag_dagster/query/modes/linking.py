@@ -60,7 +60,7 @@ class Names:
 def link_names(question: str, names: Names) -> list[Link]:
     """Link the parts of a question that are names, the longest first; no word is part of two names.
 
-    What is left may be a name with small differences of spelling.
+    The other words may be a name with small differences of spelling.
     """
     folded, words = spans_of_words(question)
     lengths = range(min(names.texts.longest_name, len(words)), 0, -1)
@@ -115,7 +115,7 @@ def _similar(spelt: Sequence[str], names: Names) -> Link | None:
 def likeness(spelt: Sequence[str], name: Sequence[str]) -> float:
     """Return how alike the least similar pair of words is, 0 to 1; 0 unless there are as many, with the same digits.
 
-    Of two words, it is the share of their characters in their longest common subsequence.
+    For two words, it is the share of their characters in their longest common subsequence.
     """
     from rapidfuzz.distance.Indel import normalized_similarity  # slow to import, and most questions are spelt well
 

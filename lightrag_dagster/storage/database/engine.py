@@ -51,7 +51,7 @@ _CONNECT_ARGUMENTS: Mapping[str, object] = {
     "keepalives_count": 3,
     "prepare_threshold": None,
 }
-"""How psycopg connects. Seconds; statements are not prepared, since a pooler may give each to another session."""
+"""Options of psycopg. Seconds; statements are not prepared, since a pooler may give each to another session."""
 
 
 class Database:
@@ -153,7 +153,7 @@ class Database:
     def rewrite(self, table: Table) -> None:
         """Rewrite a table, so that no row that was removed is left in a file of the database.
 
-        In Postgres nothing else can read the table meanwhile. What its log, replicas and backups have is not reached.
+        In Postgres nothing else can read the table meanwhile. Its log, replicas and backups are not reached.
         """
         if not self.shrink():
             raise StoreError(

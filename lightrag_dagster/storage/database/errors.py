@@ -12,7 +12,7 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.storage.home import Address
 
 BUSY_SECONDS = 60
-"""How long one process waits for another's lock on an SQLite file."""
+"""Time one process waits for another's lock on an SQLite file. Seconds."""
 
 _LONGEST_MESSAGE = 300
 _DAMAGED = "is damaged; restore it from a backup, or move it away"
@@ -69,7 +69,7 @@ def postgres_url(url: str) -> URL:
     try:
         return make_url(url).set(drivername="postgresql+psycopg")
     except (ArgumentError, ValueError):  # without the cause, which shows the URL
-        raise StoreError("LIGHTRAG_DATABASE is no URL; write postgresql://user:password@host/database") from None
+        raise StoreError("LIGHTRAG_DATABASE is not a URL; write postgresql://user:password@host/database") from None
 
 
 def _next_step(error: BaseException, *, broken: bool) -> str:

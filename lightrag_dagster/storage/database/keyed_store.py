@@ -80,13 +80,13 @@ class KeyedTable(Database):
         return self.size(self._table)
 
     def count(self, *, unused_for: int = 0) -> int:
-        """Return the number of rows that were not used for so many days; of all rows by default."""
+        """Return the number of rows that were not used for a number of days; of all rows by default."""
         unused = self._table.c.last_used <= _today() - unused_for
         with self.begin() as connection:
             return connection.execute(select(func.count()).where(unused)).scalar_one()
 
     def prune(self, unused_for: int) -> int:
-        """Remove the rows that were not used for so many days and return how many.
+        """Remove the rows that were not used for a number of days, and return their number.
 
         An SQLite file shrinks, for which the disk must have room for a copy of the rows that stay.
         """

@@ -86,7 +86,7 @@ def local(place: Place, key: str) -> Iterator[Path]:
 class Contents:
     """The contents of a home or backup, by their names in a home on disk. Every method raises StoreError.
 
-    `machine` has the files of batches. Where it is `flat`, as a home on disk, records lie beside the data.
+    `machine` has the files of batches. If it is `flat`, as a home on disk, records lie beside the data.
     """
 
     place: Place

@@ -4,8 +4,8 @@
 <cache>/<hash of the URI>/0.lock      held by the process that uses the folder
 <cache>/<hash of the URI>/dagster/    the Dagster instance, unless $DAGSTER_HOME is set; batches/, failures.jsonl
 
-Processes have a folder each, so that none sees the unfinished records of another. What one has fetched, the others
-link: the bytes are on the disk once.
+Processes have a folder each, so that none sees the unfinished records of another. A file that one has fetched,
+the others link: its bytes are on the disk once.
 """
 
 import itertools

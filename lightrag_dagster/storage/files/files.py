@@ -1,7 +1,7 @@
 """The files of a home: one way to open, read, list, write and remove them, on a disk and in a bucket.
 
-A home in a bucket has a cache on the disk of each machine. What is opened or read is fetched into it where it is
-missing; what is written is uploaded, at the latest when the session of the writer ends. No caller has to know.
+A home in a bucket has a cache on the disk of each machine. A file that is opened or read is fetched into it if it is
+missing; a file that is written is uploaded, at the latest when the session of the writer ends. No caller has to know.
 
 `Files` is made where it is needed: it holds the home and nothing else.
 """
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic, session
 from lightrag_dagster.storage.files.cache import empty_unclaimed
 from lightrag_dagster.storage.files.mirror import each, mirror_of
@@ -86,7 +87,7 @@ class Files:
         return sum(each(rows, paths))
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
-        """Return the files below a folder; of a bucket, those that are no records."""
+        """Return the files below a folder; of a bucket, without records."""
         if mirror := mirror_of(self.home):
             return mirror.list_folder(folder)
         facts = {path: path.stat() for path in folder.rglob("*") if path.is_file()}
@@ -145,10 +146,9 @@ class Files:
             OlderFormatError: the home is older than this package; the next builder brings it forward.
             StoreError: it is newer, or the bucket refuses.
         """
+        session.take_over(self.home, records)
         if records is None:
-            session.refresh(self.home)
-        else:
-            session.refresh_some(self.home, records)
+            home_format.require_readable(self.home)
 
     def empty_other_caches(self) -> None:
         """Remove what processes that have ended keep of a bucket on this machine."""

@@ -21,7 +21,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
 DATA = ("tables", "generations")
-"""Folders of the files that are no records."""
+"""Folders of the data files, as opposed to records."""
 
 OF_THIS_HOME = ("views.duckdb", "views.json")
 """Files of each generation of a home on disk that name absolute paths."""
@@ -147,7 +147,7 @@ class Mirror:
     def _keep_within(self, limit: float) -> None:
         """Remove what was not used for longest from the cache, if since the last look it may have passed `limit` bytes.
 
-        Where files that are in use take more, it is looked at again when it has grown by a step.
+        If files that are in use take more, it looks again when the cache has grown by a step.
         """
         with self._counting:
             if self._room < 0:

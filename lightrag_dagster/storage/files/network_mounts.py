@@ -17,7 +17,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 class Mount(NamedTuple):
-    """Where a file system of some type is mounted."""
+    """A mount: the folder, and the type of its file system."""
 
     folder: Path
     type: str

@@ -4,7 +4,7 @@ A file that is named by its content is held if it has the size that was noted. E
 that was noted, or, as in a copy of the cache, has its content. Modes do not count.
 
 The notes are lines of JSON in a file to which processes append: those that work in the folder of the process that
-started them share its notes. Where notes are lost, files are uploaded or fetched once more.
+started them share its notes. If notes are lost, files are uploaded or fetched once more.
 """
 
 import hashlib
@@ -111,7 +111,7 @@ class Notes:
                     os.link(other._root / name, self._root / name)
 
     def tidy(self) -> None:
-        """Write a large file of notes anew; call it while no other process uses the folder."""
+        """Write a large file of notes afresh; call it while no other process uses the folder."""
         with self._explained():
             if self._path.exists() and self._path.stat().st_size > _LARGE:
                 noted = {name: note for name, note in self._read().items() if (self._root / name).exists()}

@@ -1,6 +1,6 @@
 """Files that the steps of some work hand on to each other, where each step may run in another process.
 
-Where all processes share a disk they are in a folder of it. Where they share nothing but a bucket, the files lie below
+If all processes share a disk they are in a folder of it. If they share only a bucket, the files lie below
 `scratch/` in it, and each process has a folder in its cache: a step fetches what it reads and uploads what it wrote.
 """
 
@@ -25,7 +25,7 @@ class Scratch(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Where this process reads and writes them."""
+        """The folder in which this process reads and writes them."""
         ...
 
     def inputs(self, paths: Iterable[Path]) -> list[Path]:

@@ -2,7 +2,7 @@
 
 Records are the small JSON files that change: pointers, current versions, accepted versions, manifests. They lie below
 `records/` in the bucket, so that one listing shows them all; each is replaced on condition that it is still the one
-that was read. Everything here does nothing for a home on a disk, except that `refresh` checks its format.
+that was read. Everything here does nothing for a home on a disk.
 """
 
 import os
@@ -16,7 +16,6 @@ from pathlib import Path
 
 from lightrag_dagster.core.objects import Tag
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.mirror import Mirror, each, mirror_of
 from lightrag_dagster.storage.files.notes import READ_ONLY, Note
@@ -70,23 +69,14 @@ def push(home: Home, lock: Lock | None = None) -> None:
                 records.push(lock)
 
 
-def refresh(home: Home) -> None:
-    """Make all records those of the bucket, unless this process is writing, and check the format of the home.
-
-    Raises as `home_format.require_readable`.
-    """
-    if records := _records_of(home):
-        with records.busy:
-            if not records.writers:
-                records.pull()
-    home_format.require_readable(home)
-
-
-def refresh_some(home: Home, paths: Sequence[Path]) -> None:
-    """Make some records those of the bucket, while this process writes those of other ingestions; raises StoreError."""
-    if records := _records_of(home):
-        with records.busy:
-            records.get(paths)
+def take_over(home: Home, records: Sequence[Path] | None) -> None:
+    """Make records those of the bucket: all, unless this process writes, or some; raises StoreError."""
+    if ours := _records_of(home):
+        with ours.busy:
+            if records is not None:
+                ours.get(records)
+            elif not ours.writers:
+                ours.pull()
 
 
 class _Records:

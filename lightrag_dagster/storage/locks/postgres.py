@@ -132,8 +132,8 @@ def postgres_held(
     Args:
         address: URL of the database.
         name: Name of the lock.
-        timeout: How long to wait for another process, or thread. Seconds.
-        what: What the holder of this lock does, for messages.
+        timeout: Time to wait for another process, or thread. Seconds.
+        what: The work of the lock's holder, for messages.
         any_thread: The whole process owns the lock, so that its other threads enter at once.
 
     Raises:

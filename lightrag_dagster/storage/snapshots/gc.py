@@ -1,8 +1,8 @@
 """Garbage collection of generations, table versions and vector versions that no retained snapshot uses.
 
 A generation, and a vector table, is written under the builder's lock, which the collection holds; a table version under
-the lock of its source. Between storing a file and recording the version that names it nobody else can tell that it is
-needed, so the files of a source go under its lock, and stay where another process holds it.
+the lock of its source. Between storing a file and recording the version that names it no other process can tell that it
+is needed, so the files of a source go under its lock, and stay where another process holds it.
 """
 
 import logging

@@ -130,7 +130,7 @@ def store(
 
     Args:
         home: The home to write to, while holding the builder's lock.
-        inputs: What was merged.
+        inputs: The versions that were merged.
         tables: The Parquet files of each of MERGED_TABLES, in order of their rows.
         summaries: Recipe → number of rows whose description is a summary made by it.
         failed_summaries: Number of rows without the summary that they should have.

@@ -54,13 +54,13 @@ class Pointer(Record):
     )
 
 
-class Embedder(Record):
+class PinnedEmbedder(Record):
     """An embedding model: its settings, so that it can be opened again, and its identity."""
 
     provider: EmbeddingProvider
     model: str
     dimensions: int
-    max_input_tokens: int = Field(default=8191, description="Where texts are cut")
+    max_input_tokens: int = Field(default=8191, description="The length at which texts are cut")
     identity: str
 
     def settings(self, now: EmbeddingSettings) -> EmbeddingSettings:
@@ -72,14 +72,14 @@ _CHOOSING_AN_EMBEDDER = {"provider", "model", "dimensions", "max_input_tokens"}
 
 
 class GenerationInputs(Record):
-    """What a merge reads, and the code, settings and embedder by which it and everything after it is made."""
+    """The inputs of a merge, and the code, settings and embedder by which it and everything after it is made."""
 
     sources: dict[str, dict[str, str]] = Field(description="source → table → accepted version")
     left_out: dict[str, str] = Field(description="source → why it has no accepted version yet")
     code: str = Field(description="Hash of the code of the merge and of everything after it")
     merging: MergingSettings
     encoding: str = Field(description="Counts the tokens of descriptions")
-    embedder: Embedder
+    embedder: PinnedEmbedder
 
     @property
     def hash(self) -> str:
@@ -125,7 +125,7 @@ class GenerationRecord(Record):
 
 
 SearchKind = Literal["flat", "partitioned", "exhaustive"]
-"""How a vector table is searched: without an index, or through all of one (`partitioned` in older versions)."""
+"""The search of a vector table: without an index, or through all of one (`partitioned` in older versions)."""
 
 
 class VectorTable(Record):
@@ -140,7 +140,7 @@ class VectorTable(Record):
     search: SearchKind | None = Field(default=None, description="None in manifests of older versions")
 
 
-class Vectors(Embedder):
+class Vectors(PinnedEmbedder):
     """`vectors.json`: the vector tables of a generation and the embedder that made them."""
 
     mended_by = MADE_AGAIN

@@ -51,7 +51,7 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
     """Remove the damaged files of a snapshot, and its generation, so that the next run builds them again.
 
     The table of a source is made again from stored responses, a vector table from stored vectors. Until then readers
-    get the latest snapshot without damage, or none. Where only the graph database is damaged, nothing else is removed,
+    get the latest snapshot without damage, or none. If only the graph database is damaged, nothing else is removed,
     and readers keep the snapshot.
 
     Args:

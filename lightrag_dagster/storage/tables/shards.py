@@ -27,7 +27,7 @@ _LEAF_DIGITS = 2
 
 
 class Shard(NamedTuple):
-    """One `among` so many shards, a power of two: the ids whose hashes begin with the bits of `number`."""
+    """One shard `among` a power of two: the ids whose hashes begin with the bits of `number`."""
 
     number: int = 0
     among: int = 1
@@ -48,7 +48,7 @@ class Shard(NamedTuple):
 
 
 def shards(rows: int, size: int = 0) -> list[Shard]:
-    """Return the shards of a table with so many rows, made from so many bytes."""
+    """Return the shards of a table, by its rows and the bytes it was made from."""
     needed = max(-(-rows // ROWS), -(-size // BYTES), 1)
     count = min(MOST, 1 << (needed - 1).bit_length())
     return [Shard(number, count) for number in range(count)]

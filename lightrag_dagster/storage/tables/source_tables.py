@@ -27,7 +27,7 @@ from lightrag_dagster.storage.snapshots.records import Record, read_record
 from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version_of
 
 ALL_SOURCES = "all"
-"""Where a table that is not partitioned by source keeps its versions."""
+"""The place of a source in tables that are not partitioned by source."""
 
 _SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | {"stamps": STAMPS}
 _COUNTED = ("status", "error_kind", "recipe", "reason")
@@ -90,7 +90,7 @@ class StoredShard(NamedTuple):
 
 
 class SourceTables:
-    """Reads and writes the per-source tables of one home.
+    """The per-source tables of one home, to read and write.
 
     With `candidate`, tables are written as candidates of a backfill, and read as such where there is one.
     """

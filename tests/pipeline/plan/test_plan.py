@@ -14,7 +14,7 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.pipeline.plan.estimates import Estimate
 from lightrag_dagster.pipeline.plan.plan import DocumentChanges, Plan, SourcePlan, compare, make_plan
-from lightrag_dagster.pipeline.plan.steps import Step
+from lightrag_dagster.pipeline.plan.steps import PlannedStep
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -252,10 +252,10 @@ def test_a_source_that_would_fail_is_named(paid: Settings) -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 1e6])
 def test_no_number_is_cut_off_in_80_columns(scale: float) -> None:
-    def step(value: float) -> Step:
+    def step(value: float) -> PlannedStep:
         cost = Estimate(0.0234 * value, 0.0216 * value, 0.0251 * value)
         tokens = Estimate.exactly(2_210 * value)
-        return Step(cost, cost.times(0.5), tokens, tokens, tokens)
+        return PlannedStep(cost, cost.times(0.5), tokens, tokens, tokens)
 
     many = int(scale)
     changes = DocumentChanges(many, many, many)

@@ -1,0 +1,113 @@
+"""The distribution: one package, whole, beside packages of other projects that are named like its folders."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "lightrag_dagster"
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "lightrag_dagster", "assets", "resources")
+
+THEIRS = {
+    "assets/__init__.py": "ASSETS = ['theirs']\n",
+    "assets/chunks.py": "",
+    "resources/__init__.py": "def build_resources() -> str:\n    return 'theirs'\n",
+    "resources/lightrag.py": "NAME = 'theirs'\n",
+}
+"""A project with packages of the names of our folders, and modules of the names of ours in them."""
+
+PROGRAM = """
+import assets, assets.chunks, resources, resources.lightrag
+from lightrag_dagster import KnowledgeBase, assets as ours, resources as our_resources
+from lightrag_dagster.definitions import defs
+
+assert assets.ASSETS == ["theirs"] and resources.build_resources() == resources.lightrag.NAME == "theirs"
+keys = {key.to_user_string() for key in defs().resolve_all_asset_keys()}
+print(*[KnowledgeBase.__module__, ours.__file__, our_resources.__file__, *sorted(keys)], sep="\\n")
+"""
+
+
+def files_of_package() -> set[str]:
+    """Return the files that the package is to have, with `assets` and `resources` in it."""
+    found = (path for path in _walk(PACKAGE) if path.suffix != ".pyc")
+    return {path.relative_to(ROOT).as_posix() for path in found}
+
+
+def _walk(folder: Path) -> list[Path]:
+    return [Path(inner, name) for inner, _, names in os.walk(folder, followlinks=True) for name in names]
+
+
+def run(*command: str | Path, folder: Path, **environment: str) -> str:
+    """Run a program by this Python in a folder, and return what it printed."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=folder, env=inherited | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an sdist of this checkout, and a wheel that is built from that sdist alone."""
+    folder = tmp_path_factory.mktemp("built")
+    checkout = folder / "checkout"
+    checkout.mkdir()
+    for name in BUILT_FROM:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, checkout / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / name, checkout)
+    build = "from setuptools import build_meta; import sys; getattr(build_meta, sys.argv[1])(sys.argv[2])"
+    run("-c", build, "build_sdist", folder, folder=checkout)
+    (sdist,) = folder.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+    (unpacked,) = (folder / "unpacked").iterdir()
+    run("-c", build, "build_wheel", folder, folder=unpacked)
+    return folder
+
+
+def test_the_sdist_has_every_file_once(built: Path) -> None:
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = [member.name.partition("/")[2] for member in archive.getmembers() if not member.isdir()]
+    own = [name for name in names if name.startswith("lightrag_dagster/")]
+    assert sorted(own) == sorted(files_of_package())
+    others = {name for name in names if name not in own and not name.startswith("lightrag_dagster.egg-info/")}
+    assert others == {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
+
+
+def test_the_wheel_has_every_file_and_one_name(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if ".dist-info/" not in name]
+    assert sorted(names) == sorted(files_of_package())
+    assert wheel.name.endswith("-py3-none-any.whl")
+
+
+def test_it_lives_beside_other_assets_and_resources(built: Path, tmp_path: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    installed, project = tmp_path / "installed", tmp_path / "project"
+    run(
+        *("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile", "--no-warn-conflicts"),
+        *("--disable-pip-version-check", "--target", installed, wheel),
+        folder=tmp_path,
+    )
+    for name, text in THEIRS.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text)
+    (project / "program.py").write_text(PROGRAM)
+    said = run("program.py", folder=project, PYTHONPATH=str(installed), DAGSTER_HOME="").splitlines()
+    module, ours, our_resources, *keys = said
+    assert module == "lightrag_dagster.query.knowledge_base"
+    assert (ours, our_resources) == tuple(
+        str(installed / "lightrag_dagster" / name / "__init__.py") for name in ("assets", "resources")
+    )
+    assert {"raw_documents", "chunks", "entities", "knowledge_base", "status_report"} <= set(keys)
