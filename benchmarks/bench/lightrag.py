@@ -1,4 +1,4 @@
-"""LightRAG as it comes: its own stores, its own client of the server, its defaults but for how much it does at once."""
+"""LightRAG as it comes: its own stores, its own client of the server, its defaults except how much it does at once."""
 
 import json
 import shutil

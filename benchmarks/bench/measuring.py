@@ -71,7 +71,7 @@ class Command:
             self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream:
-                with suppress(BrokenPipeError):  # of a request that nobody read
+                with suppress(BrokenPipeError):  # of a request that was not read
                     stream.close()
         self._scratch.cleanup()
 

@@ -2,7 +2,7 @@
 
 Both ask for the same kinds of things in words of their own: entities and relations as rows, which begin with `entity`
 or `relation`, have `<|#|>` between their fields and end with `<|COMPLETE|>`; what was missed in a first answer; and a
-summary of descriptions that are given as lines of JSON. The passage stands in the last fence of the request.
+summary of descriptions that are given as lines of JSON. The passage is in the last fence of the request.
 """
 
 import json

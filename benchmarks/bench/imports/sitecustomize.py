@@ -1,4 +1,4 @@
-"""Counts the processor's time that a Python process spends on imports; Python loads a module of this name at its start.
+"""A count of the processor's time that a Python process spends on imports; Python loads `sitecustomize` first.
 
 It is in force where this folder is in PYTHONPATH: for a command and every process it starts. Each writes its seconds to
 a file of its own in the folder that BENCH_IMPORTS names, after every import, since a process may end without notice.
