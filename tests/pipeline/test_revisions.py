@@ -1,9 +1,10 @@
 """The revision numbers that are raised by hand: each belongs to one output of its stage for fixed input.
 
 The golden file has, for each number, a hash of every part of that output. Where a part changes, the number is to be
-raised, since stored rows would stay as they were for ever; where none does, raising it makes every home do that work
-again for nothing. `python -m tests.pipeline.test_revisions` writes the file again, and refuses where a number is wrong.
-It takes the names of numbers of which nothing but the input changed, or a library or prompt that their recipe names.
+raised, else stored rows stay as they were; where none does, raising it makes every home do that work again for nothing.
+`python -m tests.pipeline.test_revisions` writes the file again, and refuses if a number is wrong. It takes the names of
+numbers of which only the fixed input changed, or a library that the recipe names besides. A new part raises nothing: it
+is a new input.
 """
 
 import hashlib
@@ -98,13 +99,13 @@ def mistake(name: str, place: str, golden: Golden | None, today: Golden) -> str 
     """Return what is wrong with a number, which no writing of the golden file may hide."""
     if golden is None:
         return None
-    changed = sorted(part for part, found in golden.parts.items() if today.parts.get(part, found) != found)
+    changed = sorted(part for part, found in golden.parts.items() if today.parts.get(part) != found)
     if today.number < golden.number:
         return f"{place} was lowered from {golden.number} to {today.number}; a number only rises"
     if changed and today.number == golden.number:
         return (
             f"the output of {name} changed ({', '.join(changed)}): raise {place} to {today.number + 1}, then run "
-            f"`{COMMAND}`. If only the input changed, or a library or prompt that the recipe names besides, run "
+            f"`{COMMAND}`. If only the fixed input changed, or a library that the recipe names besides, run "
             f"`{COMMAND} {name}`"
         )
     if today.number > golden.number and today.parts == golden.parts:
@@ -128,6 +129,8 @@ def read_golden() -> dict[str, Golden]:
 
 def write_golden(allowed: Sequence[str]) -> list[str]:
     """Write the golden file, unless a number is wrong that is not `allowed`; return what is wrong."""
+    if unknown := set(allowed) - set(REVISIONS):
+        return [f"there is no number {', '.join(sorted(unknown))}; there are {', '.join(REVISIONS)}"]
     before = read_golden() if GOLDEN.exists() else {}
     today = {name: Golden(one.number, parts_of(one.output())) for name, one in REVISIONS.items()}
     checked = [name for name in REVISIONS if name not in allowed]
@@ -172,7 +175,7 @@ def numbers_in(module: str, text: str) -> Iterator[tuple[str, str, str | None]]:
         (4, {"a": "1", "b": "2"}, "PLACE was raised from 3 to 4, and no output changed: take that back, or add"),
         (4, {"a": "1", "b": "2", "new": "3"}, "the golden file has another merge: run `python -m"),
         (3, {"a": "1", "b": "2", "new": "3"}, "the golden file has another merge: run `python -m"),
-        (3, {"a": "1"}, "the golden file has another merge: run `python -m"),
+        (3, {"a": "1"}, "the output of merge changed (b): raise PLACE to 4, then run `python -m"),
         (2, {"a": "1", "b": "other"}, "PLACE was lowered from 3 to 2; a number only rises"),
     ],
 )
@@ -191,6 +194,7 @@ def test_the_golden_file_is_not_written_over_a_mistake(tmp_path: Path, monkeypat
     (mistake,) = write_golden([])
     assert "raise _REVISIONS" in mistake
     assert GOLDEN.read_bytes() == before
+    assert write_golden(["repot"]) == ["there is no number repot; there are report"]
     assert write_golden(["report"]) == []
     assert GOLDEN.read_bytes() != before
 

@@ -93,7 +93,8 @@ def stores() -> dict[str, Any]:
         graph = generation.path(GRAPH)
         found["nodes"] = sorted(map(repr, graph_rows(graph, "MATCH (n) RETURN label(n), n.*")))
         found["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
-        return found | {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
+        arrays = {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
+        return found | arrays | {"names of arrays": [*arrays]}
 
 
 def status_report() -> dict[str, Any]:
