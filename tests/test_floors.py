@@ -43,12 +43,6 @@ CLOSED = {"core": ("core",), "readers": ("core", "readers"), "offline": ("core",
 DOORS = ("atomic", "backup_files", "files", "scratch")
 """Modules of `storage.files` for all floors; in the others alone it is known whether a home is a disk or a bucket."""
 
-UNTIL_CUT_AGAIN = [
-    f"lightrag_dagster.pipeline.{name}"
-    for name in ("generation", "graph", "ingest", "merge", "sharding", "shared_chunks")
-]
-"""Modules that still import others of `storage.files`."""
-
 MAY_IMPORT_DAGSTER = ("resources", "assets", "orchestration", "cli")
 PUBLIC = "lightrag_dagster"
 """The package itself: its public names are imported at first use, from any floor."""
@@ -116,7 +110,7 @@ def breach(module: str, name: str) -> Iterator[str]:
         return  # a public name of the package itself
     if FLOORS.index(there) > FLOORS.index(here):
         yield f"{module}: {here} must not import {name}"
-    elif here != "storage" and is_inside_files(name) and module not in UNTIL_CUT_AGAIN:
+    elif here != "storage" and is_inside_files(name):
         yield f"{module}: {name} lies behind storage.files.files"
     elif room(module) in CLOSED and room(name) not in (*CLOSED[room(module)], "errors"):
         yield f"{module}: {room(module)} is a closed room, and must not import {name}"

@@ -117,7 +117,7 @@ def assert_whole(settings: Settings, folder: Path) -> None:
     assert find_current_damage(Home.of(elsewhere(settings, folder / "last reader")), verify=True) == []
 
 
-@pytest.mark.long  # test_crashes.py kills one on a disk, and test_bucket.py holds the order of the writes
+@pytest.mark.long  # test_crashes.py kills one on a disk, and test_session.py holds the order of the writes
 @pytest.mark.parametrize("seed", range(30))
 def test_a_builder_killed_at_any_write_leaves_nothing_to_mend(
     settings: Settings, buckets: S3Server, tmp_path: Path, seed: int

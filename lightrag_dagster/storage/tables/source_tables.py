@@ -263,11 +263,7 @@ class SourceTables:
 
     def open_stored(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
         """Return the files of shards to read, fetched from a bucket; raises StoreError."""
-        return self._files.open(self.stored_paths(table, source, stored))
-
-    def stored_paths(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
-        """Return the files of shards."""
-        return [self._file(table, source, one.name) for one in stored]
+        return self._files.open(self._file(table, source, one.name) for one in stored)
 
     def has(self, table: str, source: str, version: str) -> bool:
         """Say whether the files of a version are there, fetching them from a bucket."""

@@ -1,8 +1,12 @@
 """Sessions of writers, and what readers take over from them."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.core.objects import Objects
+from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage.files import session
 from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.mirror import mirror_of
@@ -10,6 +14,7 @@ from tests.storage.files.machines import Machine, write
 
 TABLE = "tables/chunks/notes/1.parquet"
 RECORD = "tables/chunks/notes/current.json"
+GRAPH = "generations/gen-1/graph.kuzu"
 
 
 def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> None:
@@ -44,6 +49,49 @@ def test_what_was_not_pushed_is_forgotten_by_the_next_writer(machine: Machine) -
         assert (one.root / RECORD).read_text() == "1"
         assert not (one.root / "accepted/notes.json").exists()
         assert [path.name for path in one.root.glob("generations/*/*")] == ["generation.json"]
+
+
+class LostLock:
+    """A lock that was lost after it was acquired."""
+
+    def still_held(self) -> bool:
+        return False
+
+
+@pytest.fixture
+def stored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The keys that were stored in the bucket, in order."""
+    keys: list[str] = []
+    for method in (Objects.upload, Objects.replace):
+
+        def noted(self: Objects, key: str, *rest: Any, of: Callable[..., Any] = method, **options: Any) -> Any:
+            keys.append(key)
+            return of(self, key, *rest, **options)
+
+        monkeypatch.setattr(Objects, method.__name__, noted)
+    return keys
+
+
+WRITTEN = ("CURRENT", "accepted/notes.json", "NEWEST", RECORD, TABLE, "generations/gen-1/generation.json", GRAPH)
+
+
+def test_what_a_pointer_leads_to_is_stored_before_it(machine: Machine, stored: list[str]) -> None:
+    with session.writing(machine("one")):
+        for name in WRITTEN:
+            write(machine("one"), name, "written")
+    records = ("generations/gen-1/generation.json", RECORD, "accepted/notes.json", "NEWEST", "CURRENT")
+    assert set(stored[:2]) == {TABLE, GRAPH}
+    assert stored[2:] == [f"records/{name}" for name in records]
+
+
+def test_of_a_builder_that_lost_its_lock_nothing_is_stored(machine: Machine, stored: list[str]) -> None:
+    with (  # noqa: PT012
+        pytest.raises(BuilderLockedError, match="nothing was published"),
+        session.writing(machine("one"), LostLock()),
+    ):
+        for name in WRITTEN:
+            write(machine("one"), name, "written")
+    assert stored == []
 
 
 def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:

@@ -207,7 +207,7 @@ def test_the_files_of_a_running_ingestion_stay(any_home: Home, stored: str) -> N
     tables = SourceTables(any_home)
     with elsewhere(any_home, "busy") as run, building(any_home, 0):
         shard = run(lambda: tables.store("answers", "busy", answers(stored)))
-        for path in tables.stored_paths("answers", "busy", [shard]):
+        for path in tables.open_stored("answers", "busy", [shard]):
             os.utime(path, (0, 0))
         planned = collect_garbage(any_home, keep(1), dry_run=True)
         done = collect_garbage(any_home, keep(1), dry_run=False)
