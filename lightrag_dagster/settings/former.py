@@ -35,7 +35,7 @@ FORMER = (
 def with_todays_names(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings under the names that they have today, and warn of each that has another.
 
-    Where a setting is given by both names, today's wins.
+    If a setting is given by both names, today's wins.
     """
     found = deepcopy(dict(values)) if any(any(_taken(values, one.name.split("."))) for one in FORMER) else dict(values)
     for one in FORMER:
@@ -77,7 +77,7 @@ def _taken(values: object, name: list[str]) -> Iterator[list[str]]:
 
 
 def _inside(values: dict[str, Any], sections: list[str]) -> dict[str, Any]:
-    """Return a section, made where it is missing; of one that was given as an object, one that nobody reads."""
+    """Return a section, made if it is missing; an unread one in place of a section that was given as an object."""
     for section in sections:
         found = values.setdefault(section, {})
         values = found if isinstance(found, dict) else {}

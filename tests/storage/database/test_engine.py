@@ -60,7 +60,7 @@ def test_a_url_of_another_kind_is_refused_and_not_shown(monkeypatch: pytest.Monk
 
 
 def test_a_url_that_cannot_be_read_is_not_shown() -> None:
-    with pytest.raises(StoreError, match="LIGHTRAG_DATABASE is no URL") as raised:
+    with pytest.raises(StoreError, match="LIGHTRAG_DATABASE is not a URL") as raised:
         ResponseStore(SecretStr(UNREADABLE))
     assert "secret-word" not in "".join(traceback.format_exception(raised.value))
 
