@@ -203,7 +203,7 @@ def test_an_open_batch_is_collected(opening: Opening, loopback: Loopback) -> Non
     assert home.follow() == {"summaries": 6, "vectors": 13}
 
     assert [batch.status for batch in loopback.batches.batches.values()] == ["completed"]
-    assert home.ask("batch", "list") == "No batches are under way.\n"
+    assert home.ask("batch", "list") == "No batches are open.\n"
     assert home.status()["sources"]["office"]["state"] == "published"
 
 
