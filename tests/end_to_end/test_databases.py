@@ -69,6 +69,7 @@ def test_a_build_that_was_killed_is_completed_by_the_next_one(
     assert _stored(settings) == _stored(expected[0])
 
 
+@pytest.mark.long  # a whole run
 @pytest.mark.long
 def test_a_plan_waits_for_no_builder(
     expected: tuple[Settings, dict[str, object]], tmp_path: Path, postgres: SecretStr

@@ -93,6 +93,7 @@ def test_a_run_through_dagster_publishes_first(settings: Settings) -> None:
     assert (folder / "manifest.json").stat().st_mtime_ns < (folder / "graph.json").stat().st_mtime_ns
 
 
+@pytest.mark.long  # a whole run
 def test_commands_say_that_the_graph_is_not_built(
     settings: Settings, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,7 @@ def test_the_whole_sample_is_what_the_home_has(paid: Settings) -> None:
     assert trial.before.answers_cost_usd == pytest.approx(spent(paid))
 
 
+@pytest.mark.long  # a whole trial; the counts are tested by the one above
 def test_chunks_that_fail_are_counted(paid: Settings, loopback: Loopback) -> None:
     loopback.chat = lambda body: "no rows at all"
     trial = try_recipe(paid, paid.changed(llm={"model": "gpt-4o"}), 2, [])

@@ -84,6 +84,7 @@ def summaries(settings: Settings, recipe: Settings) -> int:
     return made_by.get(Recipes.of(recipe).summaries, 0)
 
 
+@pytest.mark.long  # several builds
 def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -> None:
     publish_sources(make(), FILES)
     before, old = entities(make()), summaries(make(), make())
@@ -143,6 +144,7 @@ def test_a_merge_that_is_finished_is_not_repeated(make: Make, loopback: Loopback
     assert lost.read_bytes() == content
 
 
+@pytest.mark.long  # several builds
 def test_a_killed_merge_is_repeated_for_free(make: Make, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     from lightrag_dagster.storage.snapshots import generations
 

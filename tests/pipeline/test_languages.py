@@ -167,6 +167,7 @@ def test_a_run_that_was_interrupted_before_it_asked_is_made_good(make: Make, loo
     assert asked(loopback) == {SHORT: "Spanish"}
 
 
+@pytest.mark.long  # whole runs
 def test_a_purge_keeps_what_a_run_takes_from_the_store(make: Make) -> None:
     settings = make()
     write_source(settings, "notes", FILES)

@@ -71,6 +71,7 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
     assert again.sources[0].documents == DocumentChanges(unchanged=8)
 
 
+@pytest.mark.long  # a whole run
 def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
     write_source(paid, "notes", texts(0, 12))
     build(paid)
@@ -89,6 +90,7 @@ def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
     assert plan.total_by_batch.high < plan.total.high
 
 
+@pytest.mark.long  # a whole run
 def test_by_batch_the_whole_run_costs_what_the_plan_said_too(paid: Settings) -> None:
     merging = paid.merging.model_copy(update={"summary_min_descriptions": 2})
     at_once = paid.model_copy(update={"merging": merging})
