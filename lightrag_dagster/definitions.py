@@ -1,4 +1,3 @@
 """The definitions of the code location, where deployed workspaces and images look for them."""
 
-from lightrag_dagster.orchestration.definitions import build_definitions as build_definitions
 from lightrag_dagster.orchestration.definitions import defs as defs
