@@ -40,7 +40,7 @@ from lightrag_dagster.stages.documents.reading import read_listed, waits_for_des
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard, shards
-from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard
+from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion
 
 if TYPE_CHECKING:
     import duckdb
@@ -86,8 +86,7 @@ def read_source(
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         listing = Listing(source, scratch / "files.parquet")
         parts = shards(listing.count, listing.size)
-        code = recipes.code["raw_documents"]
-        known, judge = _read_before(tables, name, code), _judged_by(tables, name)
+        known, judge = _read_before(tables, name, recipes.code["raw_documents"]), _judged_by(tables, name)
         with open_sql(scratch, len(parts)) as connection:
             listed_in = partition_listing(connection, listing, scratch / "files").of
             tasks = ((shard, listed_in(shard)) for shard in parts)
@@ -106,22 +105,34 @@ def read_source(
             about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
             if len(parts) > 1:
                 stored = _mark_duplicates(step, stored, _equal_documents(connection, now), engine)
-        # With a document that could not be read just now, the next run reads again.
-        unread = any(one.unfinished for one in made)
-        version = tables.record(
-            "raw_documents",
-            name,
-            stored,
-            inputs={"files": "unread" if unread else listing.signature},
-            fingerprint=code,
-            reasons=first_reasons(made),
-            losses_accepted=judge.accepted or recipes.settings.documents.accept_deletes,
-        )
-        inputs = {"raw_documents": version.version}
-        SourceTables(tables.home).record("stamps", name, stamps, inputs=inputs, fingerprint=code)
-    usage = sum((one.usage for one in made), Usage())
-    done = report(tables, version, sum(one.kept[0] for one in made), usage)
-    return ReadReport(done.version, done.first, done.kept, usage, reading=about)
+        losses_accepted = judge.accepted or recipes.settings.documents.accept_deletes
+        version = _record(step, stored, made, listing.signature, losses_accepted=losses_accepted)
+    kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
+    return ReadReport(**vars(report(tables, version, kept, usage)), reading=about)
+
+
+def _record(
+    step: IngestionStep,
+    documents: Sequence[StoredShard],
+    made: Sequence[ShardResult],
+    listing: str,
+    *,
+    losses_accepted: bool,
+) -> TableVersion:
+    """Record documents that were read, and their stamps; after one that could not be read, the next run reads again."""
+    tables, source, code = step.tables, step.source, step.recipes.code["raw_documents"]
+    version = tables.record(
+        "raw_documents",
+        source,
+        documents,
+        inputs={"files": "unread" if any(one.unfinished for one in made) else listing},
+        fingerprint=code,
+        reasons=first_reasons(made),
+        losses_accepted=losses_accepted,
+    )
+    stamps, inputs = [one.files[1] for one in made], {"raw_documents": version.version}
+    SourceTables(tables.home).record("stamps", source, stamps, inputs=inputs, fingerprint=code)
+    return version
 
 
 def _read_before(tables: SourceTables, source: str, code: str) -> Reusable:

@@ -18,5 +18,5 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
 
 
 def levels(text: str, settings: ChunkerSettings) -> list[Boundaries]:
-    """Return the boundaries of `separators`; an empty one stands for the divider's own cuts at the end."""
+    """Return the boundaries of `separators`; an empty one at the end means the divider's own cuts."""
     return [boundaries.after(text, separator) for separator in settings.separators if separator]

@@ -90,7 +90,7 @@ class _Edit(NamedTuple):
 
 
 def _removal(text: str, done: int, start: int, end: int) -> _Edit:
-    """Return the change that removes a mark and the empty lines before it, as far as `done`."""
+    """Return the change that removes a mark and the empty lines between `done` and it."""
     while start > done and text[start - 1] == "\n" and text[end : end + 1] in ("", "\n"):
         start -= 1
     while start == 0 and text[end : end + 1] == "\n":

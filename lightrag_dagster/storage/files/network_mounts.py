@@ -25,7 +25,7 @@ class Mount(NamedTuple):
 
 @cache
 def require_local(home: Path) -> None:
-    """Check that a home with SQLite is on no network file system, as far as can be seen.
+    """Check that a home with SQLite is not on a network file system, where mounts are listed.
 
     Raises:
         SettingsError: it is on one.

@@ -28,7 +28,7 @@ READ_ONLY = 0o444
 
 _TAGS_OF_EARLIER_VERSIONS = ".tags.json"
 
-# A file of more bytes is written anew, without what is out of date, by the process that begins to use the folder.
+# The process that begins to use the folder rewrites a file of more bytes, without notes that are out of date.
 _LARGE = 16 << 20
 
 

@@ -79,9 +79,9 @@ def judge(tables: SourceTables, source: str, max_failed_share: float, max_reject
 
     They may when each was made from the current version of the one before it, when neither the failed share of
     documents nor that of chunks exceeds `max_failed_share`, and when the rejected share of the rows of answers does not
-    exceed `max_rejected_share`: of all answers, or of those that the accepted version does not have. So what was
-    accepted stays accepted, whatever today's parser makes of its answers, and does not excuse new ones. Skipped
-    documents count in neither number.
+    exceed `max_rejected_share`: of all answers, or of those that the accepted version does not have. So a version that
+    was accepted stays accepted under any parser, and does not excuse new answers. Skipped documents count in neither
+    number.
 
     Raises:
         StoreError: a record is damaged.
