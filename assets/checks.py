@@ -12,7 +12,7 @@ from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.pipeline.losses import lost_of_source, snapshot_warnings, source_warning
 from lightrag_dagster.resources import LightRAG
-from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.snapshots import require_current
 from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -122,7 +122,7 @@ def names_found(
 
 def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Warn of a published snapshot with something missing."""
-    Files(lightrag.home).refresh()
+    refresh(lightrag.home)
     manifest = require_current(lightrag.home)
     warnings = snapshot_warnings(lightrag.recipes, manifest)
     return dg.AssetCheckResult(
@@ -138,7 +138,7 @@ def _tables(context: dg.AssetCheckExecutionContext, config: IngestConfig, lightr
 
     An accepted backfill no longer has candidate tables; then these are the current ones.
     """
-    Files(lightrag.home).refresh()
+    refresh(lightrag.home)
     return lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
 
 

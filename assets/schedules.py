@@ -15,8 +15,8 @@ from lightrag_dagster.pipeline.pending import look_at_sources
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 
 if TYPE_CHECKING:
     from lightrag_dagster.assets.jobs import Job
@@ -108,7 +108,7 @@ def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds:
     the seconds: its run lists it, and ends soon without changes. One that waits for batches is left to the sensor
     `batches`.
     """
-    Files(Home.of(settings)).refresh()
+    refresh(Home.of(settings))
     states = look_at_sources(settings, seconds)
     changed = [
         name

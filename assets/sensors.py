@@ -25,8 +25,8 @@ from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def publish_accepted(
     end_orphans(context.instance, lightrag.home, namespace)
     if building_under_way(context.instance, namespace):
         return dg.SkipReason("waiting for unfinished runs")
-    Files(lightrag.home).refresh()
+    refresh(lightrag.home)
     # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
     attempt = int(time.time() // RETRY_SECONDS)
     if acceptable := to_accept(lightrag.settings):

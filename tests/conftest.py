@@ -13,8 +13,9 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import postgres_engine
-from lightrag_dagster.storage.home import Address, Home
+from lightrag_dagster.storage.home import Home
 from tests.buckets import GoogleService, S3Server, S3Service, pointing_to_buckets, serving_buckets, serving_google
 from tests.dagster_databases import kept_between_uses
 from tests.loopback import Loopback, serving

@@ -111,7 +111,7 @@ def breach(module: str, name: str) -> Iterator[str]:
     if FLOORS.index(there) > FLOORS.index(here):
         yield f"{module}: {here} must not import {name}"
     elif here != "storage" and is_inside_files(name):
-        yield f"{module}: {name} lies behind storage.files.files"
+        yield f"{module}: {name} lies behind `Home.files`"
     elif room(module) in CLOSED and room(name) not in (*CLOSED[room(module)], "errors"):
         yield f"{module}: {room(module)} is a closed room, and must not import {name}"
 
@@ -166,12 +166,12 @@ def test_imports_point_down_and_in_no_circle() -> None:
         (
             "query.snapshot",
             "from lightrag_dagster.storage.files import mirror",
-            "lightrag_dagster.storage.files.mirror lies behind storage.files.files",
+            "lightrag_dagster.storage.files.mirror lies behind `Home.files`",
         ),
         (
             "cli.purge",
             "def later():\n    from lightrag_dagster.storage.files.session import push",
-            "lightrag_dagster.storage.files.session.push lies behind storage.files.files",
+            "lightrag_dagster.storage.files.session.push lies behind `Home.files`",
         ),
         (
             "readers.pdf",

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import snapshots
@@ -22,7 +22,7 @@ _MEGABYTE = 1_000_000
 def list_snapshots(console: Console) -> None:
     """Print every snapshot, the latest last."""
     home = Home.of(load_settings())
-    Files(home).refresh()
+    refresh(home)
     current, held = snapshots.current_snapshot(home), snapshots.held_snapshot(home)
     names: dict[str, list[str]] = {}
     for name, snapshot_id in snapshots.snapshot_names(home).items():
@@ -40,7 +40,7 @@ def list_snapshots(console: Console) -> None:
 def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> None:
     """Print the differences of one snapshot and another, by default the published one."""
     home = Home.of(load_settings())
-    Files(home).refresh()
+    refresh(home)
     found = snapshots.diff(home, before, after or snapshots.require_current(home).snapshot_id)
     if as_json:
         console.print_json(json.dumps({kind: each._asdict() for kind, each in found.items()}))

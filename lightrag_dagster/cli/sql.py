@@ -22,8 +22,8 @@ from lightrag_dagster.indexes.sql import (
     unpublished_tables,
 )
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, named_snapshot, refresh_snapshot
 
@@ -98,7 +98,7 @@ def _tables(home: Home, snapshot: str | None) -> TableFiles:
     manifest = named_snapshot(home, snapshot) if snapshot else current_snapshot(home)
     if manifest is not None:
         return published_tables(Generation(home, manifest.snapshot_id))
-    Files(home).refresh()
+    refresh(home)
     found = unpublished_tables(home)
     if not found:
         raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")

@@ -9,7 +9,6 @@ import pyarrow as pa
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, view_source_files
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -59,7 +58,7 @@ def take_sample(home: Home, sources: Sequence[str], count: int, first: Sequence[
         if not chosen:
             raise StoreError(f"no document was ingested in {home.name} yet; run `lightrag-dagster run` first")
         found = {source: _rows(connection, tables, source, versions[source], ids) for source, ids in chosen.items()}
-    return Sample(found, Files(home).count_rows(chunks))
+    return Sample(found, home.files.count_rows(chunks))
 
 
 def _chosen(

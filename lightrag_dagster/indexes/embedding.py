@@ -20,7 +20,6 @@ from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.indexes.vector_writer import add_vectors, pin_vectors, prepare_vectors
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.storage.database.vectors import VectorStore
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations, records
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -79,7 +78,7 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
     else:
         with embedding.engine.keep(partial(open_database, home)) as kept:
             entry = await kept.call(pin_vectors, entry)
-    Files(home).keep([home.lance / f"{entry.table}.lance"])
+    home.files.keep([home.lance / f"{entry.table}.lance"])
     settings, embedder = embedding.settings, embedding.embedder
     record = records.Vectors(
         provider=settings.provider,
@@ -179,7 +178,7 @@ def save_corpus_state(generation: Generation, embedding: Embedding) -> None:
         state = embedding.corpus_state(one["text"].to_pylist() for one in _distinct(rows))
     if state is not None:
         path = generation.path(generations.CORPUS_STATE)
-        with Files(generation.home).writing(path) as temporary, temporary.open("wb") as file:
+        with generation.home.files.writing(path) as temporary, temporary.open("wb") as file:
             np.save(file, state)
 
 

@@ -21,7 +21,6 @@ import pyarrow.dataset as ds
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import add_elements
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -70,7 +69,7 @@ def unpublished_tables(home: Home) -> TableFiles:
             if version := tables.current(table, source):
                 paths += tables.paths(table, source, version.version)
         if paths:
-            found[table] = Files(home).open(paths)
+            found[table] = home.files.open(paths)
     return found
 
 

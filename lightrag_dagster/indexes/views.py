@@ -11,7 +11,6 @@ from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes import views_file
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, source_rows, spilling
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
 
 _TABLES = SOURCE_TABLES | MERGED_TABLES
@@ -53,7 +52,7 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
         StoreError: a file is missing or damaged, in the block as well, or the disk is full.
     """
     tables = list(tables)
-    rows = max(Files(generation.home).count_rows(generation.table_files(table)) for table in tables)
+    rows = max(generation.home.files.count_rows(generation.table_files(table)) for table in tables)
     with ExitStack() as opened:
         try:
             if rows <= _ROWS_IN_MEMORY:
@@ -83,7 +82,7 @@ def build_views(generation: Generation, *, verify: bool = False) -> None:
     """
     if views_file.is_current(generation, verify=verify):
         return
-    with Files(generation.home).writing(generation.path(VIEWS)) as temporary:
+    with generation.home.files.writing(generation.path(VIEWS)) as temporary:
         temporary.unlink()  # DuckDB refuses a file that is there and empty
         with duckdb.connect() as connection:
             place = str(temporary).replace("'", "''")

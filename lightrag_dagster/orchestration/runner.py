@@ -21,8 +21,8 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building, ingesting
 from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
@@ -166,7 +166,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     from lightrag_dagster.orchestration.jobs import open_jobs
 
     home = Home.of(settings)
-    Files(home).refresh()
+    refresh(home)
     if (manifest := current_snapshot(home)) is None:
         raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
     with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:

@@ -18,12 +18,13 @@ from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import BATCHES, BatchLedger
 from lightrag_dagster.spending.ledger import open_ledger
 from lightrag_dagster.spending.tables import KEPT
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
 from lightrag_dagster.storage.database.vectors import VECTORS, VectorStore
 from lightrag_dagster.storage.files.backup_files import Contents, local
-from lightrag_dagster.storage.home import Address, Home
+from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import FIRST, Format, require_not_newer
 from lightrag_dagster.storage.locks.base import require_held
 from lightrag_dagster.storage.locks.locks import builder_lock, building, using_batches
@@ -92,7 +93,7 @@ def restore(where: str, home: Home, timeout: float) -> Copied:
         rows = [_load(store, source) for store in stores]
         require_held(lock)
         target.store_records(records)
-        if home.bucket is None:
+        if home.keeps_views:
             _complete_snapshots(home)
         target.set_format(found)
     return _copied(sizes, rows, records)

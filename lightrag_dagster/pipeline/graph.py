@@ -9,7 +9,6 @@ from pathlib import Path
 
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import generations
@@ -41,7 +40,7 @@ def build_graph(settings: Settings) -> tuple[Generation, Graph | None]:
     home = Home.of(settings)
     with building(home, LOCK_SECONDS):
         generation = generations.newest(home)
-        rows = Files(home).count_rows(path for table in _COUNTED for path in generation.table_files(table))
+        rows = home.files.count_rows(path for table in _COUNTED for path in generation.table_files(table))
         parts: list[_Part] = []
         if not has_adjacency(generation.path(generations.ADJACENCY)):
             parts.append(_build_arrays)
@@ -49,7 +48,7 @@ def build_graph(settings: Settings) -> tuple[Generation, Graph | None]:
             parts.append(_build_database)
         with open_engine(settings.engine if rows >= _ROWS_FOR_WORKERS else "local") as engine:
             records = engine.map(partial(_build, generation), parts)
-        Files(home).open_folder(home.generation(generation.id))
+        home.files.open_folder(home.generation(generation.id))
         for record in filter(None, records):
             if not generation.has(generations.GRAPH_RECORD):  # a worker elsewhere has records of its own
                 generation.write_record(generations.GRAPH_RECORD, record)
@@ -80,7 +79,7 @@ _Part = Callable[[Generation], list[Path]]
 def _build(generation: Generation, part: _Part) -> BuiltGraph | None:
     """Build a part of a generation, in any process; return the record of the graph database if that is built."""
     generations.fetch_in_worker(generation)
-    Files(generation.home).keep(part(generation))
+    generation.home.files.keep(part(generation))
     is_built = generation.has(generations.GRAPH_RECORD)
     return generation.read_record(generations.GRAPH_RECORD, BuiltGraph) if is_built else None
 

@@ -27,7 +27,6 @@ from lightrag_dagster.settings import EngineName
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.storage.files.atomic import read_parquet
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.scratch import Scratch, open_scratch
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
@@ -225,7 +224,7 @@ def merge_after(
     files = merge_inputs(home, inputs)
     work = _plan_work(home, files, recipes.settings.engine)
     if shares_disk(work.engine):
-        Files(home).open(path for one in files for path in one.paths)
+        home.files.open(path for one in files for path in one.paths)
     with ExitStack() as opened:
 
         def merge(previous: Previous | None) -> Coroutine[Any, Any, Summarised]:
@@ -252,7 +251,7 @@ def _plan_work(home: Home, files: list[MergeInput], engine: EngineName) -> _Work
     from lightrag_dagster.stages.merging.buckets import Size
 
     mentions = [path for one in files for path in one.entity_mentions + one.relation_mentions]
-    size = Size.of(Files(home).count_rows(mentions))
+    size = Size.of(home.files.count_rows(mentions))
     return _Work(files, size, engine if size.bits else "local")
 
 

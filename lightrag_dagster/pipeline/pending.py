@@ -28,8 +28,8 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
@@ -128,7 +128,7 @@ def pending(settings: Settings) -> Pending:
         StoreError: the home is damaged.
     """
     home, recipes = Home.of(settings), Recipes.of(settings)
-    Files(home).refresh()
+    refresh(home)
     states = look_at_sources(settings)
     misnamed = misnamed_sources(settings)
     sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
@@ -251,7 +251,7 @@ def accept_pending(settings: Settings) -> None:
     """
     home, bounds = Home.of(settings), Bounds.of(settings)
     with suppress(OlderFormatError):  # which the merge brings forward
-        Files(home).refresh()
+        refresh(home)
     for name in to_accept(settings):
         with suppress(BuilderLockedError), ingesting(home, name, 0):
             accept(home, name, *bounds)

@@ -4,8 +4,8 @@ import logging
 
 from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.records import Manifest
@@ -47,9 +47,9 @@ def check_published(home: Home) -> list[str]:
     from lightrag_dagster.indexes.integrity import findings, graph_findings
     from lightrag_dagster.indexes.views import build_views
 
-    Files(home).refresh()
+    refresh(home)
     generation = generations.fetched(home, require_current(home).snapshot_id)
-    if home.bucket:
+    if not home.keeps_views:
         build_views(generation)
     problems = findings(generation)
     if not problems and generation.has(generations.GRAPH_RECORD):

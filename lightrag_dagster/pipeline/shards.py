@@ -20,7 +20,6 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES, STAMPS
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.raw_documents import Slow
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard
@@ -190,7 +189,7 @@ def report(
 ) -> StageReport:
     """Return the report of a step that recorded a version; raises StoreError."""
     first = tables.paths(version.table, version.source, version.version)[0]
-    rows = Files(tables.home).read_first(first, FIRST_ROWS)
+    rows = tables.home.files.read_first(first, FIRST_ROWS)
     return StageReport(version, rows, kept, usage or Usage(), cost_usd)
 
 

@@ -14,7 +14,6 @@ from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
 from lightrag_dagster.storage.snapshots.records import Manifest
@@ -137,7 +136,7 @@ def _open(home: Home, pinned: Manifest) -> Snapshot:
 
 
 def _is_published(generation: Generation) -> bool:
-    Files(generation.home).refresh([generation.path(MANIFEST)])
+    generation.home.files.take_over([generation.path(MANIFEST)])
     return generation.has(MANIFEST)
 
 

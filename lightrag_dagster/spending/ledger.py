@@ -27,8 +27,8 @@ from lightrag_dagster.spending.tables import (
     spent_of,
     under_way,
 )
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database
-from lightrag_dagster.storage.home import Address
 
 _RESERVING = 0x11688
 """Advisory lock of Postgres that is held while a limit is compared with the money spent."""

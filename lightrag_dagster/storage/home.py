@@ -38,11 +38,14 @@ from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import CacheSettings, Settings, load_settings
+from lightrag_dagster.storage.database.address import Address
+from lightrag_dagster.storage.files.bucket import BucketFiles
+from lightrag_dagster.storage.files.cache import claim_folder
+from lightrag_dagster.storage.files.disk import DiskFiles
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.network_mounts import require_local
-
-Address = Path | SecretStr
-"""A database: the file of SQLite, or the URL of Postgres, which may contain a password."""
-
+from lightrag_dagster.storage.locks.base import Locks
+from lightrag_dagster.storage.locks.file import FileLocks
 
 # A `Path` of s3://bucket/prefix is s3:/bucket/prefix.
 _BUCKET = re.compile(r"(s3|gs|az):/+(.+)")
@@ -50,7 +53,7 @@ _BUCKET = re.compile(r"(s3|gs|az):/+(.+)")
 
 @dataclass(frozen=True)
 class Home:
-    """Paths below one home, its databases and its bucket; it creates only the folder of a cache.
+    """Paths below one home, its files, locks and databases; it creates only the folder of a cache.
 
     `cached_bytes` is how much of a bucket may be kept below `root`.
     """
@@ -108,10 +111,27 @@ class Home:
 
     @classmethod
     def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
-        from lightrag_dagster.storage.files.cache import claim_folder
-
         folder = claim_folder(settings.folder.expanduser().absolute(), uri)
         return cls(folder, database, uri, settings.max_gb * 1e9)
+
+    @property
+    def files(self) -> Files:
+        """The files, on the disk or in the bucket."""
+        return BucketFiles(self.bucket, self.root, self.cached_bytes) if self.bucket else DiskFiles()
+
+    @property
+    def locks(self) -> Locks:
+        """The locks: of the system beside SQLite, or of the Postgres database."""
+        if self.database is None:
+            return FileLocks()
+        from lightrag_dagster.storage.locks.postgres import PostgresLocks
+
+        return PostgresLocks(self.database, self.root)
+
+    @property
+    def keeps_views(self) -> bool:
+        """True if the views of snapshots stay where they were made; of a bucket, each reader makes its own."""
+        return self.bucket is None
 
     @property
     def name(self) -> str:

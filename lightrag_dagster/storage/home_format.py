@@ -52,6 +52,17 @@ def require_readable(home: Home, migrations: Migrations = MIGRATIONS) -> None:
         )
 
 
+def refresh(home: Home) -> None:
+    """Take over the records of a bucket, unless this process is writing, and check the format of the home.
+
+    Raises:
+        OlderFormatError: the home is older than this package; the next builder brings it forward.
+        StoreError: it is newer, or the bucket refuses.
+    """
+    home.files.take_over()
+    require_readable(home)
+
+
 def begin(home: Home, migrations: Migrations = MIGRATIONS) -> None:
     """Give a new home today's format, and check any other; raises as `require_readable`. For writers without a lock."""
     require_readable(home, migrations)

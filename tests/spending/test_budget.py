@@ -11,7 +11,7 @@ from lightrag_dagster.spending import ledger as ledger_module
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.storage.home import Address
+from lightrag_dagster.storage.database.address import Address
 
 
 def budget_of(address: Address, limit: float, run: str = "run") -> Budget:

@@ -11,8 +11,8 @@ from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import Limit
 from lightrag_dagster.spending.ledger import Ledger, open_ledger
 from lightrag_dagster.spending.tables import KEPT, RATE_LIMITS, RESERVED
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.table_dump import load_rows
-from lightrag_dagster.storage.home import Address
 
 
 def entry(run: str, purpose: str, calls: int = 1, cost: float = 0.5) -> Entry:

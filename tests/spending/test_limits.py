@@ -15,7 +15,7 @@ from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget, Limit
 from lightrag_dagster.spending.ledger import Ledger, ModelReservations
-from lightrag_dagster.storage.home import Address
+from lightrag_dagster.storage.database.address import Address
 
 DAY = 86_400
 

@@ -14,8 +14,8 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building, ingesting
 from lightrag_dagster.storage.snapshots.records import Pointer
 from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot
@@ -122,16 +122,16 @@ def test_in_a_bucket_it_is_a_record_that_every_machine_sees(
     uri = buckets.new_bucket()
     one, other = (Home(tmp_path / name, postgres, uri, 1e9) for name in ("one", "other"))
     with building(one, 0):
-        Files(other).refresh()
+        refresh(other)
         assert other.format.read_text() == '{"format":1}'
         older(one)
     buckets.requests.clear()
     refresh_snapshot(other)
     assert buckets.requests == {"GET": 5}  # FORMAT, CURRENT, pins.json, and the two records of the generation
     with building(other, 0, {2: rename_pointer}):
-        Files(one).refresh([one.current, one.format])
+        one.files.take_over([one.current, one.format])
         assert Pointer.model_validate_json(one.current.read_bytes()).id == "gen-1 moved"
-    for read in (refresh_snapshot, lambda home: Files(home).refresh()):
+    for read in (refresh_snapshot, lambda home: refresh(home)):
         with pytest.raises(StoreError, match=f"{uri} has format 2, and this package reads formats up to 1"):
             read(one)
 

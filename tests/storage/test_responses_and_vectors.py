@@ -16,10 +16,10 @@ import pytest
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database import engine
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.keyed_store import KeyedTable
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
-from lightrag_dagster.storage.home import Address
 
 
 def _run(store: KeyedTable, statement: str) -> object:

@@ -11,7 +11,6 @@ from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.guard import require_parameters, require_reading
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
 
 LIMIT = 1000
@@ -86,7 +85,7 @@ class CypherReader:
 def require_graph(generation: Generation) -> Path:
     """Return the graph of a snapshot, fetched from a bucket; raises StoreError when it is not built."""
     if not generation.has(GRAPH_RECORD):
-        Files(generation.home).refresh([generation.path(GRAPH_RECORD)])
+        generation.home.files.take_over([generation.path(GRAPH_RECORD)])
     if not generation.has(GRAPH_RECORD):
         raise StoreError(
             f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of the published "

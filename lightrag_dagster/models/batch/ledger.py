@@ -21,8 +21,9 @@ from lightrag_dagster.errors import (
     TransientProviderError,
 )
 from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database
-from lightrag_dagster.storage.home import Address, Home
+from lightrag_dagster.storage.home import Home
 
 PREPARED, UNDER_WAY, ENDED, COLLECTED = "prepared", "under way", "ended", "collected"
 OPEN = (PREPARED, UNDER_WAY, ENDED)

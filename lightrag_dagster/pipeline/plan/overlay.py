@@ -9,8 +9,8 @@ from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
 
@@ -29,8 +29,7 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
     home = Home.of(recipes.settings)
     with tempfile.TemporaryDirectory(prefix="lightrag-plan-") as folder:
         copy = Home(Path(folder))
-        if home.bucket:
-            _fetch(home)
+        _fetch(home)
         try:
             for pointer in (home.format, home.current, home.newest, home.held):
                 if pointer.exists():
@@ -44,11 +43,11 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
 
 
 def _fetch(home: Home) -> None:
-    """Fetch from a bucket what a build reads: the current tables of every source, and the newest generation."""
-    Files(home).refresh()
+    """Fetch what a build reads where it is missing: the current tables of every source, and the newest generation."""
+    refresh(home)
     records = [TableVersion.model_validate_json(path.read_bytes()) for path in home.root.glob("tables/*/*/*.json")]
     tables = SourceTables(home)
-    Files(home).open(path for one in records for path in tables.paths(one.table, one.source, one.version))
+    home.files.open(path for one in records for path in tables.paths(one.table, one.source, one.version))
     with suppress(StoreError):
         generations.newest(home)
 

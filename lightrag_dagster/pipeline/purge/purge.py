@@ -26,7 +26,6 @@ from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building, ingesting, using_batches
 from lightrag_dagster.storage.snapshots import generations
@@ -186,7 +185,7 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
     for entry in snapshot.vectors.tables.values():
         remove_other_versions(home, entry)
-    Files(home).empty_other_caches()
+    home.files.empty_other_caches()
     home.failures.unlink(missing_ok=True)
     shutil.rmtree(home.batch_files, ignore_errors=True)
     if home.may_have_batches:
@@ -218,7 +217,7 @@ def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, path
 
 def _stored_documents(home: Home, source: str) -> pa.Table:
     """Return `version`, `path` and `content_hash` of the documents in every stored version of a source."""
-    stored = Files(home).list_folder(home.source_table("raw_documents", source))
+    stored = home.files.list_folder(home.source_table("raw_documents", source))
     found, tables = [_DOCUMENTS.empty_table()], SourceTables(home)
     for version in {one.stem for one in stored if one.suffix in (".parquet", ".shards")}:
         rows = tables.read("raw_documents", source, version, ["path", "content_hash"])
@@ -250,7 +249,7 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
     for source, paths in gone.items():
         for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, "stamps")):
             if not paths:
-                Files(home).remove_folder(folder)
+                home.files.remove_folder(folder)
             for path in [folder / "candidate.json", *folder.glob(".*")]:
                 path.unlink(missing_ok=True)
         # They may be of an earlier reading, if the last one was killed before it wrote its own.

@@ -38,8 +38,8 @@ from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.errors import BUSY_SECONDS, address_name, explained, postgres_url
-from lightrag_dagster.storage.home import Address
 
 CREATING = 0x11687
 """Advisory lock of Postgres that is held while tables are created."""

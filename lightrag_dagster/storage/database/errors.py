@@ -9,7 +9,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.storage.home import Address
+from lightrag_dagster.storage.database.address import Address
 
 BUSY_SECONDS = 60
 """Time one process waits for another's lock on an SQLite file. Seconds."""

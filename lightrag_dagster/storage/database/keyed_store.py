@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, MetaData, Row, Table, Text, bindparam, delete, func, select, update
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database, given
-from lightrag_dagster.storage.home import Address
 
 _ERASED_AT_ONCE = 10_000
 

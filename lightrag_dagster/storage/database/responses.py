@@ -7,8 +7,8 @@ from sqlalchemy import BigInteger, Column, Dialect, Double, LargeBinary, Text, T
 from sqlalchemy.types import TypeEngine
 
 from lightrag_dagster.core.protocols import ChatResponse
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.keyed_store import KeyedTable, keyed_table
-from lightrag_dagster.storage.home import Address
 
 
 class Verbatim(TypeDecorator[str]):

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from lightrag_dagster.core.protocols import ChatResponse
-from lightrag_dagster.storage.home import Address
+from lightrag_dagster.storage.database.address import Address
 
 _SELECT = """
     SELECT text, finish_reason, input_tokens, output_tokens, cached_input_tokens, cost_usd

@@ -6,8 +6,8 @@ import numpy as np
 from sqlalchemy import Column, LargeBinary
 
 from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.keyed_store import KeyedTable, keyed_table
-from lightrag_dagster.storage.home import Address
 
 VECTORS = keyed_table("vectors", Column("vector", LargeBinary, nullable=False))
 

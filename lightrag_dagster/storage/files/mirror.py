@@ -17,7 +17,6 @@ from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import evict, note_use
 from lightrag_dagster.storage.files.notes import READ_ONLY, Note, Notes, is_named_by_content
-from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
 DATA = ("tables", "generations")
@@ -166,13 +165,9 @@ class Mirror:
         return hidden or path.suffix == ".json" or path.name in OF_THIS_HOME
 
 
-def mirror_of(home: Home) -> Mirror | None:
-    """Return the mirror of a home in a bucket; a home on a disk has none."""
-    return _mirror(home.bucket, home.root) if home.bucket else None
-
-
 @cache
-def _mirror(uri: str, root: Path) -> Mirror:
+def mirror_of(uri: str, root: Path) -> Mirror:
+    """Return what the threads of this process share of a bucket and a folder of its cache."""
     return Mirror(uri, root)
 
 

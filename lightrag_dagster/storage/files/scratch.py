@@ -13,9 +13,8 @@ from typing import Protocol
 from uuid import uuid4
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files.bucket import BucketFiles
 from lightrag_dagster.storage.files.cache import is_claimed
-from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.mirror import mirror_of
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 
@@ -89,24 +88,24 @@ class BucketScratch:
     def inputs(self, paths: Iterable[Path]) -> list[Path]:
         """See `Scratch.inputs`; they are fetched. Raises StoreError."""
         here = self._here
-        return Files(here).open(here.root / path.relative_to(self.home.root) for path in paths)
+        return here.files.open(here.root / path.relative_to(self.home.root) for path in paths)
 
     def files(self, name: str) -> list[Path]:
         """See `Scratch.files`; raises StoreError."""
-        return sorted(Files(self._here).list_folder(self.folder / name))
+        return sorted(self._here.files.list_folder(self.folder / name))
 
     @contextmanager
     def step(self, reads: Sequence[Path]) -> Iterator[None]:
         """See `Scratch.step`."""
         here, folder = self._here, self.folder
-        mirror = mirror_of(here)
-        assert mirror is not None
+        assert isinstance(here.files, BucketFiles)
+        mirror = here.files.mirror
         try:
             _clear(folder, mirror.held(reads))
         except OSError as error:
             raise StoreError(f"cannot write the cache {folder}: {error.strerror or error}") from error
         mirror.link(dict.fromkeys(reads))
-        for path in Files(here).open(reads):
+        for path in here.files.open(reads):
             if not path.exists():
                 gone = f"{here.name}/{mirror.name(path)}"
                 raise StoreError(f"{gone} is gone; another builder may have started meanwhile; run again")
@@ -136,7 +135,7 @@ def open_scratch(home: Home, *, shares_disk: bool) -> Iterator[Scratch]:
         yield scratch
     finally:
         with suppress(StoreError):  # the next builder removes it
-            Files(home).remove_folder(scratch.folder)
+            home.files.remove_folder(scratch.folder)
 
 
 def _clear(folder: Path, kept: set[Path]) -> None:

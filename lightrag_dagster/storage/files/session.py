@@ -2,7 +2,7 @@
 
 Records are the small JSON files that change: pointers, current versions, accepted versions, manifests. They lie below
 `records/` in the bucket, so that one listing shows them all; each is replaced on condition that it is still the one
-that was read. Everything here does nothing for a home on a disk.
+that was read.
 """
 
 import os
@@ -17,9 +17,8 @@ from pathlib import Path
 from lightrag_dagster.core.objects import Tag
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.mirror import Mirror, each, mirror_of
+from lightrag_dagster.storage.files.mirror import Mirror, each
 from lightrag_dagster.storage.files.notes import READ_ONLY, Note
-from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock
 
 RECORDS = "records"
@@ -34,16 +33,9 @@ _OF_RECORDS = (*_OF_SOURCES, "generations/")
 
 
 @contextmanager
-def writing(home: Home, lock: Lock | None = None) -> Iterator[None]:
-    """Take over the records of the bucket, and upload at the end of the block what was written, also after an error.
-
-    Raises:
-        BuilderLockedError: the builder's lock was lost.
-        StoreError: another process wrote the same, or the bucket refuses; the published snapshot stays.
-    """
-    if (records := _records_of(home)) is None:
-        yield
-        return
+def writing(mirror: Mirror, lock: Lock | None) -> Iterator[None]:
+    """Hold a session of a writer, as `Files.session` says."""
+    records = _records_of(mirror)
     with records.busy:
         records.pull()
         records.writers += 1
@@ -52,31 +44,31 @@ def writing(home: Home, lock: Lock | None = None) -> Iterator[None]:
             yield
         except BaseException:
             with suppress(StoreError):
-                push(home, lock)
+                push(mirror, lock)
             raise
-        push(home, lock)
+        push(mirror, lock)
     finally:
         with records.busy:
             records.writers -= 1
 
 
-def push(home: Home, lock: Lock | None = None) -> None:
-    """Upload what was written so far in a block of `writing`; raises as it does."""
-    if records := _records_of(home):
-        with records.busy:
-            # Outside a block there may be what a killed process left, which must not be published.
-            if records.writers:
-                records.push(lock)
+def push(mirror: Mirror, lock: Lock | None) -> None:
+    """Upload what was written so far in a session; raises as `Files.session`."""
+    records = _records_of(mirror)
+    with records.busy:
+        # Outside a session there may be what a killed process left, which must not be published.
+        if records.writers:
+            records.push(lock)
 
 
-def take_over(home: Home, records: Sequence[Path] | None) -> None:
-    """Make records those of the bucket: all, unless this process writes, or some; raises StoreError."""
-    if ours := _records_of(home):
-        with ours.busy:
-            if records is not None:
-                ours.get(records)
-            elif not ours.writers:
-                ours.pull()
+def take_over(mirror: Mirror, records: Sequence[Path] | None) -> None:
+    """Make records those of the bucket, as `Files.take_over` says; raises StoreError."""
+    ours = _records_of(mirror)
+    with ours.busy:
+        if records is not None:
+            ours.get(records)
+        elif not ours.writers:
+            ours.pull()
 
 
 class _Records:
@@ -170,13 +162,8 @@ class _Records:
         self._notes.forget(names)
 
 
-def _records_of(home: Home) -> _Records | None:
-    mirror = mirror_of(home)
-    return _records(mirror) if mirror else None
-
-
 @cache
-def _records(mirror: Mirror) -> _Records:
+def _records_of(mirror: Mirror) -> _Records:
     return _Records(mirror)
 
 

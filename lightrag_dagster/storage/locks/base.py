@@ -1,6 +1,8 @@
 """A lock that was acquired, the check that it was not lost since, and messages about its holder."""
 
 import logging
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from lightrag_dagster.errors import BuilderLockedError
@@ -13,6 +15,24 @@ class Lock(Protocol):
 
     def still_held(self) -> bool:
         """Ask the system again; False when the lock was lost, as by a broken connection or a deleted lock file."""
+
+
+class Locks(Protocol):
+    """The locks of a home, which the system or the server releases when the holder dies."""
+
+    def hold(self, path: Path, timeout: float, what: str, *, any_thread: bool) -> AbstractContextManager[Lock]:
+        """Hold a lock for the block; its owner, who holds it already, enters at once.
+
+        Args:
+            path: The file of the lock, or the path that names it in a database.
+            timeout: Time to wait for another owner. Seconds.
+            what: The work of the lock's holder, for messages.
+            any_thread: The whole process owns the lock, so that its other threads enter at once.
+
+        Raises:
+            BuilderLockedError: another owner still held the lock after `timeout`.
+            StoreError: the file cannot be written, or the database cannot be reached.
+        """
 
 
 def require_held(lock: Lock | None) -> None:

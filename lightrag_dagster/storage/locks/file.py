@@ -27,28 +27,26 @@ class _HeldFile:
             return False
 
 
-@contextmanager
-def file_held(path: Path, timeout: float, what: str, *, any_thread: bool) -> Iterator[Lock]:
-    """Hold the lock on a file for the block; a process, or thread, that holds it already enters at once.
+class FileLocks:
+    """Locks of the system on the files that name them."""
 
-    Raises:
-        BuilderLockedError: another owner still held the lock after `timeout` seconds.
-        StoreError: the file cannot be written.
-    """
-    # One lock object a path and process is what makes it re-entrant; shared by threads for `any_thread`.
-    lock, holder = FileLock(path, thread_local=not any_thread, is_singleton=True), path.with_suffix(".pid")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _acquire(lock, holder, timeout, what)
-    except OSError as error:
-        raise StoreError(f"cannot lock {path}: {error.strerror or error}; make the home writable") from error
-    try:
-        holder.write_text(f"{os.getpid()} on {socket.gethostname()}", encoding="utf-8")
-        yield _HeldFile(lock)
-    finally:
-        if lock.lock_counter == 1:
-            holder.unlink(missing_ok=True)
-        lock.release()
+    @contextmanager
+    def hold(self, path: Path, timeout: float, what: str, *, any_thread: bool) -> Iterator[Lock]:
+        """See `Locks.hold`."""
+        # One lock object a path and process is what makes it re-entrant; shared by threads for `any_thread`.
+        lock, holder = FileLock(path, thread_local=not any_thread, is_singleton=True), path.with_suffix(".pid")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _acquire(lock, holder, timeout, what)
+        except OSError as error:
+            raise StoreError(f"cannot lock {path}: {error.strerror or error}; make the home writable") from error
+        try:
+            holder.write_text(f"{os.getpid()} on {socket.gethostname()}", encoding="utf-8")
+            yield _HeldFile(lock)
+        finally:
+            if lock.lock_counter == 1:
+                holder.unlink(missing_ok=True)
+            lock.release()
 
 
 def _acquire(lock: FileLock, holder: Path, timeout: float, what: str) -> None:

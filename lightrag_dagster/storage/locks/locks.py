@@ -5,14 +5,11 @@ The locks are files beside SQLite and advisory locks in Postgres. The system rel
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from lightrag_dagster.storage import home_format
-from lightrag_dagster.storage.files.session import push, writing
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import MIGRATIONS, Migrations
 from lightrag_dagster.storage.locks.base import Lock
-from lightrag_dagster.storage.locks.file import file_held
 
 
 @contextmanager
@@ -30,16 +27,16 @@ def building(home: Home, timeout: float, migrations: Migrations = MIGRATIONS) ->
         BuilderLockedError: another process still held the lock after `timeout`.
         StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
     """
-    with builder_lock(home, timeout) as lock, writing(home, lock):
+    with builder_lock(home, timeout) as lock, home.files.session(lock):
         if home_format.bring_forward(home, migrations):
-            push(home, lock)
+            home.files.push(lock)
         yield lock
 
 
 @contextmanager
 def builder_lock(home: Home, timeout: float) -> Iterator[Lock]:
     """Hold only the builder's lock, in a home of any state; raises as `building`."""
-    with _held(home, home.lock, timeout, f"is building in {home.name}", any_thread=True) as lock:
+    with home.locks.hold(home.lock, timeout, f"is building in {home.name}", any_thread=True) as lock:
         yield lock
 
 
@@ -57,7 +54,7 @@ def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
         OlderFormatError: a builder must bring the home forward first.
         StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
     """
-    with source_lock(home, source, timeout) as lock, writing(home):
+    with source_lock(home, source, timeout) as lock, home.files.session():
         home_format.begin(home)
         yield lock
 
@@ -65,7 +62,8 @@ def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
 @contextmanager
 def source_lock(home: Home, source: str, timeout: float) -> Iterator[Lock]:
     """Hold only the lock of one source, without taking over what others wrote; raises as `ingesting`."""
-    with _held(home, home.source_lock(source), timeout, f"is ingesting source {source!r}") as lock:
+    what = f"is ingesting source {source!r}"
+    with home.locks.hold(home.source_lock(source), timeout, what, any_thread=False) as lock:
         yield lock
 
 
@@ -81,19 +79,6 @@ def using_batches(home: Home, timeout: float) -> Iterator[Lock]:
         BuilderLockedError: another process or thread still held the lock after `timeout`.
         StoreError: the home cannot be written, or the database cannot be reached.
     """
-    with _held(home, home.batches_lock, timeout, f"is busy with the batches of {home.name}") as lock:
+    what = f"is busy with the batches of {home.name}"
+    with home.locks.hold(home.batches_lock, timeout, what, any_thread=False) as lock:
         yield lock
-
-
-@contextmanager
-def _held(home: Home, path: Path, timeout: float, what: str, *, any_thread: bool = False) -> Iterator[Lock]:
-    """Hold a lock that is named by a path in the home, for the block."""
-    if home.database is None:
-        with file_held(path, timeout, what, any_thread=any_thread) as lock:
-            yield lock
-    else:
-        from lightrag_dagster.storage.locks.postgres import postgres_held
-
-        name = str(path.relative_to(home.root).with_suffix(""))
-        with postgres_held(home.database, name, timeout, what, any_thread=any_thread) as lock:
-            yield lock

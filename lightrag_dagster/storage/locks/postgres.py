@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import SecretStr
 from sqlalchemy import Connection, NullPool, Row, func, select, text
@@ -123,35 +125,28 @@ _users: dict[tuple[str, str, int], int] = defaultdict(int)
 _locks_lock = threading.Lock()
 
 
-@contextmanager
-def postgres_held(
-    address: SecretStr, name: str, timeout: float, what: str, *, any_thread: bool
-) -> Iterator[PostgresLock]:
-    """Hold a lock for the block.
+class PostgresLocks(NamedTuple):
+    """Locks in the database at an address, named by the paths of their files below the root of a home."""
 
-    Args:
-        address: URL of the database.
-        name: Name of the lock.
-        timeout: Time to wait for another process, or thread. Seconds.
-        what: The work of the lock's holder, for messages.
-        any_thread: The whole process owns the lock, so that its other threads enter at once.
+    address: SecretStr
+    root: Path
 
-    Raises:
-        BuilderLockedError: another owner still held the lock after `timeout`.
-        StoreError: the database cannot be reached.
-    """
-    key = (address.get_secret_value(), name, 0 if any_thread else threading.get_ident())
-    with _locks_lock:
-        lock = _locks.setdefault(key, PostgresLock(address, name))
-        _users[key] += 1
-    try:
-        lock.enter(timeout, what)
-        try:
-            yield lock
-        finally:
-            lock.leave()
-    finally:
+    @contextmanager
+    def hold(self, path: Path, timeout: float, what: str, *, any_thread: bool) -> Iterator[PostgresLock]:
+        """See `Locks.hold`."""
+        name = str(path.relative_to(self.root).with_suffix(""))
+        key = (self.address.get_secret_value(), name, 0 if any_thread else threading.get_ident())
         with _locks_lock:
-            _users[key] -= 1
-            if not _users[key]:
-                del _users[key], _locks[key]
+            lock = _locks.setdefault(key, PostgresLock(self.address, name))
+            _users[key] += 1
+        try:
+            lock.enter(timeout, what)
+            try:
+                yield lock
+            finally:
+                lock.leave()
+        finally:
+            with _locks_lock:
+                _users[key] -= 1
+                if not _users[key]:
+                    del _users[key], _locks[key]

@@ -16,8 +16,6 @@ import lancedb
 
 from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.settings import RetentionSettings
-from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.session import push
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import source_lock
 from lightrag_dagster.storage.snapshots import generations
@@ -85,16 +83,16 @@ def remove_unused(home: Home, retained: dict[str, str], *, dry_run: bool) -> Gar
         path.name for path in home.generations.glob("gen-*") if path.name not in garbage.retained
     )
     tags = _tags(home, garbage.retained)
-    found = Files(home).list_folder(home.lance)
+    found = home.files.list_folder(home.lance)
     stored = {path.relative_to(home.lance).parts[0].removesuffix(".lance") for path in found}
     garbage.vector_tables = sorted(stored - tags.keys())
     if not dry_run:
         # A snapshot without its manifest cannot be opened, so do this first, in case the removal is interrupted.
         for name in garbage.generations:
             (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
-        push(home)
+        home.files.push()
         for folder in (home.scratch, *map(home.generation, garbage.generations)):
-            Files(home).remove_folder(folder)
+            home.files.remove_folder(folder)
         if stored:
             _clean_vectors(home, tags, garbage.vector_tables)
     _remove_versions(home, garbage, used, dry_run=dry_run)
@@ -130,7 +128,7 @@ def _used_versions(home: Home, retained: Iterable[str]) -> set[Path]:
 def _remove_versions(home: Home, garbage: Garbage, used: Collection[Path], *, dry_run: bool) -> None:
     """Remove the files of table versions, source by source, that neither snapshots nor the source itself uses."""
     unused: dict[str, list[Path]] = defaultdict(list)
-    for path in Files(home).list_folder(home.root / "tables"):
+    for path in home.files.list_folder(home.root / "tables"):
         if path.suffix in (".parquet", ".shards") and path not in used:
             unused[Home.source_of(path.parent)].append(path)
     for source, paths in sorted(unused.items()):
@@ -141,7 +139,7 @@ def _remove_versions(home: Home, garbage: Garbage, used: Collection[Path], *, dr
                 _refresh(home, source, paths)
                 gone = sorted(set(paths) - _recorded(home, source, paths))
                 if not dry_run:
-                    Files(home).remove(gone)
+                    home.files.remove(gone)
                 garbage.table_versions += len(gone)
         except BuilderLockedError as error:
             _log.info("the older versions of %s stay: %s", source, error)
@@ -164,7 +162,7 @@ def _refresh(home: Home, source: str, paths: Iterable[Path]) -> None:
     records = [
         folder / name for folder in {path.parent for path in paths} for name in ("current.json", "candidate.json")
     ]
-    Files(home).refresh([*records, home.accepted(source)])
+    home.files.take_over([*records, home.accepted(source)])
 
 
 def _tags(home: Home, retained: dict[str, str]) -> dict[str, set[str]]:
@@ -196,4 +194,4 @@ def _clean_vectors(home: Home, tags: dict[str, set[str]], unused: list[str]) -> 
 
 def _size(home: Home) -> int:
     folders = (home.generations, home.lance, home.root / "tables")
-    return sum(one.size for folder in folders for one in Files(home).list_folder(folder).values())
+    return sum(one.size for folder in folders for one in home.files.list_folder(folder).values())

@@ -28,8 +28,8 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import is_claimed
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.records import (
     GenerationInputs,
     GenerationRecord,
@@ -68,7 +68,7 @@ class Generation:
 
     def open(self, name: str) -> Path:
         """Return a file or folder of the generation to read, fetched from a bucket; raises StoreError."""
-        path, files = self.path(name), Files(self.home)
+        path, files = self.path(name), self.home.files
         return files.open_folder(path) if name == ADJACENCY else files.open([path])[0]
 
     def has(self, name: str) -> bool:
@@ -96,12 +96,12 @@ class Generation:
             paths = [
                 path for source, used in sources if table in used for path in tables.paths(table, source, used[table])
             ]
-        return Files(self.home).open(paths)
+        return self.home.files.open(paths)
 
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:
         """Read a table whole, per-source tables one source after the other; raises StoreError."""
         schema = (MERGED_TABLES | SOURCE_TABLES)[table]
-        parts = [Files(self.home).read(path, columns, schema) for path in self.table_files(table)]
+        parts = [self.home.files.read(path, columns, schema) for path in self.table_files(table)]
         empty = schema.empty_table().select(columns or schema.names)
         return pa.concat_tables([empty, *parts])
 
@@ -179,7 +179,7 @@ def remove_leftovers(home: Home) -> None:
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     except OSError as error:
         raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
-    Files(home).remove_folder(home.scratch)
+    home.files.remove_folder(home.scratch)
 
 
 def _put_in_place(folder: Path, target: Path) -> None:
@@ -216,12 +216,12 @@ def newest(home: Home) -> Generation:
 def discard_graph(generation: Generation) -> None:
     """Remove the graph database of a generation, so that the next run builds it again; raises StoreError."""
     generation.path(GRAPH_RECORD).unlink(missing_ok=True)
-    Files(generation.home).remove([generation.path(GRAPH)])
+    generation.home.files.remove([generation.path(GRAPH)])
 
 
 def fetched(home: Home, generation_id: str) -> Generation:
     """Return a generation, with its files fetched from a bucket; raises StoreError."""
-    Files(home).open_folder(home.generation(generation_id))
+    home.files.open_folder(home.generation(generation_id))
     return Generation(home, generation_id)
 
 
@@ -232,7 +232,7 @@ def fetch_in_worker(generation: Generation) -> None:
         StoreError: the bucket refuses.
     """
     if is_claimed(generation.home.root):
-        Files(generation.home).refresh()
+        refresh(generation.home)
         fetched(generation.home, generation.id)
 
 

@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 from uuid import UUID
 
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.records import VectorTable
 
@@ -22,11 +21,11 @@ def tag_file(home: Home, entry: VectorTable) -> Path:
 def files_of_version(home: Home, entry: VectorTable) -> dict[Path, int]:
     """Return the files that a tagged version reads, and their sizes in bytes; raises OSError."""
     table = home.lance / f"{entry.table}.lance"
-    tag, stored = tag_file(home, entry), Files(home).list_folder(table)
-    version = json.loads(Files(home).read_bytes(tag))["version"]
+    tag, stored = tag_file(home, entry), home.files.list_folder(table)
+    version = json.loads(home.files.read_bytes(tag))["version"]
     names = (f"{version}.manifest", f"{2**64 - 1 - version}.manifest")
     path = next(path for name in names if (path := table / "_versions" / name) in stored)
-    content = Files(home).read_bytes(path)
+    content = home.files.read_bytes(path)
     # The footer of 16 bytes says where the list of data files begins; before it, files of other versions may be named.
     listed = content[int.from_bytes(content[-16:-8], "little") :]
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph
@@ -22,7 +22,7 @@ _LOCK_SECONDS = 5.0
 
 def find_current_damage(home: Home, *, verify: bool = False) -> list[Damage]:
     """Return the damaged files of the current snapshot; without `verify` only existence and size are checked."""
-    Files(home).refresh()
+    refresh(home)
     if pointers := [path for path in (home.current, home.newest) if not _is_whole(path)]:
         return [Damage(path, "is damaged") for path in pointers]
     current = read_record(home.current, Pointer)
@@ -76,10 +76,10 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
     for one in damage:
         _log.warning("%s; it is removed and built again", one)
         if one.path.is_relative_to(home.lance):
-            Files(home).remove_folder(home.lance / one.path.relative_to(home.lance).parts[0])
+            home.files.remove_folder(home.lance / one.path.relative_to(home.lance).parts[0])
         elif one.path.is_relative_to(home.root / "tables"):
             _discard_version(home, one.path)
-    Files(home).remove_folder(home.generation(snapshot_id))
+    home.files.remove_folder(home.generation(snapshot_id))
     newest, current = read_record(home.newest, Pointer), read_record(home.current, Pointer)
     if newest is not None and newest.id == snapshot_id:
         home.newest.unlink()
@@ -112,4 +112,4 @@ def _discard_version(home: Home, path: Path) -> None:
         current = tables.current(table, source)
         if current is not None and path in tables.all_paths(table, source, current.version):
             (path.parent / "current.json").unlink()
-        Files(home).remove([path])
+        home.files.remove([path])

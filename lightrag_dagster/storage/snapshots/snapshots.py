@@ -18,8 +18,6 @@ from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError,
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.session import push
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
 from lightrag_dagster.storage.snapshots import generations
@@ -152,13 +150,13 @@ def refresh_snapshot(home: Home, name: str | None = None) -> None:
 
     Raises as `formats.require_readable`, also for a home on disk.
     """
-    Files(home).refresh([home.current, home.pins, home.format])
+    home.files.take_over([home.current, home.pins, home.format])
     home_format.require_readable(home)
     pointer = read_record(home.current, Pointer)
     wanted = snapshot_names(home).get(name, name) if name else pointer.id if pointer else None
     if wanted:
         folder = home.generation(wanted)
-        Files(home).refresh([folder / generations.MANIFEST, folder / generations.RECORD])
+        home.files.take_over([folder / generations.MANIFEST, folder / generations.RECORD])
 
 
 def without_graph(home: Home) -> Generation | None:
@@ -278,7 +276,7 @@ def set_current(home: Home, snapshot_id: str, lock: Lock | None = None) -> None:
             replaced[before.id] = _now()
     require_held(lock)
     atomic.write_text(home.current, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
-    push(home, lock)
+    home.files.push(lock)
     link_views(home, snapshot_id)
 
 

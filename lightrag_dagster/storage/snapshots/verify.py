@@ -15,7 +15,6 @@ from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME
 from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
@@ -153,7 +152,7 @@ def _listed(home: Home, manifest: Manifest) -> dict[Path, Stored]:
         return {}
     tables = [home.lance / f"{entry.table}.lance" for entry in manifest.vectors.tables.values()]
     folders = (home.generation(manifest.snapshot_id), home.root / "tables", *tables)
-    return {path: one for folder in folders for path, one in Files(home).list_folder(folder).items()}
+    return {path: one for folder in folders for path, one in home.files.list_folder(folder).items()}
 
 
 def _source_files(home: Home, manifest: Manifest) -> list[Path]:
@@ -187,5 +186,5 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
 
 def _hash_stored(home: Home, path: Path) -> str:
     if home.bucket:
-        return hashlib.sha256(Files(home).read_bytes(path)).hexdigest()
+        return hashlib.sha256(home.files.read_bytes(path)).hexdigest()
     return FileFacts.of(path).sha256 or ""

@@ -20,7 +20,6 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, STAMPS, UNPARTITIONED_TABLES
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.snapshots.records import Record, read_record
@@ -98,7 +97,7 @@ class SourceTables:
     def __init__(self, home: Home, *, candidate: bool = False) -> None:
         self.home = home
         self.candidate = candidate
-        self._files = Files(home)
+        self._files = home.files
 
     def __reduce__(self) -> tuple[Callable[..., "SourceTables"], tuple[Home, bool]]:
         """Leave the database behind: a worker reads and writes files alone."""

@@ -13,7 +13,7 @@ from lightrag_dagster.models.batch.ledger import (
     BatchLedger,
     WaitingExtraction,
 )
-from lightrag_dagster.storage.home import Address
+from lightrag_dagster.storage.database.address import Address
 
 
 def waiting(source: str = "s", run: str = "run", *, backfill: bool = False) -> WaitingExtraction:

@@ -21,7 +21,6 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.storage.files.scratch import open_scratch
-from lightrag_dagster.storage.files.session import writing
 from lightrag_dagster.storage.home import Home
 from tests.buckets import S3Server
 from tests.stages.merging.tables import (
@@ -181,7 +180,7 @@ def test_processes_that_share_a_bucket_alone_merge_the_same(
 ) -> None:
     settings = load_settings(home=buckets.new_bucket(), cache={"folder": tmp_path / "here"})
     home = Home.of(settings.changed(database=SecretStr("postgresql://nobody:secret-word@nowhere/none")))
-    with writing(home):
+    with home.files.session():
         inputs = several(home.root / "tables")
     monkeypatch.setenv("LIGHTRAG_CACHE__FOLDER", str(tmp_path / "there"))
     with open_scratch(home, shares_disk=False) as scratch, ProcessEngine(2) as engine:

@@ -10,9 +10,9 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger, open_ledger
 from lightrag_dagster.spending.tables import LEDGER
+from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
-from lightrag_dagster.storage.home import Address
 from tests.postgres import PostgresServer, new_schema
 
 ANSWERS = {

@@ -10,19 +10,17 @@ import pytest
 
 from lightrag_dagster.storage.files import mirror
 from lightrag_dagster.storage.files.cache import claim_folder, evict
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.notes import Note, Notes
-from lightrag_dagster.storage.files.session import writing
 from lightrag_dagster.storage.home import Home
 from tests.storage.files.machines import Machine, write
 
 
 def test_processes_of_a_machine_have_a_folder_each_and_share_bytes(machine: Machine) -> None:
     first = machine("one")
-    with writing(first):
+    with first.files.session():
         write(first, "generations/gen-1/graph.kuzu", "graph")
     second = Home(first.root.parent / "1", first.database, first.bucket, first.cached_bytes)
-    Files(second).open_folder(second.generation("gen-1"))
+    second.files.open_folder(second.generation("gen-1"))
     paths = [home.generation("gen-1") / "graph.kuzu" for home in (first, second)]
     assert paths[0].samefile(paths[1])
 
@@ -67,11 +65,11 @@ def fetched(machine: Machine, limit: float, seconds: float) -> Iterator[int]:
     """Fetch files one after the other, which were used so many seconds ago, and yield the size of the cache."""
     one, other = machine("one"), replace(machine("other"), cached_bytes=limit)
     names = [f"tables/chunks/notes/{number}.parquet" for number in range(FILES)]
-    with writing(one):
+    with one.files.session():
         for name in names:
             write(one, name, "x" * BYTES)
     for path in (other.root / name for name in names):
-        Files(other).open([path])
+        other.files.open([path])
         os.utime(path, (time.time() - seconds,) * 2)
         yield sum(one.stat().st_size for one in other.root.rglob("*.parquet"))
 

@@ -11,10 +11,9 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster.storage.files import notes
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.notes import NOTES, Note, Notes
-from lightrag_dagster.storage.files.session import writing
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from tests.buckets import S3Server
 from tests.storage.files.machines import write
 
@@ -31,7 +30,7 @@ FILES = {
 def home(buckets: S3Server, tmp_path: Path) -> Home:
     """A home whose cache has every kind of file, all of them uploaded."""
     home = Home(tmp_path / "cache" / "0", SecretStr("postgresql://nowhere"), buckets.new_bucket(), 1e9)
-    with writing(home):
+    with home.files.session():
         for name, text in FILES.items():
             write(home, name, text)
     buckets.requests.clear()
@@ -40,9 +39,9 @@ def home(buckets: S3Server, tmp_path: Path) -> Home:
 
 def use(home: Home) -> None:
     """Do what a writer and a reader begin with."""
-    with writing(home):
-        Files(home).open_folder(home.generation("gen-1"))
-        Files(home).open([home.root / "tables/chunks/notes/1.parquet"])
+    with home.files.session():
+        home.files.open_folder(home.generation("gen-1"))
+        home.files.open([home.root / "tables/chunks/notes/1.parquet"])
 
 
 def contents(home: Home) -> dict[str, str]:
@@ -90,12 +89,12 @@ def test_nothing_moves_again(home: Home, buckets: S3Server, change: Callable[[Ho
 @pytest.mark.parametrize("change", [make_writable, copy_content, copy_all, use_earlier_version])
 def test_what_is_written_then_is_uploaded(home: Home, change: Callable[[Home], Home], tmp_path: Path) -> None:
     changed = change(home)
-    with writing(changed):
+    with changed.files.session():
         write(changed, "tables/chunks/notes/current.json", "2")
         write(changed, "generations/gen-1/graph.kuzu", "other")
         (changed.root / "CURRENT").unlink()
     reader = replace(home, root=tmp_path / "reader" / "0")
-    Files(reader).refresh()
+    refresh(reader)
     use(reader)
     expected = FILES | {"tables/chunks/notes/current.json": "2", "generations/gen-1/graph.kuzu": "other"}
     assert contents(reader) == {name: text for name, text in expected.items() if name != "CURRENT"}

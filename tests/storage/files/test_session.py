@@ -7,9 +7,8 @@ import pytest
 
 from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import BuilderLockedError, StoreError
-from lightrag_dagster.storage.files import session
-from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.mirror import mirror_of
+from lightrag_dagster.storage.files.bucket import BucketFiles
+from lightrag_dagster.storage.home_format import refresh
 from tests.storage.files.machines import Machine, write
 
 TABLE = "tables/chunks/notes/1.parquet"
@@ -19,33 +18,32 @@ GRAPH = "generations/gen-1/graph.kuzu"
 
 def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> None:
     one, other = machine("one"), machine("other")
-    with session.writing(one):
+    with one.files.session():
         table, record = write(one, TABLE, "rows"), write(one, RECORD, "1")
-    mirror = mirror_of(one)
-    assert mirror is not None
-    assert mirror.held([table, record]) == {table, record}
-    Files(other).refresh()
+    assert isinstance(one.files, BucketFiles)
+    assert one.files.mirror.held([table, record]) == {table, record}
+    refresh(other)
     assert (other.root / RECORD).read_text() == "1"
     assert not (other.root / TABLE).exists()
-    Files(other).open([other.root / TABLE, other.root / "tables/chunks/notes/2.parquet"])
+    other.files.open([other.root / TABLE, other.root / "tables/chunks/notes/2.parquet"])
     assert (other.root / TABLE).read_text() == "rows"
     assert sorted(path.name for path in other.root.glob("tables/chunks/notes/*")) == ["1.parquet", "current.json"]
-    with session.writing(one):
+    with one.files.session():
         record.unlink()
-    Files(other).refresh()
+    refresh(other)
     assert not (other.root / RECORD).exists()
 
 
 def test_what_was_not_pushed_is_forgotten_by_the_next_writer(machine: Machine) -> None:
     one = machine("one")
-    with session.writing(one):
+    with one.files.session():
         write(one, RECORD, "1")
         write(one, "generations/gen-1/generation.json", "{}")
     write(one, RECORD, "never pushed")
     write(one, "accepted/notes.json", "never pushed")
     write(one, "generations/gen-1/graph.kuzu", "never pushed")
     write(one, "generations/gen-2/entities.parquet", "never pushed")
-    with session.writing(one):
+    with one.files.session():
         assert (one.root / RECORD).read_text() == "1"
         assert not (one.root / "accepted/notes.json").exists()
         assert [path.name for path in one.root.glob("generations/*/*")] == ["generation.json"]
@@ -76,7 +74,7 @@ WRITTEN = ("CURRENT", "accepted/notes.json", "NEWEST", RECORD, TABLE, "generatio
 
 
 def test_what_a_pointer_leads_to_is_stored_before_it(machine: Machine, stored: list[str]) -> None:
-    with session.writing(machine("one")):
+    with machine("one").files.session():
         for name in WRITTEN:
             write(machine("one"), name, "written")
     records = ("generations/gen-1/generation.json", RECORD, "accepted/notes.json", "NEWEST", "CURRENT")
@@ -87,7 +85,7 @@ def test_what_a_pointer_leads_to_is_stored_before_it(machine: Machine, stored: l
 def test_of_a_builder_that_lost_its_lock_nothing_is_stored(machine: Machine, stored: list[str]) -> None:
     with (  # noqa: PT012
         pytest.raises(BuilderLockedError, match="nothing was published"),
-        session.writing(machine("one"), LostLock()),
+        machine("one").files.session(LostLock()),
     ):
         for name in WRITTEN:
             write(machine("one"), name, "written")
@@ -97,22 +95,22 @@ def test_of_a_builder_that_lost_its_lock_nothing_is_stored(machine: Machine, sto
 def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:
     one = machine("one")
     write(one, "CURRENT", "left by a killed process")
-    session.push(one)
-    Files(one).refresh()
+    one.files.push()
+    refresh(one)
     assert not one.current.exists()
 
 
 def test_a_block_within_takes_over_what_other_ingestions_wrote_and_keeps_what_it_wrote(machine: Machine) -> None:
     one, other = machine("one"), machine("other")
-    with session.writing(one):
+    with one.files.session():
         write(one, "accepted/mine.json", "mine")
         write(one, "NEWEST", "mine")
-        with session.writing(other):
+        with other.files.session():
             write(other, "accepted/yours.json", "yours")
-        with session.writing(one):
+        with one.files.session():
             assert (one.root / "accepted/yours.json").read_text() == "yours"
             assert (one.root / "accepted/mine.json").read_text() == "mine"
-    Files(other).refresh()
+    refresh(other)
     assert (other.root / "NEWEST").read_text() == "mine"
 
 
@@ -121,31 +119,31 @@ def test_a_block_within_takes_over_what_other_ingestions_wrote_and_keeps_what_it
 )
 def test_the_slower_of_two_writers_is_told(machine: Machine, name: str, message: str) -> None:
     one, other = machine("one"), machine("other")
-    with pytest.raises(StoreError, match=message), session.writing(one):  # noqa: PT012
-        with session.writing(other):
+    with pytest.raises(StoreError, match=message), one.files.session():  # noqa: PT012
+        with other.files.session():
             write(other, name, "quicker")
         write(one, name, "slower")
-    Files(one).refresh()
+    refresh(one)
     assert (one.root / name).read_text() == "quicker"
 
 
 def test_what_a_failed_block_wrote_is_there_as_on_a_disk(machine: Machine) -> None:
     one, other = machine("one"), machine("other")
-    with pytest.raises(KeyError), session.writing(one):  # noqa: PT012
+    with pytest.raises(KeyError), one.files.session():  # noqa: PT012
         write(one, RECORD, "1")
         raise KeyError
-    Files(other).refresh()
+    refresh(other)
     assert (other.root / RECORD).read_text() == "1"
 
 
 def test_a_folder_is_removed_on_disk_and_in_the_bucket(machine: Machine) -> None:
     one, other = machine("one"), machine("other")
-    with session.writing(one):
+    with one.files.session():
         write(one, "generations/gen-1/generation.json", "{}")
         write(one, "generations/gen-1/graph.kuzu", "graph")
-    with session.writing(other):
-        assert list(Files(other).list_folder(other.generations)) == [other.generation("gen-1") / "graph.kuzu"]
-        Files(other).remove_folder(other.generation("gen-1"))
-    assert Files(one).list_folder(one.generations) == {}
-    Files(one).refresh()
+    with other.files.session():
+        assert list(other.files.list_folder(other.generations)) == [other.generation("gen-1") / "graph.kuzu"]
+        other.files.remove_folder(other.generation("gen-1"))
+    assert one.files.list_folder(one.generations) == {}
+    refresh(one)
     assert not one.generation("gen-1").exists()

@@ -21,8 +21,8 @@ from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.schemas import ANSWERS
 from lightrag_dagster.settings import RetentionSettings
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building, ingesting
 from lightrag_dagster.storage.snapshots import gc, snapshots
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
@@ -269,7 +269,7 @@ def test_what_another_machine_recorded_meanwhile_stays_in_a_bucket(machine: Call
         write(other, "notes", "third")
         assert collect_garbage(one, keep(1), dry_run=False).table_versions == 2
     reader = machine("reader")
-    Files(reader).refresh()
+    refresh(reader)
     assert SourceTables(reader).read("answers", "notes")["answer"].to_pylist() == ["third"]
 
 
@@ -280,5 +280,5 @@ def test_a_file_that_is_cached_and_was_collected_is_stored_again(machine: Callab
         assert collect_garbage(other, keep(1), dry_run=False).table_versions == 1
     write(one, "notes", "first")
     reader = machine("reader")
-    Files(reader).refresh()
+    refresh(reader)
     assert SourceTables(reader).read("answers", "notes")["answer"].to_pylist() == ["first"]

@@ -1,0 +1,110 @@
+"""The files of a home in a bucket: the cache has what this machine used, and the bucket has everything."""
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from lightrag_dagster.core.objects import Stored
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files import atomic, session
+from lightrag_dagster.storage.files.cache import empty_unclaimed
+from lightrag_dagster.storage.files.files import Files
+from lightrag_dagster.storage.files.mirror import Mirror, each, mirror_of
+from lightrag_dagster.storage.files.notes import is_named_by_content
+from lightrag_dagster.storage.locks.base import Lock
+
+
+@dataclass(frozen=True)
+class BucketFiles(Files):
+    """See `Files`; `root` is the folder of the cache that this process uses, kept below `cached_bytes`."""
+
+    uri: str
+    root: Path
+    cached_bytes: float
+
+    @property
+    def mirror(self) -> Mirror:
+        """The bucket and the folder of the cache."""
+        return mirror_of(self.uri, self.root)
+
+    def open(self, paths: Iterable[Path]) -> list[Path]:
+        """See `Files.open`."""
+        paths = list(paths)
+        self.mirror.open(paths, self.cached_bytes)
+        return paths
+
+    def open_folder(self, folder: Path) -> Path:
+        """See `Files.open_folder`."""
+        self.mirror.open_folder(folder, self.cached_bytes)
+        return folder
+
+    def read_bytes(self, path: Path) -> bytes:
+        """See `Files.read_bytes`."""
+        name = self.mirror.name(path)
+        found = self.mirror.objects.get(name)
+        if found is None:
+            raise StoreError(f"{self.uri}/{name} is missing; run again")
+        return found[0]
+
+    def count_rows(self, paths: Iterable[Path]) -> int:
+        """See `Files.count_rows`."""
+
+        def rows(path: Path) -> int:
+            return atomic.count_rows(path, None if path.exists() else self.mirror.footer(path))
+
+        return sum(each(rows, paths))
+
+    def list_folder(self, folder: Path) -> dict[Path, Stored]:
+        """See `Files.list_folder`."""
+        return self.mirror.list_folder(folder)
+
+    @contextmanager
+    def writing(self, path: Path) -> Iterator[Path]:
+        """See `Files.writing`."""
+        with atomic.replacing(path) as temporary:
+            yield temporary
+        if is_named_by_content(self.mirror.name(path)):
+            self.mirror.upload([path])
+
+    def write(self, path: Path, rows: pa.Table) -> None:
+        """See `Files.write`."""
+        if not path.exists():
+            atomic.write_parquet(path, rows)
+        self.mirror.upload([path])
+
+    def keep(self, paths: Iterable[Path]) -> None:
+        """See `Files.keep`."""
+        self.mirror.upload([one for path in paths for one in (path, *path.rglob("*")) if one.is_file()])
+
+    def remove(self, paths: Sequence[Path]) -> None:
+        """See `Files.remove`."""
+        for path in paths:
+            path.unlink(missing_ok=True)
+        self.mirror.remove(paths)
+
+    def remove_folder(self, folder: Path) -> None:
+        """See `Files.remove_folder`."""
+        shutil.rmtree(folder, ignore_errors=True)
+        self.mirror.remove(list(self.mirror.list_folder(folder)))
+
+    @contextmanager
+    def session(self, lock: Lock | None = None) -> Iterator[None]:
+        """See `Files.session`."""
+        with session.writing(self.mirror, lock):
+            yield
+
+    def push(self, lock: Lock | None = None) -> None:
+        """See `Files.push`."""
+        session.push(self.mirror, lock)
+
+    def take_over(self, records: Sequence[Path] | None = None) -> None:
+        """See `Files.take_over`."""
+        session.take_over(self.mirror, records)
+
+    def empty_other_caches(self) -> None:
+        """See `Files.empty_other_caches`."""
+        empty_unclaimed(self.root)
