@@ -2,13 +2,14 @@
 
 import dagster as dg
 
-from lightrag_dagster.assets.metadata import LLM_POOL, account_of, stopwatch, table_metadata
+from lightrag_dagster.assets.declared import LLM_POOL, asset
+from lightrag_dagster.assets.metadata import account_of, stopwatch, table_metadata
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 
 
-@dg.asset(
+@asset(
     deps=["knowledge_base"],
     group_name="downstream",
     pool=LLM_POOL,

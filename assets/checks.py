@@ -28,16 +28,16 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         description="Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and, once it is built, Kùzu; "
         "vectors are finite and of the right size. A generation that breaks this is not published; run the check again "
         "to look at the snapshot.",
-    )(integrity)
+    )(namespace.bound(integrity))
     graph_check = dg.asset_check(
         asset=namespace.key("knowledge_base"),
         name="complete",
         description="The snapshot has entities, and a summary wherever one is due.",
-    )(complete)
+    )(namespace.bound(complete))
     report_check = dg.asset_check(
         asset=namespace.key("status_report"),
         description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
-    )(all_published)
+    )(namespace.bound(all_published))
     return [*source_checks(namespace), integrity_check, graph_check, report_check]
 
 
@@ -53,7 +53,7 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
             warnings.filterwarnings("ignore", category=dg.PreviewWarning)
             return dg.asset_check(
                 asset=namespace.key(asset), name=name, partitions_def=namespace.sources, description=description
-            )(judged)
+            )(namespace.bound(judged))
 
     return [
         check(

@@ -2,14 +2,14 @@
 
 import dagster as dg
 
+from lightrag_dagster.assets.declared import asset
 from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
-from lightrag_dagster.assets.partitions import SOURCES
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.resources import LightRAG
 
 
-@dg.asset(
-    partitions_def=SOURCES,
+@asset(
+    partitioned=True,
     deps=["raw_documents"],
     group_name="ingestion",
     kinds={"python", "parquet"},

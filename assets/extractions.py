@@ -4,19 +4,19 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from lightrag_dagster.assets.metadata import LLM_POOL, IngestConfig, account_of, ingested, is_backfill, stopwatch
-from lightrag_dagster.assets.partitions import SOURCES
+from lightrag_dagster.assets.declared import LLM_POOL, asset
+from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
 from lightrag_dagster.pipeline.extractions import Waiting, extract_source
 from lightrag_dagster.resources import LightRAG
 
 
-@dg.asset(
-    partitions_def=SOURCES,
+@asset(
+    partitioned=True,
     deps=["chunks"],
     group_name="ingestion",
     pool=LLM_POOL,
     kinds={"openai", "parquet"},
-    output_required=False,
+    skippable=True,
     description="One row a distinct chunk: the raw responses of every round, status, tokens and cost.",
 )
 def extractions(

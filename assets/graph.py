@@ -5,12 +5,13 @@
 
 import dagster as dg
 
-from lightrag_dagster.assets.metadata import WRITER_POOL, made_by, stopwatch
+from lightrag_dagster.assets.declared import WRITER_POOL, asset
+from lightrag_dagster.assets.metadata import made_by, stopwatch
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.resources import LightRAG
 
 
-@dg.asset(
+@asset(
     deps=[
         dg.AssetDep("raw_documents", partition_mapping=dg.AllPartitionMapping()),
         dg.AssetDep("chunks", partition_mapping=dg.AllPartitionMapping()),
@@ -40,7 +41,7 @@ def knowledge_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResul
     )
 
 
-@dg.asset(
+@asset(
     deps=["knowledge_base"],
     group_name="knowledge_base",
     pool=WRITER_POOL,

@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 
     Job: TypeAlias = UnresolvedAssetJobDefinition
 
-INGESTED = [key.path[-1] for definition in INGESTION for key in definition.keys]
-PUBLISHED = [key.path[-1] for definition in PUBLICATION for key in definition.keys]
+INGESTED = [name for declared in INGESTION for name in declared.assets]
+PUBLISHED = [name for declared in PUBLICATION for name in declared.assets]
 BUILDING = ("ingest", "backfill", "publish")
 """The jobs that change accepted or published data."""
 
 JOBS = (*BUILDING, "ask", "evaluate", "report")
 
 
-def build_jobs(namespace: Namespace) -> "dict[str, Job]":
-    """Return each of `JOBS` by its name without prefix."""
-    ingestion = [definition.node_def.name for definition in (*INGESTION, *source_checks(namespace))]
+def build_jobs(namespace: Namespace, executor: dg.ExecutorDefinition) -> "dict[str, Job]":
+    """Return each of `JOBS` by its name without prefix; they have an executor of their own, whatever the project's."""
+    steps = [namespace.named(declared.name) for declared in INGESTION]
+    ingestion = [*steps, *(check.node_def.name for check in source_checks(namespace))]
 
     def job(name: str, assets: Iterable[str], description: str, config: dg.RunConfig | None = None) -> "Job":
         selection = [namespace.key(asset) for asset in assets]
-        return dg.define_asset_job(namespace.named(name), selection=selection, config=config, description=description)
+        return dg.define_asset_job(
+            namespace.named(name), selection=selection, config=config, description=description, executor_def=executor
+        )
 
     return {
         "ingest": job("ingest", INGESTED, "Read, chunk, extract and parse one source (one partition)."),

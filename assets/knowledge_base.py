@@ -2,7 +2,8 @@
 
 import dagster as dg
 
-from lightrag_dagster.assets.metadata import WRITER_POOL, Metadata, account_of, made_by, stopwatch
+from lightrag_dagster.assets.declared import WRITER_POOL, asset
+from lightrag_dagster.assets.metadata import Metadata, account_of, made_by, stopwatch
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
@@ -11,7 +12,7 @@ from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 
 
-@dg.asset(
+@asset(
     deps=[
         "entities",
         "relations",

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from lightrag_dagster.assets.declared import multi_asset
 from lightrag_dagster.assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
-from lightrag_dagster.assets.partitions import SOURCES
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.resources import LightRAG
 
@@ -16,9 +17,9 @@ _DESCRIPTIONS = {
 }
 
 
-@dg.multi_asset(
-    name="mentions",
-    partitions_def=SOURCES,
+@multi_asset(
+    "mentions",
+    partitioned=True,
     group_name="ingestion",
     specs=[
         dg.AssetSpec(name, deps=["extractions"], kinds={"python", "parquet"}, description=description)
@@ -29,8 +30,9 @@ def mentions(
     context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> Iterator[dg.MaterializeResult]:
     """Parse the responses that were not parsed before; accept the source's tables when they may be merged."""
+    namespace, source = Namespace(lightrag.settings.namespace), context.partition_key
     tables = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
     with stopwatch() as watch:
-        reports, _ = parse_and_accept(context.partition_key, tables, lightrag.recipes)
+        reports, _ = parse_and_accept(source, tables, lightrag.recipes)
     for report in reports:
-        yield ingested(report, lightrag.recipes, watch, context.asset_key_for_output(report.version.table))
+        yield ingested(report, lightrag.recipes, watch, namespace.key(report.version.table))

@@ -7,8 +7,8 @@ import dagster as dg
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lightrag_dagster.assets.declared import LLM_POOL, multi_asset
 from lightrag_dagster.assets.metadata import (
-    LLM_POOL,
     BuildConfig,
     Metadata,
     account_of,
@@ -73,8 +73,8 @@ _LINEAGE: dict[str, dict[str, list[str]]] = {
 }
 
 
-@dg.multi_asset(
-    name="merge",
+@multi_asset(
+    "merge",
     group_name="knowledge_base",
     pool=LLM_POOL,
     specs=[
@@ -92,11 +92,11 @@ def merged(
         report = merge_sources(
             lightrag.recipes, lambda: lightrag.chat_model("summarise", account), backfill=config.backfill
         )
-    record = report.generation.record()
+    record, namespace = report.generation.record(), Namespace(lightrag.settings.namespace)
     for name in MERGED_TABLES:
         [path] = report.generation.table_files(name)
         yield dg.MaterializeResult(
-            asset_key=context.asset_key_for_output(name),
+            asset_key=namespace.key(name),
             data_version=dg.DataVersion(record.tables[name]),
             tags=made_by(record.inputs.code_version),
             metadata=table_metadata(
@@ -110,7 +110,7 @@ def merged(
                 summaries_failed=record.failed_summaries,
                 left_out=dict(record.inputs.left_out),
                 **_capped(path),
-                **column_lineage(name, Namespace(lightrag.settings.namespace)),
+                **column_lineage(name, namespace),
             ),
         )
 

@@ -27,10 +27,6 @@ MAX_RUNTIME = {"dagster/max_runtime": str(6 * 3600)}
 """Run tags: a run that takes longer than six hours hangs, on a dead mount say, and is ended so that others get their
 turn; what it was answered is stored, so a first ingestion that really takes so long continues with the next run."""
 
-# One run at a time asks a language model, so that the limits of a run are those of the home.
-LLM_POOL = "llm"
-# One run at a time writes the stores; the builder's lock would make the others wait too, but in a running process.
-WRITER_POOL = "writer"
 _PREVIEW_CHARACTERS = 60
 _CELL_CHARACTERS = 300
 

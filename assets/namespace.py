@@ -1,13 +1,21 @@
 """A prefix for the names of a knowledge base in Dagster, so that one deployment can hold several.
 
-Asset keys get a first part (`finance/chunks`); names of partitions, groups, jobs, schedules and sensors begin with it
-(`finance_ingest`). Pools are shared, because Dagster has no public way to give a declared asset another one: they limit
-the steps of the whole deployment that call a model, or write stores, at once.
+Asset keys get a first part (`finance/chunks`); names of partitions, groups, steps, jobs, schedules, sensors, pools and
+of the resource begin with it (`finance_ingest`).
 """
 
+import functools
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import dagster as dg
+
+Compute = Callable[..., Any]
+
+RESOURCE = "lightrag"
+"""Key of the resource that builds, and the parameter of the functions that use it."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +25,12 @@ class Namespace:
     prefix: str = ""
 
     def named(self, name: str) -> str:
-        """Return the name of a job, group, partitions definition, schedule or sensor."""
+        """Return the name of a step, job, group, pool, resource, partitions definition, schedule or sensor."""
         return f"{self.prefix}_{name}" if self.prefix else name
+
+    def without(self, name: str) -> str:
+        """Return the name that `named` began with."""
+        return name.removeprefix(self.named(""))
 
     def key(self, name: str) -> dg.AssetKey:
         """Return the key of an asset."""
@@ -33,3 +45,34 @@ class Namespace:
     def sources(self) -> dg.DynamicPartitionsDefinition:
         """The one partition dimension: a partition is a source, in its present state."""
         return dg.DynamicPartitionsDefinition(name=self.partitions)
+
+    @property
+    def resource(self) -> str:
+        """The key of the resource that builds."""
+        return self.named(RESOURCE)
+
+    def bound(self, compute: Compute) -> Compute:
+        """Return a function whose parameter `lightrag` has the name of this knowledge base's resource.
+
+        Dagster gives a resource to the parameter of its name.
+        """
+        if not self.prefix:
+            return compute
+
+        @functools.wraps(compute)
+        def bound(*given: Any, **named: Any) -> Any:
+            return compute(*given, **{RESOURCE: named.pop(self.resource)}, **named)
+
+        def named(name: str) -> str:
+            return self.resource if name == RESOURCE else name
+
+        signature = inspect.signature(compute)
+        parameters = [one.replace(name=named(one.name)) for one in signature.parameters.values()]
+        # Without what it returns, which Dagster would take for one output if it is a generator's.
+        vars(bound)["__signature__"] = signature.replace(
+            parameters=parameters, return_annotation=inspect.Signature.empty
+        )
+        kinds = compute.__annotations__.items()
+        bound.__annotations__ = {named(name): kind for name, kind in kinds if name != "return"}
+        del bound.__wrapped__  # Dagster would read its signature
+        return bound

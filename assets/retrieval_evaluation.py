@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import dagster as dg
 import pyarrow as pa
 
-from lightrag_dagster.assets.metadata import LLM_POOL, Metadata, account_of, stopwatch, table_metadata
+from lightrag_dagster.assets.declared import LLM_POOL, asset
+from lightrag_dagster.assets.metadata import Metadata, account_of, stopwatch, table_metadata
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.core.text.tables import markdown_table
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
@@ -17,7 +18,7 @@ from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
 
 
-@dg.asset(
+@asset(
     deps=["knowledge_base"],
     group_name="downstream",
     pool=LLM_POOL,
@@ -25,20 +26,12 @@ QUESTIONS, MODES = "evaluated_questions", "retrieval_evaluation"
     description="Recall, precision, rank, context and time of every mode on the questions of the setting `questions` "
     "that name where their answer is, with intervals, one row a mode and metric; and quality of answers where a "
     "language model is configured.",
-    check_specs=[
-        dg.AssetCheckSpec(
-            "no_mode_dropped",
-            asset="retrieval_evaluation",
-            description="No mode finds less than in the previously evaluated snapshot: fails when the mean of recall "
-            "or nDCG fell, over the same questions, by more than its 95% bootstrap interval.",
-        ),
-        dg.AssetCheckSpec(
-            "default_mode_is_best",
-            asset="retrieval_evaluation",
-            description="No mode finds more than the default one, `query.mode`: fails when the recall of another is "
-            "higher, question by question, by more than its 95% bootstrap interval.",
-        ),
-    ],
+    checks={
+        "no_mode_dropped": "No mode finds less than in the previously evaluated snapshot: fails when the mean of "
+        "recall or nDCG fell, over the same questions, by more than its 95% bootstrap interval.",
+        "default_mode_is_best": "No mode finds more than the default one, `query.mode`: fails when the recall of "
+        "another is higher, question by question, by more than its 95% bootstrap interval.",
+    },
 )
 def retrieval_evaluation(
     context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]

@@ -87,7 +87,7 @@ def _runs(
     instance: dg.DagsterInstance, namespace: Namespace, chosen: dg.RunsFilter | None = None
 ) -> list[dg.DagsterRun]:
     """Return the runs that make assets of a namespace; another code location may have jobs of the same names."""
-    keys, jobs, steps = _keys(namespace), set(map(namespace.named, JOBS)), {one.node_def.name for one in ASSETS}
+    keys, jobs, steps = _keys(namespace), set(map(namespace.named, JOBS)), {namespace.named(one.name) for one in ASSETS}
 
     @cache
     def has_our_steps(job: str) -> bool:
@@ -102,7 +102,7 @@ def _runs(
 
 
 def _keys(namespace: Namespace) -> set[dg.AssetKey]:
-    return {namespace.key(key.path[-1]) for definition in ASSETS for key in definition.keys}
+    return {namespace.key(name) for declared in ASSETS for name in declared.assets}
 
 
 def end_orphans(instance: dg.DagsterInstance, home: Home, namespace: Namespace) -> None:

@@ -52,7 +52,7 @@ def build_schedules(settings: Settings, jobs: "Mapping[str, Job]") -> list[dg.Sc
             job=jobs["ingest"],
             description="Ingests every source with changed files or chunks to ask about again; rows of "
             "another recipe wait for a backfill. Stopped until it is started by hand, since it may cost money.",
-        )(nightly)
+        )(namespace.bound(nightly))
     except dg.DagsterInvalidDefinitionError as error:
         raise SettingsError(
             f"setting nightly: {settings.nightly!r} is not a cron line; write one like '0 2 * * *'"

@@ -122,14 +122,14 @@ def build_sensors(namespace: Namespace, jobs: "Mapping[str, Job]") -> list[dg.Se
         }
 
     downstream = dg.AssetSelection.groups(namespace.named("downstream"))
-    success = dg.DagsterRunStatus.SUCCESS
+    success, bound = dg.DagsterRunStatus.SUCCESS, namespace.bound
     return [
-        dg.sensor(job=jobs["ingest"], **common("source_partitions"))(source_partitions),
-        dg.sensor(jobs=[jobs["ingest"], jobs["backfill"]], **common("batches"))(batches),
-        dg.sensor(job=jobs["publish"], **common("publish_accepted"))(publish_accepted),
+        dg.sensor(job=jobs["ingest"], **common("source_partitions"))(bound(source_partitions)),
+        dg.sensor(jobs=[jobs["ingest"], jobs["backfill"]], **common("batches"))(bound(batches)),
+        dg.sensor(job=jobs["publish"], **common("publish_accepted"))(bound(publish_accepted)),
         dg.AutomationConditionSensorDefinition(target=downstream, **common("downstream")),
-        dg.run_failure_sensor(**common("record_failures"))(record_failures),
-        dg.run_status_sensor(run_status=success, **common("record_failed_checks"))(record_failed_checks),
+        dg.run_failure_sensor(**common("record_failures"))(bound(record_failures)),
+        dg.run_status_sensor(run_status=success, **common("record_failed_checks"))(bound(record_failed_checks)),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from lightrag_dagster.assets.declared import asset
 from lightrag_dagster.assets.metadata import stopwatch
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import escaped
@@ -10,7 +11,7 @@ from lightrag_dagster.pipeline.pending import PUBLISHED, Pending, pending
 from lightrag_dagster.resources import LightRAG
 
 
-@dg.asset(
+@asset(
     deps=[dg.AssetDep("extractions", partition_mapping=dg.AllPartitionMapping())],
     group_name="operations",
     kinds={"python"},

@@ -4,15 +4,16 @@ from functools import partial
 
 import dagster as dg
 
-from lightrag_dagster.assets.metadata import WRITER_POOL, account_of, made_by, stopwatch
+from lightrag_dagster.assets.declared import WRITER_POOL, Declared, asset
+from lightrag_dagster.assets.metadata import account_of, made_by, stopwatch
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources import LightRAG
 
 
-def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> dg.AssetsDefinition:
-    """Define the asset of one vector table."""
+def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Declared:
+    """Declare the asset of one vector table."""
 
-    @dg.asset(
+    @asset(
         name=table,
         deps=deps,
         group_name="knowledge_base",

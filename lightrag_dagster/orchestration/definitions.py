@@ -15,7 +15,7 @@ from lightrag_dagster.assets.schedules import FRESHNESS, build_schedules
 from lightrag_dagster.assets.sensors import build_sensors, conditions
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.resources import build_resources
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import ExecutorName, Settings, load_settings
 
 _VECTORS = ("chunk_vectors", "entity_vectors", "relation_vectors")
@@ -23,20 +23,17 @@ _FRESH = ("raw_documents", "knowledge_base")
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
-    """Return the code location under given settings."""
+    """Return the assets, jobs and automation of one knowledge base; the jobs have their own executor."""
     versions, following = Recipes.of(settings).by_asset(), conditions(settings)
     providers = {"extractions": settings.llm.provider} | dict.fromkeys(_VECTORS, settings.embedding.provider)
 
     namespace = Namespace(settings.namespace)
-    keys = {key: namespace.key(key.path[-1]) for asset in ASSETS for key in asset.keys}
 
     def complete(spec: dg.AssetSpec) -> dg.AssetSpec:
-        name = spec.key.to_user_string()
+        name = spec.key.path[-1]
         if name == "raw_documents":
             spec = spec.replace_attributes(deps=_upstream(settings))
         return spec.replace_attributes(
-            group_name=namespace.named(spec.group_name or "default"),
-            partitions_def=namespace.sources if spec.partitions_def else None,
             code_version=versions[name],
             automation_condition=following.get(name),
             freshness_policy=FRESHNESS.get(name) or _freshness(name, settings),
@@ -44,15 +41,14 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             kinds=(spec.kinds - {"openai"}) | ({providers[name]} & {"openai"} if name in providers else set()),
         )
 
-    jobs = build_jobs(namespace)
+    jobs = build_jobs(namespace, executor(settings.dagster.executor))
     return dg.Definitions(
-        assets=[asset.map_asset_specs(complete).with_attributes(asset_key_replacements=keys) for asset in ASSETS],
+        assets=[declared.within(namespace).map_asset_specs(complete) for declared in ASSETS],
         asset_checks=build_checks(namespace),
         jobs=list(jobs.values()),
         schedules=build_schedules(settings, jobs),
         sensors=build_sensors(namespace, jobs),
-        resources=build_resources(settings),
-        executor=_executor(settings.dagster.executor),
+        resources={namespace.resource: LightRAG(settings)},
     )
 
 
@@ -63,7 +59,8 @@ def _upstream(settings: Settings) -> list[dg.AssetDep]:
     return [dg.AssetDep(dg.AssetKey.from_user_string(key), partition_mapping=mapping) for key in sorted(keys)]
 
 
-def _executor(name: ExecutorName) -> dg.ExecutorDefinition:
+def executor(name: ExecutorName) -> dg.ExecutorDefinition:
+    """Return the executor that a setting names; raises SettingsError when its package is not installed."""
     if name == "in_process":
         return dg.in_process_executor
     if name == "multiprocess":
@@ -87,5 +84,8 @@ def _freshness(name: str, settings: Settings) -> dg.FreshnessPolicy | None:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Return the code location under the settings of this environment."""
-    return build_definitions(load_settings())
+    """Return the code location under the settings of this environment; all of its runs have the same executor."""
+    settings = load_settings()
+    return dg.Definitions.merge(
+        build_definitions(settings), dg.Definitions(executor=executor(settings.dagster.executor))
+    )

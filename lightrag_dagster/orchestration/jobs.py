@@ -49,7 +49,7 @@ class Jobs:
     ) -> None:
         """Run one job, of one source if it has partitions, and show its steps; raises the error of a step.
 
-        With `assets`, only these of the job are made.
+        With `assets`, only these of the job are made; `config` is that of steps, by their names without prefix.
         """
         self._display.run(partition or "all sources")
         run_id = str(uuid4())
@@ -59,7 +59,7 @@ class Jobs:
             instance=self._instance,
             partition_key=partition,
             asset_selection=[self._namespace.key(asset) for asset in assets] or None,
-            run_config={**_QUIET, "ops": config if config is not None else _configured(definition, partition)},
+            run_config={**_QUIET, "ops": self._ops(definition, partition, config)},
             run_id=run_id,
             tags={COMMAND_TAG: self._command},
         )
@@ -75,21 +75,22 @@ class Jobs:
         self.execute("report")
         return forget_runs(self._instance, self._namespace, self._command)
 
+    def _ops(self, job: dg.JobDefinition, source: str | None, config: dict[str, Any] | None) -> dict[str, Any]:
+        """Return the configuration of steps: a given one, else the job's own, which run configuration would replace."""
+        if config is not None:
+            return {self._namespace.named(step): one for step, one in config.items()}
+        if source is None or job.partitioned_config is None:
+            return {}
+        return dict(job.partitioned_config.get_run_config_for_partition_key(source).get("ops", {}))
+
     def _show(self, entry: dg.EventLogEntry) -> None:
         event = entry.dagster_event
         if event is None or not event.step_key or event.step_key in self._checks:
             return
         if event.event_type is dg.DagsterEventType.STEP_START:
-            self._display.start(event.step_key)
+            self._display.start(self._namespace.without(event.step_key))
         elif event.is_step_success:
             self._display.finish()
-
-
-def _configured(job: dg.JobDefinition, source: str | None) -> dict[str, Any]:
-    """Return the configuration of steps that is part of a job, which run configuration would else replace."""
-    if source is None or job.partitioned_config is None:
-        return {}
-    return dict(job.partitioned_config.get_run_config_for_partition_key(source).get("ops", {}))
 
 
 @contextmanager

@@ -236,7 +236,7 @@ class DagsterSettings(Section):
     """The appearance of the assets in Dagster."""
 
     owners: tuple[str, ...] = Field(
-        default=("team:data-platform",), description="Owners of every asset: email addresses, or names like team:data."
+        default=(), description="Owners of every asset: email addresses, or names like team:data."
     )
     executor: ExecutorName = Field(
         default="in_process",

@@ -8,11 +8,12 @@ import pytest
 
 from lightrag_dagster.assets import INGESTION, PUBLICATION
 from lightrag_dagster.assets.checks import build_checks
+from lightrag_dagster.assets.declared import Declared
 from lightrag_dagster.assets.graph import knowledge_graph
 from lightrag_dagster.assets.knowledge_base import knowledge_base
 from lightrag_dagster.assets.merged import column_lineage
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.resources import build_resources
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
@@ -25,15 +26,15 @@ from tests.support import FLOOD, RIVER, write_source
 def materialise(
     settings: Settings,
     instance: dg.DagsterInstance,
-    chosen: Sequence[dg.AssetsDefinition],
+    chosen: Sequence[Declared],
     source: str | None = None,
 ) -> dg.ExecuteInProcessResult:
     return dg.materialize(
-        [*INGESTION, *PUBLICATION],
-        selection=list(chosen),
+        [declared.within(Namespace()) for declared in (*INGESTION, *PUBLICATION)],
+        selection=[name for declared in chosen for name in declared.assets],
         partition_key=source,
         instance=instance,
-        resources=build_resources(settings),
+        resources={"lightrag": LightRAG(settings)},
         raise_on_error=False,
     )
 
@@ -72,9 +73,9 @@ def checked(settings: Settings, instance: dg.DagsterInstance) -> dg.AssetCheckEv
     """Run the check alone, as a person does in the UI."""
     (check,) = [one for one in build_checks(Namespace()) if one.node_def.name == "knowledge_base_integrity"]
     result = dg.Definitions(
-        assets=[*INGESTION, *PUBLICATION],
+        assets=[declared.within(Namespace()) for declared in (*INGESTION, *PUBLICATION)],
         asset_checks=[check],
-        resources=build_resources(settings),
+        resources={"lightrag": LightRAG(settings)},
         jobs=[dg.define_asset_job("check", dg.AssetSelection.checks(check))],
     )
     (evaluation,) = result.resolve_job_def("check").execute_in_process(instance=instance).get_asset_check_evaluations()

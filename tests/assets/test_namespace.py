@@ -1,5 +1,6 @@
 """Two knowledge bases in one Dagster deployment: each finds and changes only what is its own."""
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
-from lightrag_dagster.resources import build_resources
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from tests.assets.runs import pretend
@@ -50,7 +51,7 @@ def evaluate(settings: Settings, instance: dg.DagsterInstance, sensor: str) -> l
     context = dg.build_sensor_context(
         instance,
         definitions=definitions,
-        resources=build_resources(settings),
+        resources={Namespace(settings.namespace).resource: LightRAG(settings)},
         instance_ref=instance.get_ref(),
     )
     made = sensor_def.evaluate_tick(context)
@@ -149,4 +150,39 @@ def test_batches_that_are_done_are_those_of_the_knowledge_base(
 def test_names(prefix: str, name: str, key: str) -> None:
     namespace = Namespace(prefix)
     assert namespace.named("source") == namespace.sources.name == name
+    assert namespace.without(name) == "source"
     assert namespace.key("chunks").to_user_string() == key
+
+
+def test_a_project_keeps_its_own_executor_resource_and_jobs(finance: Settings, contracts: Settings) -> None:
+    @dg.asset
+    def theirs(lightrag: dg.ResourceParam[str]) -> None: ...
+
+    project = dg.Definitions(
+        assets=[theirs],
+        jobs=[dg.define_asset_job("their_job", [theirs])],
+        resources={"lightrag": "theirs"},
+        executor=dg.multiprocess_executor,
+    )
+    merged = dg.Definitions.merge(project, build_definitions(finance), build_definitions(contracts))
+    dg.Definitions.validate_loadable(merged)
+    executors = {name: merged.resolve_job_def(name).executor_def for name in ("their_job", "finance_ingest")}
+    assert executors == {"their_job": dg.multiprocess_executor, "finance_ingest": dg.in_process_executor}
+    steps = merged.resolve_implicit_global_asset_job_def().all_node_defs
+    names = {step.name for step in steps}
+    assert {"theirs", "finance_chunks", "contracts_chunks", "finance_merge", "contracts_merge"} <= names
+    pools = {step.pool for step in steps if isinstance(step, dg.OpDefinition)}
+    assert pools == {None, "finance_llm", "finance_writer", "contracts_llm", "contracts_writer"}
+
+
+@pytest.mark.parametrize("prefix", ["", "finance"])
+def test_a_function_gets_the_resource_of_its_namespace(prefix: str) -> None:
+    def function(context: int, lightrag: str) -> tuple[int, str]:
+        """Return what was given."""
+        return context, lightrag
+
+    namespace = Namespace(prefix)
+    bound = namespace.bound(function)
+    assert bound(1, **{namespace.resource: "ours"}) == (1, "ours")
+    assert list(inspect.signature(bound).parameters) == ["context", namespace.resource]
+    assert (bound.__name__, bound.__doc__) == (function.__name__, function.__doc__)

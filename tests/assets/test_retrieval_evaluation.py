@@ -7,8 +7,9 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.retrieval_evaluation import default_check, retrieval_evaluation
-from lightrag_dagster.resources import build_resources
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -57,7 +58,9 @@ def evaluated(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[st
 def materialised(
     settings: Settings, instance: dg.DagsterInstance
 ) -> tuple[dict[str, Any], dict[str, dg.AssetCheckEvaluation]]:
-    result = dg.materialize([retrieval_evaluation], instance=instance, resources=build_resources(settings))
+    result = dg.materialize(
+        [retrieval_evaluation.within(Namespace())], instance=instance, resources={"lightrag": LightRAG(settings)}
+    )
     (event,) = result.asset_materializations_for_node("retrieval_evaluation")
     checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
     return {name: value.value for name, value in event.metadata.items()}, checks

@@ -5,7 +5,7 @@ import dagster as dg
 from lightrag_dagster.assets.checks import build_checks
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import status_report
-from lightrag_dagster.resources import build_resources
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import EmbeddingSettings, Settings
 from tests.assets.markdown import cells
 from tests.support import FLOOD, RIVER, build, write_source
@@ -13,7 +13,11 @@ from tests.support import FLOOD, RIVER, build, write_source
 
 def report(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, object], dg.AssetCheckEvaluation]:
     (all_published,) = [one for one in build_checks(Namespace()) if one.node_def.name == "status_report_all_published"]
-    result = dg.materialize([status_report, all_published], instance=instance, resources=build_resources(settings))
+    result = dg.materialize(
+        [status_report.within(Namespace()), all_published],
+        instance=instance,
+        resources={"lightrag": LightRAG(settings)},
+    )
     (event,) = result.asset_materializations_for_node("status_report")
     (check,) = result.get_asset_check_evaluations()
     return {name: value.value for name, value in event.metadata.items()}, check

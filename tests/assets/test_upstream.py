@@ -36,7 +36,7 @@ def test_an_asset_and_what_is_made_of_it_run_together(tmp_path: Path, instance: 
     definitions = build_definitions(settings)
     instance.add_dynamic_partitions("source", ["crawl"])
     ours = [asset for asset in definitions.assets or () if isinstance(asset, dg.AssetsDefinition)]
-    names = {key for asset in INGESTION for key in asset.keys}
+    names = {dg.AssetKey(name) for declared in INGESTION for name in declared.assets}
     result = dg.materialize(
         [pages, *(asset for asset in ours if asset.keys <= names)],
         partition_key="crawl",

@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from lightrag_dagster.assets.documents import raw_documents
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline.captions import picture_tokens
 from lightrag_dagster.pipeline.documents import read_source
@@ -17,7 +18,7 @@ from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.purge import cache_usage
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import StageReport
-from lightrag_dagster.resources import build_resources
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -230,7 +231,10 @@ def test_the_asset_describes_on_the_account_of_its_run(settings: Settings) -> No
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("source", ["notes"])
         result = dg.materialize(
-            [raw_documents], partition_key="notes", instance=instance, resources=build_resources(settings)
+            [raw_documents.within(Namespace())],
+            partition_key="notes",
+            instance=instance,
+            resources={"lightrag": LightRAG(settings)},
         )
     (made,) = result.asset_materializations_for_node("raw_documents")
     assert made.metadata["calls"].value == 3
