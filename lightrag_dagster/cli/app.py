@@ -49,11 +49,23 @@ class TableFormat(StrEnum):
 
 @app.callback()
 def settings_from_options(
+    context: typer.Context,
     home: Annotated[Path | None, typer.Option(help="Folder of the knowledge base; default LIGHTRAG_HOME.")] = None,
     sources: Annotated[Path | None, typer.Option(help="Folder of sources; default LIGHTRAG_SOURCES.")] = None,
+    defs: Annotated[
+        Path | None,
+        typer.Option(help="A defs.yaml of a dg project, whose settings count; defs.yaml#NAMESPACE of several."),
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
 ) -> None:
     """LightRAG as a batch data platform: documents in, a published knowledge base out."""
+    if defs is not None:
+        if home is not None or sources is not None:
+            raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
+        from lightrag_dagster.orchestration.defs_file import chosen_by
+        from lightrag_dagster.settings import choosing
+
+        context.with_resource(choosing(chosen_by(defs)))
     for variable, value in (("LIGHTRAG_HOME", home), ("LIGHTRAG_SOURCES", sources)):
         if value is not None:
             os.environ[variable] = str(value)

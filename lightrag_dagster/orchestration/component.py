@@ -1,34 +1,111 @@
 """A knowledge base as a Dagster component, made from a `defs.yaml`."""
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from pydantic import Field
+from pydantic import BaseModel, Field
 
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import Chosen, choosing, load_settings
+
+_WRITTEN = """\
+# A knowledge base. Its assets begin with the namespace; each knowledge base needs a namespace and a home of its own.
+# The first partitions and the first night, before a daemon ever ran: lightrag-dagster --defs {file} run
+type: {type}
+attributes:
+  namespace: {namespace}
+  settings:
+    # A folder, or a bucket: s3://bucket/prefix with `database` as well. What is bought is kept here; do not share it.
+    home: {home}
+    # A folder; each of its sub-folders is a source, and a partition.
+    sources: {sources}
+    # Nothing is sent anywhere until a provider is named. The key stays in OPENAI_API_KEY.
+    # llm: {{provider: openai, model: gpt-4o-mini, max_cost_usd: 5}}
+    # embedding: {{provider: openai}}
+    # All settings: docs/settings.md. Those of a lightrag.yaml, whose place is seen from this folder:
+    # config: lightrag.yaml
+"""
 
 
+class ScaffoldedKnowledgeBase(BaseModel):
+    """The parameters of `dg scaffold defs`."""
+
+    namespace: str = Field(default="", description="Prefix of all names; by default the name of the folder.")
+    home: str = Field(default="", description="Folder or bucket of the knowledge base; by default data/NAMESPACE.")
+    sources: str = Field(default="", description="Folder whose sub-folders are sources; by default sources/NAMESPACE.")
+
+
+class KnowledgeBaseScaffolder(dg.Scaffolder[ScaffoldedKnowledgeBase]):
+    """The writer of a `defs.yaml` with comments."""
+
+    @classmethod
+    def get_scaffold_params(cls) -> type[ScaffoldedKnowledgeBase]:
+        """Return the parameters, which `dg` offers as options."""
+        return ScaffoldedKnowledgeBase
+
+    def scaffold(self, request: dg.ScaffoldRequest[ScaffoldedKnowledgeBase]) -> None:
+        """Write the file."""
+        folder, given = request.target_path, request.params
+        namespace = given.namespace or re.sub(r"\W+", "_", folder.name.lower()).lstrip("_0123456789").rstrip("_")
+        file = folder / "defs.yaml"
+        text = _WRITTEN.format(
+            file=file.relative_to(request.project_root) if request.project_root else file,
+            type=request.type_name,
+            namespace=namespace,
+            # Quoted, since a template in braces would else be a mapping.
+            home=json.dumps(given.home or f"data/{namespace}"),
+            sources=json.dumps(given.sources or f"sources/{namespace}"),
+        )
+        before = f"{file.read_text(encoding='utf-8')}---\n" if request.append and file.exists() else ""
+        file.write_text(before + text, encoding="utf-8")
+
+
+@dg.scaffold_with(KnowledgeBaseScaffolder)
 class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
     """A knowledge base: assets from raw documents to a published snapshot, with their jobs, schedules and sensors.
 
-    One code location holds one of them; give each of several in a deployment a namespace and a home of its own.
+    A project can have several, each with a namespace and a home of its own.
 
-    Example:
+        dg scaffold defs lightrag_dagster.KnowledgeBaseComponent contracts --home /srv/contracts --sources documents
+
+    writes, with comments:
+
         type: lightrag_dagster.KnowledgeBaseComponent
         attributes:
           namespace: contracts
           settings:
-            home: /srv/lightrag/contracts
-            sources: /srv/documents/contracts
+            home: /srv/contracts
+            sources: documents
+
+    For the command line, `lightrag-dagster --defs path/to/defs.yaml run` takes the same settings.
     """
 
-    namespace: str = Field(default="", description="Prefix of asset keys, partitions, jobs, schedules and sensors.")
+    namespace: str = Field(
+        default="",
+        description="Prefix of asset keys, partitions, steps, jobs, schedules, sensors, pools and of the resource.",
+    )
     settings: dict[str, Any] = Field(
-        default={}, description="Settings as in lightrag.yaml; they win over LIGHTRAG_… variables. No API keys."
+        default={},
+        description="Settings as in lightrag.yaml; they win over LIGHTRAG_… variables. No API keys. `config` names a "
+        "lightrag.yaml, seen from the folder of the defs.yaml, which these variables win over.",
     )
 
+    def chosen(self, folder: Path) -> Chosen:
+        """Return the chosen settings of a component in a folder; raises SettingsError."""
+        settings = dict(self.settings)
+        config = settings.pop("config", None)
+        if not isinstance(config, str | None):
+            raise SettingsError(f"setting config: {config!r} is not the path of a lightrag.yaml")
+        if self.namespace:
+            settings["namespace"] = self.namespace
+        return Chosen(settings, folder / config if config else None)
+
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Return the definitions of the code location; raises SettingsError."""
-        chosen = {"namespace": self.namespace} if self.namespace else {}
-        return build_definitions(load_settings(**self.settings | chosen))
+        """Return the definitions of the knowledge base; raises SettingsError."""
+        with choosing(self.chosen(context.path)):
+            settings = load_settings()
+        return build_definitions(settings)

@@ -4,8 +4,11 @@ Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environ
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -57,6 +60,7 @@ __all__ = [
     "AnswerFormat",
     "BatchSettings",
     "CacheSettings",
+    "Chosen",
     "ChunkerSettings",
     "ChunkingMethod",
     "ChunkingRule",
@@ -84,6 +88,7 @@ __all__ = [
     "Section",
     "Settings",
     "SourceSettings",
+    "choosing",
     "load_settings",
 ]
 
@@ -198,24 +203,59 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the YAML file below the environment."""
-        file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+        file = _file()
         former = InitSettingsSource(settings_cls, former_variables())
         return (init_settings, env_settings, former, YamlConfigSettingsSource(settings_cls, yaml_file=file))
 
 
+class Chosen(NamedTuple):
+    """Settings that win over environment and file, and the file in place of lightrag.yaml, if any."""
+
+    settings: Mapping[str, object] = {}
+    file: Path | None = None
+
+
+_chosen: ContextVar[Chosen] = ContextVar("chosen_settings", default=Chosen())  # noqa: B039 - it is not changed
+
+
+def _file() -> Path:
+    return _chosen.get().file or Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+
+
+@contextmanager
+def choosing(chosen: Chosen) -> Iterator[None]:
+    """Have `load_settings` take other settings in the block, as those of a `defs.yaml`."""
+    token = _chosen.set(chosen)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def _over(settings: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
+    """Return settings with overrides, of which a mapping changes only the named values of a section."""
+    merged = dict(settings)
+    for name, value in overrides.items():
+        below = merged.get(name)
+        merged[name] = {**below, **value} if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
 def load_settings(**overrides: object) -> Settings:
-    """Read the settings; keyword arguments win over environment and file.
+    """Read the settings; keyword arguments win over those of `choosing`, and these over environment and file.
 
     Raises:
         SettingsError: the file cannot be read or a value is not allowed; the message names the setting.
     """
-    file = Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+    chosen, file = _chosen.get(), _file()
+    if chosen.file and not file.is_file():
+        raise SettingsError(f"setting config: {file} is not a file; name a lightrag.yaml")
     if os.environ.get(CONFIG_VARIABLE) and not file.is_file():
         raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
     for variable in os.environ:
         _check_section(variable)
     try:
-        return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
+        return Settings(**_over(chosen.settings, overrides))  # type: ignore[arg-type]  # pydantic checks the values
     except yaml.YAMLError as error:
         raise SettingsError(f"{file} is not valid YAML: {one_line(error)}") from error
     except (OSError, UnicodeDecodeError) as error:

@@ -12,6 +12,13 @@ import yaml
 import lightrag_dagster
 from lightrag_dagster import KnowledgeBaseComponent
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.orchestration.component import KnowledgeBaseScaffolder, ScaffoldedKnowledgeBase
+from lightrag_dagster.orchestration.defs_file import chosen_by
+from lightrag_dagster.settings import choosing, load_settings
+from tests.support import RIVER
+
+# Dagster's own loader of components.
+pytestmark = pytest.mark.filterwarnings("ignore:`parse_obj_as` is deprecated")
 
 ROOT = Path(__file__).parents[2]
 TYPE = "lightrag_dagster.KnowledgeBaseComponent"
@@ -63,25 +70,119 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+def environment(project: Path) -> dict[str, str]:
+    paths = os.pathsep.join([str(ROOT), str(project / "src")])
+    return os.environ | {"PYTHONPATH": paths, "COLUMNS": "200"}
+
+
 def dg_cli(project: Path, *arguments: str) -> str:
     program = Path(sys.executable).parent / "dg"
-    paths = os.pathsep.join([str(ROOT), str(project / "src")])
     ended = subprocess.run(
-        [str(program), *arguments], cwd=project, env=os.environ | {"PYTHONPATH": paths, "COLUMNS": "200"},
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        [str(program), *arguments], cwd=project, env=environment(project), capture_output=True, text=True, timeout=120
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
 
 
+def scaffold(project: Path, name: str, *, append: bool = False, **given: str) -> Path:
+    """Scaffold a component as `dg` does, and return the folder of its file."""
+    folder = project / "src" / "scratch" / "defs" / name
+    folder.mkdir(exist_ok=True)
+    params = ScaffoldedKnowledgeBase.model_validate(given)
+    request = dg.ScaffoldRequest(TYPE, folder, "yaml", project, params, append=append)
+    KnowledgeBaseScaffolder().scaffold(request)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("folder", "namespace"), [("contracts", "contracts"), ("Legal-2024", "legal_2024"), ("2024 a", "a")]
+)
+def test_a_file_is_scaffolded_with_comments(project: Path, folder: str, namespace: str) -> None:
+    written = (scaffold(project, folder, sources="documents") / "defs.yaml").read_text()
+    assert f"lightrag-dagster --defs src/scratch/defs/{folder}/defs.yaml run\n" in written
+    assert yaml.safe_load(written) == {
+        "type": TYPE,
+        "attributes": {"namespace": namespace, "settings": {"home": f"data/{namespace}", "sources": "documents"}},
+    }
+
+
+@pytest.fixture
+def importable(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with modules that are forgotten after the test."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    return project
+
+
+def test_the_command_line_takes_the_settings_of_the_file(importable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = scaffold(importable, "contracts", home="{{ env.WHERE }}")
+    (folder / "lightrag.yaml").write_text("language: German\nllm: {max_output_tokens: 700, model: cheap}\n")
+    written = (folder / "defs.yaml").read_text().replace("    # config:", "    llm: {model: dear}\n    config:")
+    (folder / "defs.yaml").write_text(written)
+    monkeypatch.setenv("WHERE", "/srv/here")
+    monkeypatch.setenv("LIGHTRAG_NAMESPACE", "other")
+    monkeypatch.setenv("LIGHTRAG_LANGUAGE", "Dutch")
+    with choosing(chosen_by(folder / "defs.yaml")):
+        settings = load_settings(llm={"max_cost_usd": 2})
+    assert (settings.home, settings.namespace, settings.language) == (Path("/srv/here"), "contracts", "Dutch")
+    assert (settings.llm.model, settings.llm.max_output_tokens) == ("dear", 700)
+    assert settings.llm.max_cost_usd == 2
+    assert load_settings().namespace == "other"
+
+
+def test_one_of_several_knowledge_bases_in_a_file_is_named(importable: Path) -> None:
+    folder = scaffold(importable, "contracts")
+    scaffold(importable, "contracts", append=True, namespace="letters")
+    file = folder / "defs.yaml"
+    with pytest.raises(SettingsError, match=f"name one of .*: {file}#contracts, {file}#letters"):
+        chosen_by(file)
+    assert chosen_by(Path(f"{file}#letters")).settings["namespace"] == "letters"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "there is no .*defs.yaml; `dg scaffold defs` writes one"),
+        (f"type: {TYPE}\nattributes: {{name: x}}\n", "cannot be loaded: .*"),
+        ("type: nowhere.Component\n", "cannot be loaded: .*"),
+        (f"type: {TYPE}\nattributes: {{settings: {{config: 3}}}}\n", "setting config: 3 is not the path"),
+        (f"type: {TYPE}\nattributes: {{settings: {{config: no.yaml}}}}\n", "setting config: .*no.yaml is not a file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_why(importable: Path, text: str | None, message: str) -> None:
+    folder = importable / "src" / "scratch" / "defs" / "contracts"
+    folder.mkdir()
+    if text is not None:
+        (folder / "defs.yaml").write_text(text)
+    with pytest.raises(SettingsError, match=message), choosing(chosen_by(folder / "defs.yaml")):
+        load_settings()
+
+
+def test_a_file_outside_of_a_project_says_so(tmp_path: Path) -> None:
+    (tmp_path / "defs.yaml").write_text(f"type: {TYPE}\n")
+    with pytest.raises(SettingsError, match="is in no project of `dg`"):
+        chosen_by(tmp_path / "defs.yaml")
+
+
 @pytest.mark.long
-def test_dg_lists_scaffolds_and_checks_it(project: Path) -> None:
+def test_dg_lists_scaffolds_and_checks_two_beside_the_projects_own(project: Path) -> None:
     assert TYPE in dg_cli(project, "list", "components")
-    dg_cli(project, "scaffold", "defs", TYPE, "contracts")
-    written = project / "src" / "scratch" / "defs" / "contracts" / "defs.yaml"
-    scaffolded = yaml.safe_load(written.read_text())
-    assert scaffolded["type"] == TYPE
-    scaffolded["attributes"] = {"namespace": "contracts", "settings": {"home": "home", "sources": "documents"}}
-    written.write_text(yaml.safe_dump(scaffolded))
+    for name in ("contracts", "letters"):
+        dg_cli(project, "scaffold", "defs", TYPE, name, "--home", f"homes/{name}", "--sources", f"documents/{name}")
+        (project / "documents" / name / "notes").mkdir(parents=True)
+        (project / "documents" / name / "notes" / "river.md").write_text(RIVER)
+    (project / "src" / "scratch" / "defs" / "own.py").write_text(
+        "import dagster as dg\n\n@dg.asset\ndef own() -> None: ...\n\n"
+        "@dg.definitions\ndef defs() -> dg.Definitions:\n"
+        "    return dg.Definitions(executor=dg.multiprocess_executor, resources={'lightrag': 'own'})\n"
+    )
     dg_cli(project, "check", "defs")
-    assert "contracts/knowledge_base" in dg_cli(project, "list", "defs")
+    listed = dg_cli(project, "list", "defs")
+    assert "contracts/knowledge_base" in listed
+    assert "letters/knowledge_base" in listed
+    file = "src/scratch/defs/letters/defs.yaml"
+    program = [sys.executable, "-m", "lightrag_dagster", "--defs", file, "run"]
+    ended = subprocess.run(program, cwd=project, capture_output=True, text=True, timeout=120, env=environment(project))
+    assert ended.returncode == 0, ended.stderr
+    assert (project / "homes" / "letters" / "CURRENT").is_file()
+    assert not (project / "homes" / "contracts").exists()
