@@ -17,6 +17,7 @@ import dagster as dg
 from lightrag_dagster.assets.checks import REASON
 from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import building_under_way, end_orphans
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
@@ -134,8 +135,13 @@ def build_sensors(namespace: Namespace, jobs: "Mapping[str, Job]") -> list[dg.Se
 
 
 def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SensorResult:
-    """Add a partition for each new source, and delete that of each missing source."""
+    """Add a partition for each new source, and delete that of each missing source.
+
+    Raises:
+        StoreError: the partitions are those of another home.
+    """
     namespace = Namespace(lightrag.settings.namespace)
+    sign(context.instance, namespace, lightrag.home)
     wanted = set(find_sources(lightrag.settings))
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
     added, removed = sorted(wanted - known), sorted(known - wanted)

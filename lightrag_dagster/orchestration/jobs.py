@@ -9,6 +9,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import end_orphans, forget_runs, under_way, wipe_assets
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import StoreError
@@ -99,11 +100,12 @@ def open_jobs(settings: Settings, display: Display, command: str) -> Iterator[Jo
 
     Raises:
         SourceError: the folder of sources cannot be listed.
-        StoreError: the folder of the instance cannot be written.
+        StoreError: the folder of the instance cannot be written, or another home has these partitions in it.
     """
     home = Home.of(settings)
     with open_instance(home) as instance:
         end_orphans(instance, home, Namespace(settings.namespace))
+        sign(instance, Namespace(settings.namespace), home)
         jobs = Jobs(settings, instance, display, command)
         jobs.sync_partitions(list(find_sources(settings)))
         yield jobs

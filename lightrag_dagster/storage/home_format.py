@@ -5,6 +5,7 @@ refuses an older one, and everything refuses a newer one, or one that `restore` 
 """
 
 from collections.abc import Callable, Mapping
+from uuid import uuid4
 
 from pydantic import ConfigDict
 
@@ -27,6 +28,9 @@ class Format(Record):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     format: int
+    id: str | None = None
+    """The home itself, also after it was moved or restored elsewhere; one that an older package wrote has none yet."""
+
     copying: str | None = None
     """The place the files come from, while they are being copied here."""
 
@@ -67,23 +71,31 @@ def begin(home: Home, migrations: Migrations = MIGRATIONS) -> None:
     """Give a new home today's format, and check any other; raises as `require_readable`. For writers without a lock."""
     require_readable(home, migrations)
     if not home.format.exists() and _is_new(home):
-        _write(home, newest(migrations))
+        _write(home, newest(migrations), uuid4().hex)
 
 
 def bring_forward(home: Home, migrations: Migrations = MIGRATIONS) -> bool:
-    """Migrate a home to the current format, and say whether that changed it. Call it while holding the builder's lock.
+    """Migrate a home to the current format, give it an id, and say whether that changed it, under the builder's lock.
 
     Raises:
         StoreError: it is newer, a `restore` of it was not finished, the record is damaged, or the disk refuses.
     """
     found, wanted = _record(home, migrations), newest(migrations)
     number = found.format if found else wanted if _is_new(home) else FIRST
+    identity = (found and found.id) or uuid4().hex
     for following in range(number + 1, wanted + 1):
         migrations[following](home)
-        _write(home, following)
-    if found is None and number == wanted:
-        _write(home, wanted)
-    return found is None or number < wanted
+        _write(home, following, identity)
+    changed = found is None or found.id is None or number < wanted
+    if changed and number == wanted:
+        _write(home, wanted, identity)
+    return changed
+
+
+def identity(home: Home) -> str | None:
+    """Return the id of a home; None before its first builder. Raises StoreError as `require_readable`."""
+    found = _record(home, MIGRATIONS)
+    return found.id if found else None
 
 
 def require_not_newer(found: Format, name: str, migrations: Migrations = MIGRATIONS) -> None:
@@ -112,5 +124,5 @@ def _is_new(home: Home) -> bool:
     return not any(path for pattern in patterns for path in home.root.glob(pattern))
 
 
-def _write(home: Home, number: int) -> None:
-    atomic.write_text(home.format, Format(format=number).model_dump_json(exclude_none=True))
+def _write(home: Home, number: int, identity: str) -> None:
+    atomic.write_text(home.format, Format(format=number, id=identity).model_dump_json(exclude_none=True))

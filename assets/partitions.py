@@ -1,0 +1,49 @@
+"""The set of partitions that a knowledge base has in a Dagster instance, signed with the id of its home.
+
+Another home with the same namespace in the same instance would remove the partitions of the first in the middle of a
+run. So the set has a signature beside it, in a set of its own: the id of the home and the place where it is.
+"""
+
+from pathlib import Path
+
+import dagster as dg
+
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import identity
+from lightrag_dagster.storage.locks.locks import building
+
+
+def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None:
+    """Sign the partitions of a namespace, unless another home has signed them.
+
+    Unsigned ones are adopted, and so are those of a home whose folder is gone. A home that someone builds in for the
+    first time signs when that is done.
+
+    Raises:
+        StoreError: another home has signed them.
+    """
+    ours = identity(home) or _begun(home)
+    if ours is None:
+        return
+    signatures, signature = namespace.named("home"), f"{ours} {home.name}"
+    for signed in instance.get_dynamic_partitions(signatures):
+        theirs, place = signed.split(" ", 1)
+        if theirs != ours and place != home.name and ("://" in place or Path(place).exists()):
+            raise StoreError(
+                f"the home {place} has the partitions {namespace.partitions!r} of this Dagster instance, which "
+                f"{home.name} cannot have as well; give it another namespace, or another DAGSTER_HOME"
+            )
+        if signed != signature:
+            instance.delete_dynamic_partition(signatures, signed)
+    instance.add_dynamic_partitions(signatures, [signature])
+
+
+def _begun(home: Home) -> str | None:
+    """Give a home an id, unless someone builds in it now, and return it."""
+    try:
+        with building(home, 0):
+            return identity(home)
+    except BuilderLockedError:
+        return None

@@ -1,0 +1,54 @@
+"""Whose the partitions of a namespace are."""
+
+import shutil
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.partitions import sign
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import identity
+from lightrag_dagster.storage.locks.locks import building
+
+OURS = Namespace("contracts")
+
+
+def test_another_home_of_the_same_namespace_is_refused(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    one, other = Home(tmp_path / "one"), Home(tmp_path / "other")
+    instance.add_dynamic_partitions("contracts_source", ["notes"])  # unsigned, as an earlier version left them
+    sign(instance, OURS, one)
+    sign(instance, OURS, one)
+    with pytest.raises(StoreError, match=rf"the home {one.root} has the partitions 'contracts_source' .* namespace"):
+        sign(instance, OURS, other)
+    sign(instance, Namespace("letters"), other)
+    assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(one)} {one.root}"]
+    assert instance.get_dynamic_partitions("contracts_source") == ["notes"]
+
+
+def test_a_home_that_moved_keeps_its_partitions(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    sign(instance, OURS, Home(tmp_path / "one"))
+    moved = Home(Path(shutil.move(tmp_path / "one", tmp_path / "moved")))
+    sign(instance, OURS, moved)
+    assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(moved)} {moved.root}"]
+
+
+@pytest.mark.parametrize("place", ["one", "elsewhere"])
+def test_those_of_a_home_that_is_gone_are_adopted(instance: dg.DagsterInstance, tmp_path: Path, place: str) -> None:
+    sign(instance, OURS, Home(tmp_path / "one"))
+    shutil.rmtree(tmp_path / "one")
+    new = Home(tmp_path / place)
+    sign(instance, OURS, new)
+    assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(new)} {new.root}"]
+
+
+def test_a_home_without_an_id_gets_one_from_its_next_builder(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.format.write_text('{"format": 1}')
+    assert identity(home) is None
+    with building(home, 0):
+        first = identity(home)
+    with building(home, 0):
+        assert identity(home) == first is not None
