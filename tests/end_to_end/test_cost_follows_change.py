@@ -35,7 +35,7 @@ class Texts(NamedTuple):
     vectors: dict[str, dict[str, str]]  # vector table → id → fingerprint
 
 
-@pytest.fixture(scope="module", params=[25, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=[10, pytest.param(1000, marks=pytest.mark.long)])
 def built(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, _server: Loopback
 ) -> Iterator[Settings]:

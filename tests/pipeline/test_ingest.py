@@ -271,11 +271,26 @@ def test_a_shared_chunk_follows_the_first_source(make: Make) -> None:
 
 
 INGEST = """
-import sys
+from lightrag_dagster.models.providers import open_chat_model
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import load_settings
-from tests.pipeline.test_ingest import ingest_all
-assert ingest_all(load_settings(), "notes").accepted
+from lightrag_dagster.stages.documents.sources import chosen_sources
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+settings = load_settings()
+home, recipes = Home.of(settings), Recipes.of(settings)
+tables = SourceTables(home)
+read_source(chosen_sources(settings, ["notes"])[0], tables, recipes)
+chunk_source("notes", tables, recipes)
+extract_source("notes", tables, recipes, lambda: open_chat_model(settings.llm, home, "extract"))
+assert parse_and_accept("notes", tables, recipes)[1].accepted
 """
+"""What `ingest_all` does, without what this module imports."""
 
 
 def test_two_processes_do_not_ask_twice(make: Make, loopback: Loopback) -> None:

@@ -159,7 +159,7 @@ def test_other_code_a_backfill_and_lost_stamps_read_all(settings: Settings, monk
     assert read(settings.changed(documents={"recognise_text": True})) == set(FILES)
     monkeypatch.setitem(recipe_module._REVISIONS, "raw_documents", 1000)
     assert read(settings) == READABLE
-    monkeypatch.setattr(recipe_module, "version", lambda library: f"another {library}")
+    monkeypatch.setattr(recipe_module, "_version", lambda library: f"another {library}")
     assert read(settings) == READABLE
     for path in SourceTables(Home(settings.home)).home.source_table("stamps", "notes").glob("*.parquet"):
         path.unlink()
