@@ -176,7 +176,9 @@ def test_a_broken_table_is_found(
 ) -> None:
     path = generation.path(f"{table}.parquet")
     atomic.write_parquet(path, breaking(atomic.read_parquet(path)))
-    found = findings(generation) + graph_findings(generation, generation.path(GRAPH))
+    found = findings(generation)
+    if any("the graph" in one for one in expected):
+        found += graph_findings(generation, generation.path(GRAPH))
     assert expected <= {one.partition(" (1 times, first ")[0] for one in found}
     assert not any("\n" in one for one in found)
 

@@ -82,6 +82,7 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
     assert build(empty).published is None
 
 
+@pytest.mark.long
 def test_the_next_snapshot_of_what_came_back_asks_about_new_text_alone(
     original: Settings, backup: str, empty: Settings, tmp_path: Path
 ) -> None:

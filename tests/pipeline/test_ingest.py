@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -293,17 +294,20 @@ assert parse_and_accept("notes", tables, recipes)[1].accepted
 """What `ingest_all` does, without what this module imports."""
 
 
-def test_two_processes_do_not_ask_twice(make: Make, loopback: Loopback) -> None:
-    settings = make()
-    environment = os.environ | {
-        "LIGHTRAG_HOME": str(settings.home),
-        "LIGHTRAG_SOURCES": str(settings.sources),
-        "LIGHTRAG_LLM__PROVIDER": "openai",
-        "LIGHTRAG_EXTRACTION__GLEANING": "0",
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-    }
-    both = [subprocess.Popen([sys.executable, "-c", INGEST], env=environment) for _ in range(2)]
-    assert [one.wait(300) for one in both] == [0, 0]
+def test_two_processes_do_not_ask_twice(make: Make, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "HOME": make().home,
+        "SOURCES": make().sources,
+        "LLM__PROVIDER": "openai",
+        "EXTRACTION__GLEANING": 0,
+    }.items():
+        monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen([sys.executable, "-c", INGEST], env=environment) as other:
+        while not loopback.requests and other.poll() is None:
+            time.sleep(0.02)
+        assert ingest_all(load_settings(), "notes").accepted
+    assert other.returncode == 0
     bodies = [str(one.body) for one in loopback.requests if "messages" in one.body]
     assert len(set(bodies)) == len(bodies) == 2
 

@@ -181,6 +181,7 @@ def test_the_plan_equals_what_the_next_run_asks(known: Settings, loopback: Loopb
     assert calls(make_plan(known)) == Counter()
 
 
+@pytest.mark.long
 def test_the_price_of_a_backfill(known: Settings, loopback: Loopback, tmp_path: Path) -> None:
     write_source(known, "notes", texts(0, 6))
     build(known)
