@@ -88,6 +88,7 @@ def test_one_edited_document_costs_what_it_changes(built: Settings) -> None:
     assert materialisations(built) - made == Counter(dict.fromkeys(itertools.product(SOURCE_TABLES, ["passages-3"]), 1))
 
 
+@pytest.mark.long
 def test_a_moved_document_costs_nothing(built: Settings) -> None:
     texts, spent, before = texts_of(built), spent_in(built), published(built)
     document = _some_document(built)

@@ -201,6 +201,7 @@ def test_a_killed_merge_is_repeated_for_free(make: Make, loopback: Loopback, mon
     assert snapshot_contents(make()) == snapshot_contents(make("clean"))
 
 
+@pytest.mark.long
 def test_a_summary_that_failed_is_asked_again_by_the_next_merge(
     make: Make, clean: dict[str, Any], loopback: Loopback
 ) -> None:
@@ -248,6 +249,7 @@ def test_another_embedder_waits_for_a_backfill(make: Make, first: Manifest, loop
     assert asked(loopback) == Counter()
 
 
+@pytest.mark.long
 def test_an_embedder_that_is_gone_names_the_way_out(make: Make, first: Manifest, loopback: Loopback) -> None:
     def fault(received: Received) -> Reply | None:
         return Reply.error(404, "model_not_found") if received.body.get("model") == "first" else None

@@ -166,7 +166,7 @@ def test_other_code_a_backfill_and_lost_stamps_read_all(settings: Settings, monk
     assert read(settings) == READABLE
 
 
-@pytest.mark.parametrize("rows", [8192, 1])
+@pytest.mark.parametrize("rows", [8192, pytest.param(1, marks=pytest.mark.long)])
 def test_documents_that_say_nearly_the_same_are_reported(settings: Settings, rows: int) -> None:
     shards.ROWS = rows
     words = [f"word{number}" for number in range(400)]

@@ -130,7 +130,10 @@ def test_other_versions_are_no_part_of_a_snapshot(generation: Generation) -> Non
     assert find_damage(home, second.id, verify=True) == []
 
 
-@pytest.mark.parametrize("kind", ["merged table", "source table", "vectors", "manifest"])
+@pytest.mark.parametrize(
+    "kind",
+    ["source table", *(pytest.param(one, marks=pytest.mark.long) for one in ("merged table", "vectors", "manifest"))],
+)
 def test_the_next_build_replaces_what_was_discarded(generation: Generation, kind: str) -> None:
     home = generation.home
     path = recorded(generation, kind)
