@@ -92,6 +92,7 @@ def test_the_wheel_has_every_file_and_one_name(built: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl")
 
 
+@pytest.mark.long
 def test_it_lives_beside_other_assets_and_resources(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
     installed, project = tmp_path / "installed", tmp_path / "project"

@@ -139,6 +139,7 @@ def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Se
     assert published(as_json) != before
 
 
+@pytest.mark.long
 def test_new_modification_times_publish_nothing(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
     build(settings)

@@ -223,6 +223,7 @@ def test_a_summary_that_failed_is_asked_again_by_the_next_merge(
     assert snapshot_contents(make()) == clean
 
 
+@pytest.mark.long
 def test_another_embedder_waits_for_a_backfill(make: Make, first: Manifest, loopback: Loopback) -> None:
     other = make(embedder="second")
     assert next_publication(Recipes.of(other)) is None
@@ -294,6 +295,7 @@ def test_an_embedder_of_another_version_names_the_way_out(make: Make, first: Man
         publish_sources(make(), MORE)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("first")
 def test_a_damaged_last_merge_is_done_without_where_nothing_is_lost(
     make: Make, clean: dict[str, Any], loopback: Loopback

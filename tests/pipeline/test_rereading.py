@@ -113,7 +113,9 @@ def test_a_copy_becomes_an_original_without_being_read(settings: Settings, gone:
     assert "duplicate" not in {row["status"] for row in contents(settings)}
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 8192), (8192, 1), (2, 1)])
+@pytest.mark.parametrize(
+    ("before", "after"), [(8192, 1), *(pytest.param(*rows, marks=pytest.mark.long) for rows in ((1, 8192), (2, 1)))]
+)
 def test_another_number_of_shards_opens_nothing(settings: Settings, before: int, after: int) -> None:
     shards.ROWS = before
     read(settings)

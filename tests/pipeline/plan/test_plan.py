@@ -242,6 +242,7 @@ def test_chunks_that_failed_for_good_are_neither_new_nor_stored(paid: Settings, 
     assert (notes.chunks_new, notes.chunks_stored, notes.chunks_failed) == (1, 2, 1)
 
 
+@pytest.mark.long
 def test_a_source_that_would_fail_is_named(paid: Settings) -> None:
     guarded = paid.model_copy(update={"documents": paid.documents.model_copy(update={"accept_deletes": False})})
     write_source(guarded, "notes", texts(0, 8))
@@ -288,6 +289,7 @@ def test_documents_are_compared_by_path_and_content() -> None:
     assert compare(None, after) == DocumentChanges(added=3, changed=0, removed=0)
 
 
+@pytest.mark.long
 def test_a_budget_stops_a_run_that_the_next_one_goes_on_with(paid: Settings, loopback: Loopback) -> None:
     write_source(paid, "notes", texts(0, 12))
     limit = 0.0065
