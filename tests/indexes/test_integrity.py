@@ -170,7 +170,14 @@ BROKEN: list[tuple[str, Callable[[pa.Table], pa.Table], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("table", "breaking", "expected"), BROKEN)
+TWINS = (1, 3, 5, 7, 10, 14, 16, 21)
+"""Numbers of those that are broken as another table is."""
+
+
+@pytest.mark.parametrize(
+    ("table", "breaking", "expected"),
+    [pytest.param(*one, marks=[pytest.mark.long] * (number in TWINS)) for number, one in enumerate(BROKEN)],
+)
 def test_a_broken_table_is_found(
     generation: Generation, table: str, breaking: Callable[[pa.Table], pa.Table], expected: set[str]
 ) -> None:

@@ -137,7 +137,7 @@ def test_what_is_no_whole_backup_of_a_known_format_touches_nothing(
     assert not Home.of(empty).root.exists()
 
 
-@pytest.mark.parametrize("content", [None, b"damaged"])
+@pytest.mark.parametrize("content", [None, pytest.param(b"damaged", marks=pytest.mark.long)])
 def test_a_restore_from_a_damaged_backup_is_unfinished_and_continues_when_it_is_whole(
     original: Settings, backup: str, empty: Settings, tmp_path: Path, content: bytes | None
 ) -> None:
