@@ -7,7 +7,7 @@ revision is raised by hand whenever a stage's code would make other rows of the 
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -147,7 +147,7 @@ class Recipes:
             "raw_documents": digest(
                 _REVISIONS["raw_documents"],
                 self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
-                {library: version(library) for library in LIBRARIES},
+                {library: _version(library) for library in LIBRARIES},
                 *([_installed(RECOGNISER)] if self.settings.documents.recognise_text else []),
                 *(["figures"] if self.describes_figures else []),
                 *(["docling", _installed("docling")] if self.settings.documents.pdf_reader == "docling" else []),
@@ -246,9 +246,15 @@ class Recipes:
         return digest(*found, methods)
 
 
+@cache
+def _version(library: str) -> str:
+    """Return the version of an installed library, which is read once: the metadata of ten take 50 milliseconds."""
+    return version(library)
+
+
 def _installed(library: str) -> str | None:
     """Return the version of a library that an extra installs; None if it is not installed."""
     try:
-        return version(library)
+        return _version(library)
     except PackageNotFoundError:
         return None

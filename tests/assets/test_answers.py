@@ -35,7 +35,7 @@ def settings_of(folder: Path, server: Loopback, max_cost_usd: float | None = Non
     )
 
 
-def test_answers_are_booked_and_bounded(tmp_path: Path, loopback: Loopback) -> None:
+def test_answers_are_booked(tmp_path: Path, loopback: Loopback) -> None:
     settings = settings_of(tmp_path, loopback)
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
     built, asked = build(settings), run(settings)
@@ -45,6 +45,16 @@ def test_answers_are_booked_and_bounded(tmp_path: Path, loopback: Loopback) -> N
     assert booked["answer"].cost_usd > 0
     assert asked.cost_usd == pytest.approx(booked["answer"].cost_usd)
     assert built.cost_usd + asked.cost_usd == pytest.approx(sum(entry.cost_usd for entry in booked.values()))
+
+
+@pytest.mark.long
+def test_answers_are_bounded_and_follow_the_snapshot(tmp_path: Path, loopback: Loopback) -> None:
+    settings = settings_of(tmp_path, loopback)
+    write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
+    build(settings)
+    run(settings)
+    home = Home(settings.home)
+    booked = Ledger(home.ledger).by_purpose()
     first = SourceTables(home).read("answers", ALL_SOURCES).to_pylist()
 
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})

@@ -72,6 +72,7 @@ def test_materialisations_report_rows_schema_and_calls(
     assert all(check.passed and check.partition == "notes" for check in checks)
 
 
+@pytest.mark.long
 def test_equal_content_is_the_same_data_version(settings: Settings, instance: dg.DagsterInstance) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     tags = [
@@ -80,6 +81,7 @@ def test_equal_content_is_the_same_data_version(settings: Settings, instance: dg
     assert tags[0]["dagster/data_version"] == tags[1]["dagster/data_version"]
 
 
+@pytest.mark.long
 def test_too_many_failures_are_not_accepted(settings: Settings, instance: dg.DagsterInstance) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28 \xa0\xa1"})
     write_source(settings, "office", {"flood.md": FLOOD})

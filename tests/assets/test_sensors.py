@@ -84,6 +84,7 @@ def test_the_graph_of_a_published_snapshot_is_asked_for_alone(instance: dg.Dagst
     assert not publishes(instance, settings)
 
 
+@pytest.mark.long
 def test_a_raised_bound_is_accepted_by_the_daemon_too(instance: dg.DagsterInstance, settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
     assert ingest(settings, instance, "notes").success

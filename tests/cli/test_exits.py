@@ -44,7 +44,7 @@ def stop(arguments: list[str], number: signal.Signals, when: Callable[[], bool])
 
 @pytest.mark.parametrize(
     ("arguments", "number", "code"),
-    [(["run"], signal.SIGTERM, 143), pytest.param(["query", "Who?"], signal.SIGINT, 130, marks=pytest.mark.long)],
+    [pytest.param(["run"], signal.SIGTERM, 143, marks=pytest.mark.long), (["query", "Who?"], signal.SIGINT, 130)],
 )
 @pytest.mark.usefixtures("notes")
 def test_a_signal_ends_a_command_with_one_line(

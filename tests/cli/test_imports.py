@@ -28,8 +28,8 @@ print(*sys.modules, file=sys.stderr)
         (["run", "--help"], set()),
         (["query", "--help"], set()),
         (["status"], {"numpy", "pyarrow", "sqlalchemy"}),
-        (["sql", "select 1"], {"duckdb", "numpy", "pyarrow"}),
-        (["cypher", "return 1"], {"numpy", "pyarrow"}),
+        pytest.param(["sql", "select 1"], {"duckdb", "numpy", "pyarrow"}, marks=pytest.mark.long),
+        pytest.param(["cypher", "return 1"], {"numpy", "pyarrow"}, marks=pytest.mark.long),
     ],
     ids=["help", "run help", "query help", "status", "sql", "cypher"],
 )

@@ -26,7 +26,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.stages.documents.sources import Source, find_source, find_sources
 from lightrag_dagster.storage.files.backup_files import Contents
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
@@ -36,6 +36,7 @@ from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.buckets import BucketService, S3Server
+from tests.query.published import ingest
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
@@ -125,7 +126,7 @@ def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket:
         settings = on_machine(in_bucket, tmp_path / f"machine {next(numbers)}")
         return Home.of(settings), Recipes.of(settings)
 
-    def ingest(source: Source) -> None:
+    def ingest_elsewhere(source: Source) -> None:
         home, recipes = elsewhere()
         read_source(source, SourceTables(home), recipes)
         home, recipes = elsewhere()
@@ -137,7 +138,7 @@ def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket:
         assert parse_and_accept(source.name, SourceTables(home), recipes)[1].accepted
 
     for source in find_sources(in_bucket).values():
-        ingest(source)
+        ingest_elsewhere(source)
     home, recipes = elsewhere()
     merge_sources(recipes, lambda: open_chat_model(recipes.settings.llm, home, "summarise"))
     for table in VECTOR_TABLES:
@@ -153,7 +154,7 @@ def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket:
 def test_the_checks_of_a_source_see_what_another_machine_made(
     in_bucket: Settings, tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
-    build(in_bucket)
+    ingest(find_source(in_bucket, "notes"), SourceTables(Home.of(in_bucket)), Recipes.of(in_bucket))
     definitions = build_definitions(on_machine(in_bucket, tmp_path / "second"))
     instance.add_dynamic_partitions("source", ["notes"])
     job = definitions.resolve_job_def("ingest")

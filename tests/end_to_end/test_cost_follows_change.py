@@ -35,7 +35,7 @@ class Texts(NamedTuple):
     vectors: dict[str, dict[str, str]]  # vector table → id → fingerprint
 
 
-@pytest.fixture(scope="module", params=[25, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=[10, pytest.param(1000, marks=pytest.mark.long)])
 def built(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, _server: Loopback
 ) -> Iterator[Settings]:
@@ -88,6 +88,7 @@ def test_one_edited_document_costs_what_it_changes(built: Settings) -> None:
     assert materialisations(built) - made == Counter(dict.fromkeys(itertools.product(SOURCE_TABLES, ["passages-3"]), 1))
 
 
+@pytest.mark.long
 def test_a_moved_document_costs_nothing(built: Settings) -> None:
     texts, spent, before = texts_of(built), spent_in(built), published(built)
     document = _some_document(built)

@@ -71,10 +71,8 @@ def flip_extractions(home: Path) -> None:
     flip(path)
 
 
-OTHERS = [pytest.param(one, marks=pytest.mark.long) for one in (remove_vectors, truncate_table)]
-
-
-@pytest.mark.parametrize("damage", [flip_extractions, *OTHERS])
+@pytest.mark.long
+@pytest.mark.parametrize("damage", [flip_extractions, remove_vectors, truncate_table])
 def test_a_damaged_snapshot_is_built_again(
     settings: Settings, loopback: Loopback, damage: Callable[[Path], None]
 ) -> None:

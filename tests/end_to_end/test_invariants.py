@@ -35,6 +35,7 @@ def copy_to(settings: Settings, published_home: Settings) -> None:
     shutil.copytree(published_home.sources, settings.sources, dirs_exist_ok=True)
 
 
+@pytest.mark.long
 def test_run_publishes_every_source(first_run: tuple[Settings, Outcome]) -> None:
     settings, outcome = first_run
     assert outcome.ingested == ["notes", "office"]
@@ -55,6 +56,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return settings
 
 
+@pytest.mark.long
 def test_second_run_does_nothing(notes: Settings) -> None:
     before, stored = published(notes), _stored(notes)
 
@@ -134,6 +136,7 @@ def test_going_back_republishes_the_same_snapshot(notes: Settings, settings: Set
     assert published(settings).snapshot_id == first.snapshot_id
 
 
+@pytest.mark.long
 def test_one_bad_document_costs_itself_alone(settings: Settings) -> None:
     good: Files = {f"{index}.txt": f"{RIVER} Note {index}." for index in range(9)}
     write_source(settings, "notes", good | {"broken.txt": b"\xff\xfe\x00\xd8broken"})

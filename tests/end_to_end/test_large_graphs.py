@@ -137,6 +137,7 @@ def test_a_rollback_to_a_snapshot_without_graph_makes_it_pending(settings: Setti
     assert not pending(after).graph
 
 
+@pytest.mark.long
 def test_a_damaged_graph_is_built_again_and_nothing_else(settings: Settings) -> None:
     build_published_graph(Home(settings.home))
     before, graph = snapshot_contents(settings), Generation(Home(settings.home), published(settings).snapshot_id)

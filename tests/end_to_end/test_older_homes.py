@@ -188,6 +188,7 @@ def test_a_home_in_a_bucket_with_postgres(
     assert {one["state"] for one in home.status()["sources"].values()} == {"published"}
 
 
+@pytest.mark.long
 def test_an_open_batch_is_collected(opening: Opening, loopback: Loopback) -> None:
     home = opening("open_batch")
     # The provider was at another port.
@@ -207,6 +208,7 @@ def test_an_open_batch_is_collected(opening: Opening, loopback: Loopback) -> Non
     assert home.status()["sources"]["office"]["state"] == "published"
 
 
+@pytest.mark.long
 def test_an_unfinished_backfill_is_resumed(opening: Opening) -> None:
     home = opening("unfinished_backfill")
     assert home.status()["sources"]["notes"]["backfill"] == "it was interrupted"
@@ -223,6 +225,7 @@ def test_an_unfinished_backfill_is_resumed(opening: Opening) -> None:
     assert (notes["state"], notes["backfill"], notes["outdated"]) == ("published", None, {})
 
 
+@pytest.mark.long
 def test_a_held_rollback_stays_until_it_is_released(opening: Opening) -> None:
     home = opening("held_rollback")
     held = home.status()["snapshot_id"]

@@ -351,7 +351,7 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
 )
 
 
-CHEAP = {"write", "change_rows_a_shard", "run_one", "rename_or_move", "copy", "delete"}
+CHEAP = {"write", "rename_or_move", "copy", "delete"}
 
 
 def follow(home: Histories, rules: Collection[str]) -> None:

@@ -182,6 +182,15 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
     check_nothing_else_changed(settings, contents, answer)
     entry = published(settings).vectors.tables["entity_vectors"]
     assert open_database(home).open_table(entry.table).list_indices()  # as a table of so many rows has
+
+
+@pytest.mark.long
+def test_after_a_purge_all_can_be_made_again(
+    copied: tuple[Settings, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_index, "INDEX_ROWS", 3)
+    settings, _ = copied
+    purge(settings, monkeypatch, *GONE)
     check_all_can_be_made_again(settings)
 
 

@@ -51,7 +51,7 @@ def test_measures_at_2(gold: list[str], ranked: list[list[str]], expected: tuple
     ranked=st.permutations([[one] for one in "abcdefgh"]),
     k=st.integers(1, 10),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_all_measures_are_shares_and_a_better_order_is_never_worse(
     gold: set[str], ranked: list[list[str]], k: int
 ) -> None:

@@ -66,9 +66,9 @@ BROKEN = {
 }
 
 
-def test_a_source_that_cannot_be_used_costs_itself_alone(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def broken(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Settings:
+    """Settings of sources of which each but one cannot be used."""
     for source in ("good", "twice", "by-names"):
         write_source(settings, source, {"flood.md": FLOOD})
     (settings.sources / "by-names").rename(tmp_path / "docs")
@@ -76,9 +76,16 @@ def test_a_source_that_cannot_be_used_costs_itself_alone(
     monkeypatch.setenv("PAGES_URL", "nosuch://host/db")
     named = {name: SourceSettings.model_validate(one) for name, one in BROKEN.items()}
     extraction = ExtractionSettings(methods={"by-names": "mentions"}, names_model="no_such_pipeline")
-    broken = settings.model_copy(update={"named_sources": named, "extraction": extraction})
+    return settings.model_copy(update={"named_sources": named, "extraction": extraction})
+
+
+def test_a_source_that_cannot_be_used_is_named_before_a_run(broken: Settings) -> None:
     assert {name for name, state in pending(broken).sources.items() if state.problem} == set(BROKEN) - {"by-names"}
     assert {one.source for one in make_plan(broken).sources if one.problem} == set(BROKEN)
+
+
+@pytest.mark.long
+def test_a_source_that_cannot_be_used_costs_itself_alone(broken: Settings) -> None:
     outcome = run(broken)
     assert outcome.published is not None
     assert (list(outcome.published.inputs.sources), outcome.ingested) == (["good"], ["good"])
@@ -132,6 +139,7 @@ def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Se
     assert published(as_json) != before
 
 
+@pytest.mark.long
 def test_new_modification_times_publish_nothing(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
     build(settings)

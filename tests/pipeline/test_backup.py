@@ -82,6 +82,7 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
     assert build(empty).published is None
 
 
+@pytest.mark.long
 def test_the_next_snapshot_of_what_came_back_asks_about_new_text_alone(
     original: Settings, backup: str, empty: Settings, tmp_path: Path
 ) -> None:
@@ -136,7 +137,7 @@ def test_what_is_no_whole_backup_of_a_known_format_touches_nothing(
     assert not Home.of(empty).root.exists()
 
 
-@pytest.mark.parametrize("content", [None, b"damaged"])
+@pytest.mark.parametrize("content", [None, pytest.param(b"damaged", marks=pytest.mark.long)])
 def test_a_restore_from_a_damaged_backup_is_unfinished_and_continues_when_it_is_whole(
     original: Settings, backup: str, empty: Settings, tmp_path: Path, content: bytes | None
 ) -> None:

@@ -1,8 +1,10 @@
 """Summaries and vectors of older recipes: a run keeps them, a backfill makes them again; everything else follows."""
 
+import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph, newest, set_newest
+from lightrag_dagster.storage.snapshots.records import Manifest
+from tests.conftest import pointing_to
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import offline_answer, role_of
 from tests.query.published import publish_accepted, publish_sources
@@ -42,28 +46,62 @@ def answer(body: dict[str, Any]) -> str:
     return ("In brief: " if BRIEF in body["messages"][0]["content"] else "") + offline_answer(body)
 
 
+def settings_in(
+    folder: Path,
+    home: str = "home",
+    *,
+    brief: bool = False,
+    embedder: str = "first",
+    summarised: int = 3,
+    **changes: Any,
+) -> Settings:
+    """Return settings of a home in a folder, everything asked of the loopback server, with what a test changes."""
+    return load_settings(
+        home=folder / home,
+        sources=folder / "sources",
+        prompts=folder / "brief" if brief else None,
+        extraction={"gleaning": 0} | changes.pop("extraction", {}),
+        documents={"accept_deletes": True},
+        merging={"summary_min_descriptions": summarised} | changes.pop("merging", {}),
+        **({"llm": {"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0}} | changes),
+        embedding={"provider": "openai", "model": embedder, "dimensions": 8, "max_retries": 0},
+    )
+
+
 @pytest.fixture
 def make(tmp_path: Path, loopback: Loopback) -> Make:
-    """Return settings of one home, everything asked of the loopback server, with what a test changes."""
+    """Return settings of one home, as `settings_in` does."""
     loopback.chat = answer
     (tmp_path / "brief").mkdir()
     (tmp_path / "brief" / "summary_system.md").write_text(f"{BRIEF} in $language, at most $max_tokens tokens.")
+    return partial(settings_in, tmp_path)
 
-    def settings(
-        home: str = "home", *, brief: bool = False, embedder: str = "first", summarised: int = 3, **changes: Any
-    ) -> Settings:
-        return load_settings(
-            home=tmp_path / home,
-            sources=tmp_path / "sources",
-            prompts=tmp_path / "brief" if brief else None,
-            extraction={"gleaning": 0} | changes.pop("extraction", {}),
-            documents={"accept_deletes": True},
-            merging={"summary_min_descriptions": summarised} | changes.pop("merging", {}),
-            **({"llm": {"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0}} | changes),
-            embedding={"provider": "openai", "model": embedder, "dimensions": 8, "max_retries": 0},
-        )
 
-    return settings
+@pytest.fixture(scope="module")
+def of_files(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Path:
+    """The folder of a home with FILES, to be copied."""
+    folder = tmp_path_factory.mktemp("files")
+    with pointing_to(_server):
+        _server.chat = answer
+        publish_sources(settings_in(folder), FILES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def clean(of_files: Path, tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> dict[str, Any]:
+    """What a home holds that never had anything but FILES and MORE."""
+    folder = tmp_path_factory.mktemp("clean")
+    with pointing_to(_server):
+        _server.chat = answer
+        publish_sources(settings_in(folder), MORE)
+    return snapshot_contents(settings_in(folder))
+
+
+@pytest.fixture
+def first(of_files: Path, make: Make) -> Manifest:
+    """The snapshot of FILES, published in the home."""
+    shutil.copytree(of_files, make().home.parent, dirs_exist_ok=True)
+    return published(make())
 
 
 def asked(server: Loopback) -> Counter[str]:
@@ -85,8 +123,8 @@ def summaries(settings: Settings, recipe: Settings) -> int:
 
 
 @pytest.mark.long  # several builds
+@pytest.mark.usefixtures("first")
 def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -> None:
-    publish_sources(make(), FILES)
     before, old = entities(make()), summaries(make(), make())
     edited = make(brief=True)
     assert next_publication(Recipes.of(edited)) is None
@@ -114,8 +152,9 @@ def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loo
     assert snapshot_contents(edited) == snapshot_contents(make("clean"))
 
 
-def test_kept_and_backfilled_summaries_are_different_generations(make: Make, loopback: Loopback) -> None:
-    first = publish_sources(make(), FILES)
+def test_kept_and_backfilled_summaries_are_different_generations(
+    make: Make, first: Manifest, loopback: Loopback
+) -> None:
     edited = make(brief=True)
     assert next_inputs(Recipes.of(edited)) == first.inputs == next_inputs(Recipes.of(edited), backfill=True)
     assert next_publication(Recipes.of(edited), backfill=True) == first.inputs
@@ -128,8 +167,8 @@ def test_kept_and_backfilled_summaries_are_different_generations(make: Make, loo
     assert asked(loopback) == Counter()
 
 
+@pytest.mark.usefixtures("first")
 def test_a_merge_that_is_finished_is_not_repeated(make: Make, loopback: Loopback) -> None:
-    publish_sources(make(), FILES)
     recipes, home = Recipes.of(make()), Home(make().home)
 
     def merge(*, backfill: bool) -> bool:
@@ -162,7 +201,10 @@ def test_a_killed_merge_is_repeated_for_free(make: Make, loopback: Loopback, mon
     assert snapshot_contents(make()) == snapshot_contents(make("clean"))
 
 
-def test_a_summary_that_failed_is_asked_again_by_the_next_merge(make: Make, loopback: Loopback) -> None:
+@pytest.mark.long
+def test_a_summary_that_failed_is_asked_again_by_the_next_merge(
+    make: Make, clean: dict[str, Any], loopback: Loopback
+) -> None:
     def fault(received: Received) -> Reply | None:
         failing = "messages" in received.body and role_of(received.body) == "summarise"
         return Reply.error(400, "refused") if failing else None
@@ -178,12 +220,12 @@ def test_a_summary_that_failed_is_asked_again_by_the_next_merge(make: Make, loop
     assert next_publication(Recipes.of(make())) is None
     publish_sources(make(), MORE)
     assert newest(Home(make().home)).record().failed_summaries == 0
-    publish_sources(make("clean"), MORE)
-    assert snapshot_contents(make()) == snapshot_contents(make("clean"))
+    assert snapshot_contents(make()) == clean
 
 
-def test_another_embedder_waits_for_a_backfill(make: Make, loopback: Loopback) -> None:
-    first, other = publish_sources(make(), FILES), make(embedder="second")
+@pytest.mark.long
+def test_another_embedder_waits_for_a_backfill(make: Make, first: Manifest, loopback: Loopback) -> None:
+    other = make(embedder="second")
     assert next_publication(Recipes.of(other)) is None
     assert outdated(Recipes.of(other)).parts == ["vectors"]
 
@@ -208,11 +250,12 @@ def test_another_embedder_waits_for_a_backfill(make: Make, loopback: Loopback) -
     assert asked(loopback) == Counter()
 
 
-def test_an_embedder_that_is_gone_names_the_way_out(make: Make, loopback: Loopback) -> None:
+@pytest.mark.long
+def test_an_embedder_that_is_gone_names_the_way_out(make: Make, first: Manifest, loopback: Loopback) -> None:
     def fault(received: Received) -> Reply | None:
         return Reply.error(404, "model_not_found") if received.body.get("model") == "first" else None
 
-    first, other = publish_sources(make(), FILES), make(embedder="second")
+    other = make(embedder="second")
     loopback.fault = fault
     with pytest.raises(ProviderAccessError, match=r"first.*--knowledge-base` embeds with openai/second"):
         publish_sources(other, MORE)
@@ -244,8 +287,7 @@ def test_only_where_another_embedder_may_help_an_error_names_it(
         embed(recipes, "chunk_vectors", opened)
 
 
-def test_an_embedder_of_another_version_names_the_way_out(make: Make) -> None:
-    first = publish_sources(make(), FILES)
+def test_an_embedder_of_another_version_names_the_way_out(make: Make, first: Manifest) -> None:
     manifest = Home(make().home).generation(first.snapshot_id) / "manifest.json"
     manifest.write_text(manifest.read_text().replace(first.vectors.identity, "of another version"))
     assert next_publication(Recipes.of(make())) is None
@@ -253,18 +295,20 @@ def test_an_embedder_of_another_version_names_the_way_out(make: Make) -> None:
         publish_sources(make(), MORE)
 
 
-def test_a_damaged_last_merge_is_done_without_where_nothing_is_lost(make: Make, loopback: Loopback) -> None:
-    publish_sources(make(), FILES)
+@pytest.mark.long
+@pytest.mark.usefixtures("first")
+def test_a_damaged_last_merge_is_done_without_where_nothing_is_lost(
+    make: Make, clean: dict[str, Any], loopback: Loopback
+) -> None:
     newest(Home(make().home)).path("entities.parquet").write_bytes(b"PAR1 no more")
     asked(loopback)
     publish_sources(make(), MORE)
     assert asked(loopback)["summarise"] > 0
-    publish_sources(make("clean"), MORE)
-    assert snapshot_contents(make()) == snapshot_contents(make("clean"))
+    assert snapshot_contents(make()) == clean
 
 
+@pytest.mark.usefixtures("first")
 def test_outdated_summaries_in_a_damaged_merge_are_not_paid_for_unasked(make: Make, loopback: Loopback) -> None:
-    publish_sources(make(), FILES)
     edited = make(brief=True)
     newest(Home(edited.home)).path("entities.parquet").write_bytes(b"PAR1 no more")
     asked(loopback)
@@ -275,8 +319,7 @@ def test_outdated_summaries_in_a_damaged_merge_are_not_paid_for_unasked(make: Ma
     assert outdated(Recipes.of(edited)) == Outdated()
 
 
-def test_editing_the_extraction_prompt_changes_no_merge(make: Make) -> None:
-    first = publish_sources(make(), FILES)
+def test_editing_the_extraction_prompt_changes_no_merge(make: Make, first: Manifest) -> None:
     assert next_publication(Recipes.of(make(extraction={"answer_format": "json_object"}))) is None
     assert publish_accepted(make(extraction={"answer_format": "json_object"})) == first
 
@@ -325,10 +368,10 @@ def test_the_merge_follows_settings_at_once_but_keeps_embedder_and_summaries(
     assert wanted.embedder == before.inputs.embedder
 
 
-def test_the_published_snapshot_can_be_checked_again(make: Make) -> None:
+def test_the_published_snapshot_can_be_checked_again(make: Make, request: pytest.FixtureRequest) -> None:
     with pytest.raises(NoSnapshotError):
         check_published(Home(make().home))
-    publish_sources(make(), FILES)
+    request.getfixturevalue("first")
     assert check_published(Home(make().home)) == []
     generation = Generation(Home(make().home), published(make()).snapshot_id)
     lost = generation.path("relations.parquet")

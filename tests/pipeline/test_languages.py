@@ -102,7 +102,10 @@ def test_each_request_names_the_language_of_its_document(make: Make, loopback: L
     assert asked(loopback) == {}
 
 
-@pytest.mark.parametrize("rows", [shards.ROWS, 2], ids=["one shard", "several"])
+@pytest.mark.parametrize(
+    "rows",
+    [pytest.param(shards.ROWS, id="one shard"), pytest.param(2, id="several", marks=pytest.mark.long)],
+)
 def test_what_becomes_of_another_language_is_asked_again_and_nothing_else(
     rows: int, make: Make, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

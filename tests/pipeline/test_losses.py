@@ -75,6 +75,7 @@ def test_a_source_that_names_nothing_is_warned_of(
     assert not warned or "found no name in 4 chunks" in str(warning)
 
 
+@pytest.mark.long
 def test_an_empty_graph_is_a_warning_that_says_what_to_do(settings: Settings) -> None:
     write_source(settings, "tech", {"a.txt": NAMELESS, "b.txt": ""})
     build(settings)

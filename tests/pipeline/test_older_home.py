@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.pipeline.publish import check_published
@@ -10,6 +11,7 @@ from lightrag_dagster.storage.home import Home
 from tests.support import FLOOD, OFFICE, RIVER, build, write_source
 
 
+@pytest.mark.long
 def test_an_older_snapshot_answers(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
     write_source(settings, "office", {"office.txt": OFFICE})

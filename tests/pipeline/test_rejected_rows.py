@@ -144,7 +144,7 @@ def test_another_parser_changes_what_is_counted_and_not_what_is_accepted(
     assert rejected(pending(older).sources["notes"]) == 40
 
 
-@pytest.mark.parametrize("rows", [ROWS, 1])
+@pytest.mark.parametrize("rows", [ROWS, pytest.param(1, marks=pytest.mark.long)])
 def test_retrying_asks_again_about_chunks_of_which_no_row_can_be_used(
     older: Settings, loopback: Loopback, rows: int
 ) -> None:

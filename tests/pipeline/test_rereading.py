@@ -113,7 +113,9 @@ def test_a_copy_becomes_an_original_without_being_read(settings: Settings, gone:
     assert "duplicate" not in {row["status"] for row in contents(settings)}
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 8192), (8192, 1), (2, 1)])
+@pytest.mark.parametrize(
+    ("before", "after"), [(8192, 1), *(pytest.param(*rows, marks=pytest.mark.long) for rows in ((1, 8192), (2, 1)))]
+)
 def test_another_number_of_shards_opens_nothing(settings: Settings, before: int, after: int) -> None:
     shards.ROWS = before
     read(settings)
@@ -159,14 +161,14 @@ def test_other_code_a_backfill_and_lost_stamps_read_all(settings: Settings, monk
     assert read(settings.changed(documents={"recognise_text": True})) == set(FILES)
     monkeypatch.setitem(recipe_module._REVISIONS, "raw_documents", 1000)
     assert read(settings) == READABLE
-    monkeypatch.setattr(recipe_module, "version", lambda library: f"another {library}")
+    monkeypatch.setattr(recipe_module, "_version", lambda library: f"another {library}")
     assert read(settings) == READABLE
     for path in SourceTables(Home(settings.home)).home.source_table("stamps", "notes").glob("*.parquet"):
         path.unlink()
     assert read(settings) == READABLE
 
 
-@pytest.mark.parametrize("rows", [8192, 1])
+@pytest.mark.parametrize("rows", [8192, pytest.param(1, marks=pytest.mark.long)])
 def test_documents_that_say_nearly_the_same_are_reported(settings: Settings, rows: int) -> None:
     shards.ROWS = rows
     words = [f"word{number}" for number in range(400)]

@@ -11,7 +11,7 @@ from lightrag_dagster.core import progress
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.cross_shard import open_sql
-from lightrag_dagster.pipeline.documents import partition_listing
+from lightrag_dagster.pipeline.documents import partition_listing, read_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import each_shard
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -63,6 +63,11 @@ def settings(tmp_path: Path, loopback: Loopback) -> Settings:
 def build(settings: Settings) -> None:
     """Make the tables of the source; the knowledge base is not merged."""
     ingest(find_source(settings, "notes"), SourceTables(Home(settings.home)), Recipes.of(settings))
+
+
+def read(settings: Settings) -> None:
+    """Make the first table of the source."""
+    read_source(find_source(settings, "notes"), SourceTables(Home(settings.home)), Recipes.of(settings))
 
 
 def versions(settings: Settings) -> dict[str, str]:
@@ -144,7 +149,7 @@ def test_what_failed_is_told_in_whichever_shard_it_is(settings: Settings, loopba
 def test_an_original_may_stand_in_another_shard(settings: Settings) -> None:
     shards.ROWS = 1
     write_source(settings, "notes", FILES)
-    build(settings)
+    read(settings)
     rows = SourceTables(Home(settings.home)).read("raw_documents", "notes").to_pylist()
     by_path, by_id = {row["path"]: row for row in rows}, {row["doc_id"]: row["path"] for row in rows}
     originals = {path: by_id[row["duplicate_of"]] for path, row in by_path.items() if row["duplicate_of"]}
@@ -159,10 +164,10 @@ def test_losses_are_counted_over_all_shards(settings: Settings) -> None:
     shards.ROWS = 1
     careful = settings.changed(documents={"accept_deletes": False, "max_failed_share": 1.0})
     write_source(careful, "notes", FILES)
-    build(careful)
+    read(careful)
     write_source(careful, "notes", {name: text for name, text in FILES.items() if not name.startswith("station")})
     with pytest.raises(SourceError, match="lost 12 of 20 documents"):
-        build(careful)
+        read(careful)
 
 
 def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path) -> None:

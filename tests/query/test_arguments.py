@@ -59,7 +59,7 @@ def tried(ask: Callable[[], object]) -> None:
     assert "\n" not in said
 
 
-FEW = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 
 @FEW

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.providers import chat_identity
@@ -97,6 +99,7 @@ def test_a_retrieval_imports_what_it_needs_and_scipy_in_the_mode_that_uses_it(pu
     assert packages(found) <= NEEDED | BROUGHT_ALONG | WALKING
 
 
+@pytest.mark.long
 def test_the_command_leaves_out_the_client_of_remote_databases(published_home: Path) -> None:
     statement = COMMAND.format(arguments=["query", "Who closed Station 14?"])
     found = imported(statement, published_home)

@@ -21,7 +21,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 IDS = st.from_regex(r"(doc|chunk|ent|rel)-[0-9a-f]{32}", fullmatch=True)
 CODES = st.text(st.sampled_from("abcdef0123456789/-."), max_size=40)
-often = settings(max_examples=50)
+often = settings(max_examples=20)
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ def test_answers_come_back_as_they_were(address: Address) -> None:
 
 
 def test_vectors_come_back_as_they_were(address: Address) -> None:
-    vectors = {str(n): np.random.default_rng(n).normal(size=1024).astype(np.float32) for n in range(5000)}
+    vectors = {str(n): np.random.default_rng(n).normal(size=1024).astype(np.float32) for n in range(2500)}
     with VectorStore(address) as store:
         store.put_many(vectors)
     with VectorStore(address) as store:
@@ -91,7 +91,7 @@ def test_threads_may_share_one_store(address: Address) -> None:
 
 
 def test_the_same_keys_may_be_put_at_once_in_any_order(address: Address) -> None:
-    keys = [str(number) for number in range(300)]
+    keys = [str(number) for number in range(100)]
     orders = [keys, keys[::-1]] * 2
 
     def put(order: list[str]) -> None:

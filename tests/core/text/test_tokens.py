@@ -118,7 +118,10 @@ def test_special_tokens_are_ordinary_text() -> None:
     assert TOKENIZER.windows(text, size=100, overlap=0) == [Span(0, len(text), TOKENIZER.count(text))]
 
 
-@pytest.mark.parametrize("character", [" ", "a", "\n", "^", "漢"])
+@pytest.mark.parametrize(
+    "character",
+    [" ", pytest.param("a", marks=pytest.mark.long), *(pytest.param(one, marks=pytest.mark.long) for one in "\n^漢")],
+)
 def test_a_very_long_run_of_one_character_can_be_encoded(character: str) -> None:
     text = f"start{character * 1_200_000}end"
     tokens = TOKENIZER.encode(text)

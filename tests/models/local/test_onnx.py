@@ -38,7 +38,7 @@ def test_the_vectors_are_those_of_sentence_transformers() -> None:
     assert 3 * 32 < usage.input_tokens < 5 * 32
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "model_quint8.onnx"])
+@pytest.mark.parametrize("name", ["model.onnx", pytest.param("model_quint8.onnx", marks=pytest.mark.long)])
 def test_a_vector_is_the_same_whatever_it_is_embedded_beside(name: str) -> None:
     file = FILE.with_name(name)
     texts = [*TEXTS, *(f"{TEXTS[0]} {number}" for number in range(30)), *(word * 3 for word in "abcdefghijkl")]

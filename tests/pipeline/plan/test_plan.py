@@ -160,14 +160,14 @@ def edited(settings: Settings, folder: Path, **prompts: str) -> Settings:
 
 
 def test_the_plan_equals_what_the_next_run_asks(known: Settings, loopback: Loopback, tmp_path: Path) -> None:
-    write_source(known, "notes", texts(0, 6))
-    write_source(known, "office", texts(4, 8))
+    write_source(known, "notes", texts(0, 4))
+    write_source(known, "office", texts(3, 5))
     plan = make_plan(known)
     build(known)
     first = asked(loopback)
     # The texts that both sources share are asked about once.
-    assert plan.steps["extraction"].calls == Estimate.exactly(8) == Estimate.exactly(first["extract"])
-    assert [one.chunks_new for one in plan.sources] == [6, 2]
+    assert plan.steps["extraction"].calls == Estimate.exactly(5) == Estimate.exactly(first["extract"])
+    assert [one.chunks_new for one in plan.sources] == [4, 1]
 
     # Nothing to extract: summaries and vectors are known too.
     for changed in (
@@ -181,6 +181,7 @@ def test_the_plan_equals_what_the_next_run_asks(known: Settings, loopback: Loopb
     assert calls(make_plan(known)) == Counter()
 
 
+@pytest.mark.long
 def test_the_price_of_a_backfill(known: Settings, loopback: Loopback, tmp_path: Path) -> None:
     write_source(known, "notes", texts(0, 6))
     build(known)
@@ -241,6 +242,7 @@ def test_chunks_that_failed_for_good_are_neither_new_nor_stored(paid: Settings, 
     assert (notes.chunks_new, notes.chunks_stored, notes.chunks_failed) == (1, 2, 1)
 
 
+@pytest.mark.long
 def test_a_source_that_would_fail_is_named(paid: Settings) -> None:
     guarded = paid.model_copy(update={"documents": paid.documents.model_copy(update={"accept_deletes": False})})
     write_source(guarded, "notes", texts(0, 8))
@@ -287,6 +289,7 @@ def test_documents_are_compared_by_path_and_content() -> None:
     assert compare(None, after) == DocumentChanges(added=3, changed=0, removed=0)
 
 
+@pytest.mark.long
 def test_a_budget_stops_a_run_that_the_next_one_goes_on_with(paid: Settings, loopback: Loopback) -> None:
     write_source(paid, "notes", texts(0, 12))
     limit = 0.0065

@@ -102,7 +102,9 @@ def ids(text: str, variant: dict[str, Any]) -> set[tuple[str, str | None]]:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("edit", ["inserted", "changed", "removed"])
+@pytest.mark.parametrize(
+    "edit", ["inserted", *(pytest.param(edit, marks=pytest.mark.long) for edit in ("changed", "removed"))]
+)
 def test_an_edit_near_the_start_leaves_nearly_all_chunks(variant: dict[str, Any], edit: str) -> None:
     settings = {"size": 120, "overlap": 0} | variant
     parts = handbook(60).split("\n\n") if variant["method"] == "structure" else prose(250)

@@ -187,7 +187,7 @@ delimiters = st.sampled_from(["<|#|>", "<|#|}", "<|#|＞", " <|#|> ", "<|#|>)", 
 ends = st.sampled_from(["", "\n<|COMPLETE|>", "<|COMPL", "<|#|><|COMPLETE|>", "\n```", "\n\nI hope this helps!"])
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(decorations, decorations, delimiters, ends)
 def test_a_canonical_row_survives_its_decorations(
     first: tuple[str, ...], second: tuple[str, ...], delimiter: str, end: str
@@ -200,7 +200,7 @@ def test_a_canonical_row_survives_its_decorations(
     assert (found.entities, found.relations) == ((ALICE,), (WORKS,))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from([*BULLETS, *LABELS, ENTITY, RELATION, "<|#|}", "<|COMPL", "&hellip;", "entity:", "<|#|>", "\n"])

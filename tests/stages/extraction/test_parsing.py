@@ -368,7 +368,7 @@ pieces = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.text() | pieces, st.booleans())
 def test_any_text_yields_clean_records(text: str, truncated: bool) -> None:
     found = parse_response(text, truncated=truncated)

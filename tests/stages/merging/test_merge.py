@@ -55,7 +55,7 @@ mention = st.tuples(
 )
 
 
-@hypothesis_settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(mention, max_size=12))
 def test_sql_follows_the_rules_in_any_order(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
     chunks = [chunk(source, f"{name}.txt", 0, name) for source in "ab" for name in ("c1", "c2", "c3")]
@@ -225,7 +225,7 @@ def test_the_white_space_is_that_of_python() -> None:
     assert "".join(filter(str.isspace, map(chr, range(0x110000)))) == WHITESPACE
 
 
-@hypothesis_settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(mention, max_size=12),
     limits=st.fixed_dictionaries(

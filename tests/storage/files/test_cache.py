@@ -58,7 +58,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-FILES, BYTES = 200, 100
+FILES, BYTES = 100, 100
 
 
 def fetched(machine: Machine, limit: float, seconds: float) -> Iterator[int]:

@@ -120,6 +120,7 @@ def test_what_killed_writes_left_is_no_part_of_a_snapshot(generation: Generation
     assert find_damage(second.home, second.id, verify=True) == []
 
 
+@pytest.mark.long
 def test_other_versions_are_no_part_of_a_snapshot(generation: Generation) -> None:
     home = generation.home
     write_source(home, "office", {"new.md": [["Oslo", "Weir"]], **OFFICE})
@@ -130,7 +131,10 @@ def test_other_versions_are_no_part_of_a_snapshot(generation: Generation) -> Non
     assert find_damage(home, second.id, verify=True) == []
 
 
-@pytest.mark.parametrize("kind", ["merged table", "source table", "vectors", "manifest"])
+@pytest.mark.parametrize(
+    "kind",
+    ["source table", *(pytest.param(one, marks=pytest.mark.long) for one in ("merged table", "vectors", "manifest"))],
+)
 def test_the_next_build_replaces_what_was_discarded(generation: Generation, kind: str) -> None:
     home = generation.home
     path = recorded(generation, kind)
@@ -147,6 +151,7 @@ def test_the_next_build_replaces_what_was_discarded(generation: Generation, kind
     assert find_damage(home, again.id, verify=True) == []
 
 
+@pytest.mark.long
 def test_a_missing_vector_table_is_written_again(generation: Generation) -> None:
     home = generation.home
     (lance,) = home.lance.glob("relation_vectors-*.lance")
@@ -156,6 +161,7 @@ def test_a_missing_vector_table_is_written_again(generation: Generation) -> None
     assert find_damage(home, generation.id, verify=True) == []
 
 
+@pytest.mark.long
 def test_readers_get_the_latest_sound_snapshot(generation: Generation) -> None:
     home = generation.home
     second = asyncio.run(build(merge(home, "river")))
