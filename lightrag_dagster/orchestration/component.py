@@ -8,8 +8,11 @@ from typing import Any
 import dagster as dg
 from pydantic import BaseModel, Field
 
+from lightrag_dagster.assets.declared import LLM_POOL, WRITER_POOL
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.instance import warn_of_instance
 from lightrag_dagster.settings import Chosen, choosing, load_settings
 
 _WRITTEN = """\
@@ -108,4 +111,6 @@ class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
         """Return the definitions of the knowledge base; raises SettingsError."""
         with choosing(self.chosen(context.path)):
             settings = load_settings()
+        namespace = Namespace(settings.namespace)
+        warn_of_instance([namespace.named(LLM_POOL), namespace.named(WRITER_POOL)])
         return build_definitions(settings)

@@ -1,18 +1,23 @@
 """The Dagster instance of a home, so that runs of the command line show in the UI."""
 
 import logging
+import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import yaml
 from dagster._core.instance.ref import InstanceRef
 from sqlalchemy.exc import SQLAlchemyError
 
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.connections import kept_open
 from lightrag_dagster.storage.home import Home
+
+_log = logging.getLogger(__name__)
 
 _CONFIG = """\
 telemetry:
@@ -71,6 +76,26 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
             f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder writable, and "
             "run again"
         ) from error
+
+
+def warn_of_instance(pools: Iterable[str]) -> None:
+    """Log a line if the `dagster.yaml` of $DAGSTER_HOME limits no pool, or does not watch runs.
+
+    Limits of single pools are in the instance's database, which is not opened when definitions are loaded.
+    """
+    folder = os.environ.get("DAGSTER_HOME")
+    if not folder:
+        return
+    config: dict[str, Any] = {}
+    with suppress(OSError, yaml.YAMLError):
+        config = yaml.safe_load((Path(folder) / "dagster.yaml").read_text(encoding="utf-8")) or {}
+    if not (config.get("concurrency") or {}).get("pools", {}).get("default_limit"):
+        commands = " and ".join(f"`dagster instance concurrency set {pool} 1`" for pool in pools)
+        _log.warning("%s/dagster.yaml limits no pool: unless done, run %s", folder, commands)
+    if not (config.get("run_monitoring") or {}).get("enabled"):
+        _log.warning(
+            "%s/dagster.yaml has no `run_monitoring: {enabled: true}`: a run that hangs is never ended", folder
+        )
 
 
 def quiet_logs() -> None:

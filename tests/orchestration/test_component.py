@@ -45,6 +45,33 @@ def test_attributes_become_settings(tmp_path: Path) -> None:
     assert {tuple(spec.owners) for spec in specs} == {("team:legal",)}
 
 
+@pytest.mark.parametrize(
+    ("config", "lines"),
+    [
+        (None, ["limits no pool", "a run that hangs"]),
+        ("concurrency: {pools: {default_limit: 1}}", ["a run that hangs"]),
+        ("run_monitoring: {enabled: true}", ["limits no pool"]),
+        ("run_monitoring: {enabled: true}\nconcurrency: {pools: {default_limit: 2}}", []),
+    ],
+)
+def test_an_instance_without_limits_or_monitoring_is_a_line_at_load(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    config: str | None,
+    lines: list[str],
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    if config:
+        (tmp_path / "dagster.yaml").write_text(config)
+    build(KnowledgeBaseComponent(namespace="contracts", settings={"home": str(tmp_path / "home")}))
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("lightrag_dagster")]
+    assert len(said) == len(lines)
+    assert all(line in one for line, one in zip(lines, said, strict=True))
+    if "limits no pool" in lines:
+        assert "`dagster instance concurrency set contracts_llm 1`" in said[0]
+
+
 def test_a_mistake_names_the_setting() -> None:
     with pytest.raises(SettingsError, match=r"setting chunking\.size"):
         build(KnowledgeBaseComponent(settings={"chunking": {"size": "many"}}))
