@@ -29,8 +29,9 @@ from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.testing.building import ingest
 from tests.graphs import graph_rows
-from tests.query.published import ingest, publish_accepted
+from tests.query.published import publish_accepted
 
 RIVER = (
     "Marta Lindqvist maintains the gauge at Halden Weir. Orrin Instruments built the gauge in 2019. "

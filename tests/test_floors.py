@@ -23,6 +23,7 @@ FLOORS = (
     "query",
     "evaluation",
     "resources",
+    "testing",
     "assets",
     "orchestration",
     "cli",
@@ -43,7 +44,7 @@ CLOSED = {"core": ("core",), "readers": ("core", "readers"), "offline": ("core",
 DOORS = ("atomic", "backup_files", "files", "scratch")
 """Modules of `storage.files` for all floors; in the others alone it is known whether a home is a disk or a bucket."""
 
-MAY_IMPORT_DAGSTER = ("resources", "assets", "orchestration", "cli")
+MAY_IMPORT_DAGSTER = ("resources", "testing", "assets", "orchestration", "cli")
 PUBLIC = "lightrag_dagster"
 """The package itself: its public names are imported at first use, from any floor."""
 

@@ -168,7 +168,9 @@ class Settings(BaseSettings):
     @field_validator("database")
     @classmethod
     def _is_postgres(cls, url: SecretStr | None) -> SecretStr | None:
-        if url is not None and not url.get_secret_value().startswith(("postgresql://", "postgres://")):
+        if url is None or not url.get_secret_value():
+            return None
+        if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
             raise ValueError("write a URL that begins with postgresql://, or leave it unset for SQLite in the home")
         return url
 

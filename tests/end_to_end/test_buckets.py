@@ -35,8 +35,8 @@ from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.testing.building import ingest
 from tests.buckets import BucketService, S3Server
-from tests.query.published import ingest
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 QUESTION = "Who maintains the gauge at Halden Weir?"

@@ -21,10 +21,10 @@ from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.snapshots.verify import find_damage
+from lightrag_dagster.testing.building import publish
 from tests.buckets import S3Server
 from tests.cli.test_cli import command
 from tests.end_to_end.test_purge import purge
-from tests.query.published import publish_first
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
@@ -47,7 +47,7 @@ def publish_without_graph(settings: Settings) -> Settings:
     """Publish as a run that is killed between the pointer and the graph; return the settings of large graphs."""
     settings = settings.changed(graph=LARGE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tests.support.publish_accepted", publish_first)
+        patch.setattr("tests.support.publish_accepted", publish)
         patch.setattr("tests.support.build_published_graph", lambda home: None)
         assert build(settings).published is not None
     return settings

@@ -13,10 +13,10 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.testing.building import ingest
 from tests.loopback import Loopback
 from tests.models.local.pipelines import make_pipeline
 from tests.models.models import offline_answer, role_of
-from tests.query.published import ingest
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
 
 KEYWORDS = Keywords(("closing",), ("Station 14",))

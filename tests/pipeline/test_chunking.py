@@ -25,9 +25,10 @@ from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.testing.building import ingest
 from tests.loopback import Loopback
 from tests.models.models import offline_answer, role_of
-from tests.query.published import ingest, publish_accepted
+from tests.query.published import publish_accepted
 from tests.support import FLOOD, OFFICE, RIVER, write_source
 
 STATIONS = "\n".join(f"| Station {number} | Jonas Feld closed Station {number}. |" for number in range(12))

@@ -15,7 +15,7 @@ from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from tests.query.published import ingest
+from lightrag_dagster.testing.building import ingest
 from tests.support import write_source
 
 TEN = {f"{number}.md": f"Report {number} names the gauge at Station {number}." for number in range(10)}

@@ -20,9 +20,9 @@ from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.testing.building import ingest
 from tests.loopback import Loopback
 from tests.models.models import offline_answer, role_of
-from tests.query.published import ingest
 from tests.support import RIVER, build, published, write_source
 
 Make = Callable[..., Settings]

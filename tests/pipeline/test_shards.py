@@ -23,9 +23,9 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
 from lightrag_dagster.storage.tables.shards import MOST, Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.testing.building import ingest
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer, role_of
-from tests.query.published import ingest
 from tests.support import FLOOD, OFFICE, RIVER, write_source
 
 ROWS = shards.ROWS

@@ -21,9 +21,9 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.testing.building import ingest
 from tests.loopback import Answer, Loopback, Reply
 from tests.models.models import offline_answer, role_of
-from tests.query.published import ingest
 from tests.support import FLOOD, OFFICE, RIVER, build, run, write_source
 
 

@@ -1,0 +1,96 @@
+"""A small published knowledge base, made by the engine without Dagster."""
+
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.publish import publish_newest
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.vectors import embed
+from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Manifest
+from lightrag_dagster.storage.tables.acceptance import Acceptance
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+_OFFLINE: dict[str, object] = {"llm": {"provider": "offline"}, "rerank": {"provider": "none"}, "database": ""}
+
+
+def build_knowledge_base(
+    folder: Path, documents: Mapping[str, str | bytes], **settings: object
+) -> KnowledgeBaseResource:
+    """Build and publish a knowledge base of a few documents, and return the resource that asks it.
+
+        knowledge = build_knowledge_base(tmp_path, {"notes/river.md": "Marta Lindqvist maintains Halden Weir."})
+        dg.materialize([briefing], resources={"knowledge": knowledge})
+
+    A second call with the same folder builds it again, with these documents and no others. Entities are found by rules,
+    whatever LIGHTRAG_… variables and lightrag.yaml say.
+
+    Args:
+        folder: An empty folder; the home is `home` in it, and the documents are in `sources`.
+        documents: Source, "/" and path of each document → its text, or its bytes.
+        settings: Other settings, as in lightrag.yaml.
+
+    Raises:
+        SettingsError: a setting cannot be used.
+        SourceError: a name has no source, or a source cannot be merged, as when a document cannot be read.
+    """
+    offline = _OFFLINE | {"embedding": {"provider": "offline"}, "documents": {"accept_deletes": True}}
+    chosen = load_settings(**offline | settings | {"home": folder / "home", "sources": folder / "sources"})
+    _write(chosen.sources, documents)
+    home = Home.of(chosen)
+    with building(home, 0):
+        for source in find_sources(chosen).values():
+            accepted = ingest(source, SourceTables(home), Recipes.of(chosen))
+            if not accepted.accepted:
+                raise SourceError(f"source {source.name!r} cannot be merged: {accepted.reason}; mend its documents")
+        publish(chosen)
+        build_published_graph(home)
+    return KnowledgeBaseResource(home=str(chosen.home), options={**_OFFLINE, **settings})
+
+
+def _write(sources: Path, documents: Mapping[str, str | bytes]) -> None:
+    shutil.rmtree(sources, ignore_errors=True)
+    for name, content in documents.items():
+        if "/" not in name:
+            raise SourceError(f"document {name!r} is in no source; name it SOURCE/{name}")
+        path = sources / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Account | None = None) -> Acceptance:
+    """Make every table of one source, in real time; raises as the steps do."""
+    name, llm = source.name, recipes.settings.llm
+    read_source(source, tables, recipes)
+    chunk_source(name, tables, recipes)
+    extract_source(name, tables, recipes, partial(open_chat_model, llm, tables.home, "extract", account))
+    return parse_and_accept(name, tables, recipes)[1]
+
+
+def publish(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
+    """Merge what is accepted, and publish it; a large graph is still to be built. Raises as the steps do."""
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise", account), backfill=backfill)
+    for table in VECTOR_TABLES:
+        embed(
+            recipes,
+            table,
+            lambda one, engine: open_embedder(settings_of(one, settings.embedding), home, account, engine),
+        )
+    build_graph(settings)
+    return publish_newest(recipes)

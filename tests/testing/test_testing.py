@@ -1,0 +1,89 @@
+"""The helpers for the tests of other projects."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import httpx2
+import pytest
+
+from lightrag_dagster import KnowledgeBaseResource
+from lightrag_dagster.errors import QueryError, SettingsError, SourceError
+from lightrag_dagster.testing import CannedKnowledgeBase, build_knowledge_base, offline_provider
+from tests.support import FLOOD, OFFICE, RIVER
+
+QUESTION = "Who closed Station 14 in the flood?"
+
+
+@dg.asset
+def briefing(knowledge: KnowledgeBaseResource) -> dg.MaterializeResult[None]:
+    return dg.MaterializeResult(metadata={"answer": knowledge.query(QUESTION).text})
+
+
+def test_a_small_knowledge_base_answers_whatever_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (
+        ("LLM__PROVIDER", "openai"),
+        ("EMBEDDING__PROVIDER", "openai"),
+        ("HOME", "/nowhere"),
+        ("DATABASE", "postgresql://no"),
+    ):
+        monkeypatch.setenv(f"LIGHTRAG_{name}", value)
+    knowledge = build_knowledge_base(tmp_path, {"notes/river.md": RIVER, "notes/flood.md": FLOOD.encode()})
+    result = dg.materialize([briefing], resources={"knowledge": knowledge})
+    (event,) = result.asset_materializations_for_node("briefing")
+    assert "Jonas Feld" in str(event.metadata["answer"].value)
+    again = build_knowledge_base(tmp_path, {"letters/office.md": OFFICE}, query={"mode": "naive"})
+    with again.open() as opened:
+        found = opened.retrieve("Who leads the office?")
+        assert (found.mode, {chunk.source for chunk in found.chunks}) == ("naive", {"letters"})
+
+
+def test_a_document_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"document 'river\.md' is in no source; name it SOURCE/river\.md"):
+        build_knowledge_base(tmp_path, {"river.md": RIVER})
+    with pytest.raises(SourceError, match=r"source 'notes' cannot be merged: .*not valid UTF-8"):
+        build_knowledge_base(tmp_path, {"notes/river.md": b"\xc3\x28"})
+    with pytest.raises(SettingsError, match="setting colour"):
+        build_knowledge_base(tmp_path, {"notes/river.md": RIVER}, colour="red")
+
+
+def test_canned_answers_need_no_home() -> None:
+    knowledge = CannedKnowledgeBase(answers={QUESTION: "Jonas Feld."})
+    result = dg.materialize([briefing], resources={"knowledge": knowledge})
+    (event,) = result.asset_materializations_for_node("briefing")
+    assert (event.metadata["answer"].value, knowledge.asked) == ("Jonas Feld.", [QUESTION])
+    knowledge = CannedKnowledgeBase(answers={"Who?": "Priya Nair."}, default="Nobody.")
+    assert [answer.text for answer in knowledge.query_batch(["Who?", "Where?"])] == ["Priya Nair.", "Nobody."]
+    assert knowledge.retrieve("When?", mode="naive").chunks == ()
+    assert knowledge.asked == ["Who?", "Where?", "When?"]
+    with pytest.raises(QueryError, match=r"there is no canned answer to 'Who\?'"):
+        CannedKnowledgeBase().query("Who?")
+
+
+def test_a_provider_by_rules_serves_extraction_embedding_and_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with offline_provider() as address:
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        online = {"llm": {"provider": "openai"}, "embedding": {"provider": "openai", "dimensions": 128}}
+        knowledge = build_knowledge_base(tmp_path, {"notes/flood.md": FLOOD}, **online)
+        with knowledge.open() as opened:
+            answer = opened.query(QUESTION, mode="mix")
+            assert "Jonas Feld" in answer.text
+            assert answer.retrieval.keywords.low_level
+        assert httpx2.post(f"{address}/images", json={}).status_code == 404
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.post(f"{address}/images", json={})
+
+
+def test_the_page_shows_tests_that_pass(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "in-a-project.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    module: dict[str, Any] = {}
+    exec(shown, module)
+    module["test_on_answers_known_beforehand"]()
+    module["test_on_a_small_knowledge_base"](tmp_path)
