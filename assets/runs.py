@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from functools import cache
 from pathlib import Path
 
 import dagster as dg
@@ -83,22 +82,21 @@ def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, command: str
     return len(runs)
 
 
+def is_of(instance: dg.DagsterInstance, namespace: Namespace, run: dg.DagsterRun) -> bool:
+    """Say whether a run makes assets of a namespace; another code location may have jobs of the same names."""
+    if run.asset_selection:
+        return not _keys(namespace).isdisjoint(run.asset_selection)
+    if run.job_name not in map(namespace.named, JOBS):
+        return False
+    steps = {namespace.named(one.name) for one in ASSETS}
+    of_job = run.job_snapshot_id
+    return of_job is None or not steps.isdisjoint(instance.get_job_snapshot(of_job).node_names)
+
+
 def _runs(
     instance: dg.DagsterInstance, namespace: Namespace, chosen: dg.RunsFilter | None = None
 ) -> list[dg.DagsterRun]:
-    """Return the runs that make assets of a namespace; another code location may have jobs of the same names."""
-    keys, jobs, steps = _keys(namespace), set(map(namespace.named, JOBS)), {namespace.named(one.name) for one in ASSETS}
-
-    @cache
-    def has_our_steps(job: str) -> bool:
-        return not steps.isdisjoint(instance.get_job_snapshot(job).node_names)
-
-    def is_ours(run: dg.DagsterRun) -> bool:
-        if run.asset_selection:
-            return not keys.isdisjoint(run.asset_selection)
-        return run.job_name in jobs and (run.job_snapshot_id is None or has_our_steps(run.job_snapshot_id))
-
-    return [run for run in instance.get_runs(chosen) if is_ours(run)]
+    return [run for run in instance.get_runs(chosen) if is_of(instance, namespace, run)]
 
 
 def _keys(namespace: Namespace) -> set[dg.AssetKey]:

@@ -6,7 +6,6 @@ partitions nor accepted versions. Assets downstream of the knowledge base follow
 
 import json
 import logging
-import os
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -14,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from lightrag_dagster.assets import alerts
+from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.checks import REASON
 from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
-from lightrag_dagster.assets.runs import building_under_way, end_orphans
+from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.pipeline.merge import next_publication
@@ -26,15 +27,11 @@ from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
 if TYPE_CHECKING:
     from lightrag_dagster.assets.jobs import Job
-
-WEBHOOK_VARIABLE = "LIGHTRAG_FAILURE_WEBHOOK"
-"""The address may hold a key, so it is not a setting: it is read when it is used, and never logged."""
 
 CHECK_SECONDS = 60
 """Often enough for new folders and for publication: a merge takes longer than this."""
@@ -50,9 +47,6 @@ BATCH_CHECK_SECONDS = 300
 
 RETRY_SECONDS = 3600
 """Passing failures have mostly passed after an hour, and the runs page stays readable."""
-
-WEBHOOK_SECONDS = 5.0
-"""Timeout of a message: the sensor that sends it must answer Dagster within a minute."""
 
 FOLLOWS_DATA = (
     (
@@ -99,12 +93,12 @@ _SENSORS = {
     ),
     "record_failures": (
         FAILURE_CHECK_SECONDS,
-        "Appends each failed run to failures.jsonl in the home, and posts the same record to the address in "
-        f"{WEBHOOK_VARIABLE}, if there is one.",
+        "Appends each failed run to failures.jsonl in the home, and tells of it by a message to the address in "
+        f"{WEBHOOK_VARIABLE}, if there is one: when something starts to fail, and daily while it does.",
     ),
     "record_failed_checks": (
         FAILURE_CHECK_SECONDS,
-        "Does the same for each failed check of a run, such as `accepted`.",
+        "Does the same for each failed check of a run, such as `accepted`, and tells when what failed works again.",
     ),
 }
 """The interval of each sensor, in seconds, and its description."""
@@ -204,21 +198,38 @@ def publish_accepted(
 
 
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:
-    """Record one failed run."""
+    """Record one failed run of this knowledge base, and tell of it."""
+    if not _is_ours(context, lightrag):
+        return
     errors = [
         f"{event.step_key}: {(error.cause or error).message}"
         for event in context.get_step_failure_events()
         if (error := event.step_failure_data.error)
     ]
-    _record(lightrag.home, context, [*errors[:1], context.failure_event.message or "no reason was given"][0])
+    _record(lightrag, context, [*errors[:1], context.failure_event.message or "no reason was given"][0])
 
 
 def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:
-    """Record the checks of one run that failed with severity ERROR."""
-    for check in _failed_checks(context):
+    """Record the checks of one run that failed with severity ERROR, and tell of them, or of a recovery."""
+    if not _is_ours(context, lightrag):
+        return
+    failed = list(_failed_checks(context))
+    for check in failed:
         name = f"check {check.check_name} of {check.asset_key.to_user_string()}"
         reason = check.metadata.get(REASON)
-        _record(lightrag.home, context, f"{name}: {reason.value if reason else check.description or 'it failed'}")
+        _record(lightrag, context, f"{name}: {reason.value if reason else check.description or 'it failed'}")
+    if not failed:
+        alerts.recovered(lightrag.home, _subject(lightrag, context), context.dagster_run.run_id)
+
+
+def _is_ours(context: dg.RunStatusSensorContext, lightrag: LightRAG) -> bool:
+    """Say whether a run is of this knowledge base, and not of its project's other jobs."""
+    return is_of(context.instance, Namespace(lightrag.settings.namespace), context.dagster_run)
+
+
+def _subject(lightrag: LightRAG, context: dg.RunStatusSensorContext) -> alerts.Subject:
+    namespace = Namespace(lightrag.settings.namespace)
+    return alerts.Subject(namespace.prefix, namespace.without(context.dagster_run.job_name), context.partition_key)
 
 
 def _failed_checks(context: dg.RunStatusSensorContext) -> Iterable[dg.AssetCheckEvaluation]:
@@ -229,8 +240,8 @@ def _failed_checks(context: dg.RunStatusSensorContext) -> Iterable[dg.AssetCheck
             yield evaluation
 
 
-def _record(home: Home, context: dg.RunStatusSensorContext, error: str) -> None:
-    run = context.dagster_run
+def _record(lightrag: LightRAG, context: dg.RunStatusSensorContext, error: str) -> None:
+    run, home = context.dagster_run, lightrag.home
     record = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "run_id": run.run_id,
@@ -242,16 +253,4 @@ def _record(home: Home, context: dg.RunStatusSensorContext, error: str) -> None:
     home.failures.parent.mkdir(parents=True, exist_ok=True)
     with home.failures.open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(record, ensure_ascii=False) + "\n")
-    _post(record)
-
-
-def _post(record: dict[str, str | None]) -> None:
-    address = os.environ.get(WEBHOOK_VARIABLE)
-    if not address:
-        return
-    import httpx2
-
-    try:
-        httpx2.post(address, json=record, timeout=WEBHOOK_SECONDS).raise_for_status()
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        _log.warning("the message about run %s was not delivered: %s", record["run_id"], type(error).__name__)
+    alerts.failed(home, _subject(lightrag, context), run.run_id, str(record["error"]))

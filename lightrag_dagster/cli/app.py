@@ -3,7 +3,7 @@
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -261,11 +261,24 @@ def _require_csv(output: TableFormat, *, escape_formulas: bool) -> None:
 @app.command()
 def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="For monitoring: exit code 1 if a source is withheld, 2 if it cannot tell.")
+    ] = False,
 ) -> None:
     """Show the published snapshot, and the pending and failed rows of each source."""
-    from lightrag_dagster.cli.status import show_status
+    from lightrag_dagster.cli.status import check_status, show_status
 
+    if check:
+        raise typer.Exit(check_status(console()))
     show_status(console(), as_json=as_json)
+
+
+@app.command()
+def notify(what: Annotated[Literal["test"], typer.Argument(help="A message that says it is a test.")]) -> None:
+    """Send a message to LIGHTRAG_FAILURE_WEBHOOK, as the daemon does about failures."""
+    from lightrag_dagster.cli.notify import send
+
+    send(console(), what)
 
 
 @app.command()

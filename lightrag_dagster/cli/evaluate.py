@@ -1,6 +1,5 @@
 """`evaluate`: retrieval metrics of each mode, by a question file."""
 
-import json
 from pathlib import Path
 
 from rich.console import Console
@@ -45,7 +44,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference._asdict()} for one in dropped]
         beside = [one._asdict() | {"difference": one.difference._asdict()} for one in advantages(rows)]
         found = {"modes": summary.to_pylist(), "beside": beside, "best": judged.best, "dropped": fallen}
-        console.print_json(json.dumps({"snapshot_id": snapshot_id} | found))
+        terminal.print_json({"snapshot_id": snapshot_id} | found)
     else:
         heading, *shown = cells(summary, ["recall"])
         print_table(console, heading, shown, wrap={"mode"}, title=f"{snapshot_id}, 95% intervals")

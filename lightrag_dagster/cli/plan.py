@@ -1,11 +1,11 @@
 """`plan`: the work and the cost of a `run` or `backfill`."""
 
-import json
 from collections.abc import Sequence
 
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.plan.estimates import Estimate
 from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, make_plan
@@ -20,7 +20,7 @@ def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json
     knowledge_base = backfill and not names
     plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base)
     if as_json:
-        console.print_json(json.dumps(plan.to_dict()))
+        print_json(plan.to_dict())
         return
     print_plan(console, plan)
     if not knowledge_base and (parts := outdated(Recipes.of(settings)).parts):

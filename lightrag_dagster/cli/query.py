@@ -1,6 +1,5 @@
 """`query`: ask the published knowledge base."""
 
-import json
 import os
 from enum import Enum
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from lightrag_dagster.cli import terminal
+from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.context import context_of, prompt_of
@@ -83,7 +83,7 @@ def ask(
         else:
             answer = knowledge.answer(prepared)
             retrieval = answer.retrieval
-            console.print_json(json.dumps(answer.to_dict())) if output is Output.json else console.print(answer.text)
+            print_json(answer.to_dict()) if output is Output.json else console.print(answer.text)
         if options.get("explain") and output is not Output.json:
             console.print(explanation(retrieval.steps))
         if picture is not None:

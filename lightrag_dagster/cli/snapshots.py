@@ -1,12 +1,12 @@
 """Commands `snapshots`, `rollback`, `release` and `gc`."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -43,7 +43,7 @@ def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> 
     refresh(home)
     found = snapshots.diff(home, before, after or snapshots.require_current(home).snapshot_id)
     if as_json:
-        console.print_json(json.dumps({kind: each._asdict() for kind, each in found.items()}))
+        print_json({kind: each._asdict() for kind, each in found.items()})
         return
     for kind, each in found.items():
         counts = ", ".join(f"{len(names)} {change}" for change, names in each._asdict().items())

@@ -1,7 +1,5 @@
 """`status`: the published snapshot, and the pending, rejected and outdated rows of each source."""
 
-import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -9,6 +7,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.pending import Pending, pending
@@ -16,6 +15,26 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
+
+
+def check_status(console: Console) -> int:
+    """Print a line for each source that is withheld, and for nothing published; return 1 if there is one, else 0.
+
+    Work that was not tried yet is left out: the next run does it.
+
+    Raises:
+        SourceError: the sources cannot be listed.
+        StoreError: the home is damaged.
+    """
+    settings = load_settings()
+    states = pending(settings)
+    lines = [f"{name} is not accepted: {reason}" for name, reason in states.rejected.items()]
+    lines += [f"{name} cannot be listed: {one.problem}" for name, one in states.sources.items() if one.problem]
+    if states.manifest is None:
+        lines.append(f"nothing is published in {Home.of(settings).name}")
+    for line in lines:
+        console.print(line, soft_wrap=True)
+    return 1 if lines else 0
 
 
 def show_status(console: Console, *, as_json: bool) -> None:
@@ -29,7 +48,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
     home, states = Home.of(settings), pending(settings)
     refresh_views(home)
     if as_json:
-        sys.stdout.write(json.dumps(_facts(home, states), ensure_ascii=False, indent=2) + "\n")
+        print_json(_facts(home, states))
         return
     manifest = states.manifest
     if manifest is None:

@@ -1,5 +1,9 @@
 """The terminal that commands print on."""
 
+import json
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
 from rich.console import Console
@@ -23,3 +27,9 @@ class _Terminal(Console):
 def console(*, soft_wrap: bool = False, stderr: bool = False) -> Console:
     """Return a console that prints every text as it is: `[note]` in a document is not markup."""
     return _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap, stderr=stderr)
+
+
+def print_json(facts: Mapping[str, object]) -> None:
+    """Print facts as JSON on standard output, with the version of this package first."""
+    said = {"version": version("lightrag-dagster"), **facts}
+    sys.stdout.write(json.dumps(said, ensure_ascii=False, indent=2) + "\n")

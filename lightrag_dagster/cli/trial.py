@@ -1,6 +1,5 @@
 """`try`: the result and the cost of another recipe, on a sample."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +8,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.plan import dollars, number
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.trial import Built, Trial, try_recipe
@@ -47,7 +47,7 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     questions = with_gold(read_question_file(settings.questions))
     trial = try_recipe(settings, tried.applied(settings), documents, questions)
     if as_json:
-        console.print_json(json.dumps(_facts(trial)))
+        print_json(_facts(trial))
         return
     print_table(console, ("", "as it is", "tried"), _rows(trial), wrap={""})
     for what in ("entities", "relations"):

@@ -63,10 +63,13 @@ class KnowledgeBase:
         ...     print(knowledge.query("Who repaired the clock?", mode="local").text)
     """
 
-    def __init__(self, snapshot: Snapshot, settings: Settings, account: Account | None = None) -> None:
+    def __init__(
+        self, snapshot: Snapshot, settings: Settings, account: Account | None = None, named: str | None = None
+    ) -> None:
         """Use `open` instead."""
         self.snapshot = snapshot
         self.settings = settings
+        self._account, self._named = account, named
         self._opened = Opened(snapshot, settings, account)
         self._unclosed = weakref.finalize(self, self._opened.abandon, repr(self))
 
@@ -94,7 +97,23 @@ class KnowledgeBase:
         if home is not None:
             settings = settings.model_copy(update={"home": path_of(home, "home")})
         name = None if snapshot_id is None else text(snapshot_id, "snapshot_id")
-        return cls(open_snapshot(Home.of(settings), name), settings, account)
+        return cls(open_snapshot(Home.of(settings), name), settings, account, name)
+
+    def refresh(self) -> Self:
+        """Return the knowledge base as it is published now: this one, if that is its snapshot, else another to ask.
+
+            newest = knowledge.refresh()
+
+        So a service asks the newest snapshot without a restart. This one stays open: close it when the questions that
+        it was asked have ended. A knowledge base that was opened by the name of a snapshot follows the name. Raises as
+        `open`.
+        """
+        with self._opened.in_use():
+            found = open_snapshot(Home.of(self.settings), self._named)
+        if found.manifest.snapshot_id == self.snapshot_id:
+            found.close()
+            return self
+        return type(self)(found, self.settings, self._account, self._named)
 
     @property
     def snapshot_id(self) -> str:

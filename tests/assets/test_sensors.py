@@ -10,8 +10,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.sensors import (
-    WEBHOOK_VARIABLE,
     publish_accepted,
     record_failed_checks,
     record_failures,
@@ -162,7 +162,24 @@ def test_a_failed_run_is_recorded_and_posted(
     assert (record["source"], record["run_id"]) == ("absent", context.dagster_run.run_id)
     assert record["error"].startswith("raw_documents: ")
     assert "no such source: absent" in record["error"]
-    assert [json.loads(body) for body in received] == [record]
+    (message,) = map(json.loads, received)
+    assert message["text"].startswith(f"{settings.home}: ingest of source absent failed: raw_documents: ")
+    assert (message["run_id"], message["home"]) == (context.dagster_run.run_id, str(settings.home))
+
+
+def test_the_runs_of_others_are_not_recorded(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
+) -> None:
+    @dg.asset
+    def theirs() -> None:
+        raise ValueError("not ours")
+
+    result = dg.materialize([theirs], instance=instance, raise_on_error=False)
+    (event,) = [one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_FAILURE]
+    context = dg.build_run_status_sensor_context("record_failures", event, instance, result.dagster_run)
+    record_failures(context.for_run_failure(), lightrag=LightRAG(settings))
+    assert not Home(settings.home).failures.exists()
+    assert received == []
 
 
 def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
@@ -181,7 +198,16 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
     assert record["source"] == "bad"
     assert record["error"].startswith("check accepted of entity_mentions: 1 of 2 documents of source 'bad' failed")
     assert "![x](broken).txt: not valid UTF-8" in record["error"]
-    assert [json.loads(body) for body in received] == [record]
+    (message,) = map(json.loads, received)
+    assert "ingest of source bad failed: check accepted of entity_mentions" in message["text"]
+
+    (settings.sources / "bad" / "![x](broken).txt").unlink()
+    for _ in range(2):
+        result = ingest(settings.changed(documents={"accept_deletes": True}), instance, "bad")
+        context = status_context(result, instance, "bad", dg.DagsterEventType.RUN_SUCCESS)
+        record_failed_checks(context, lightrag=LightRAG(settings))
+    (_, recovery) = map(json.loads, received)
+    assert recovery["text"].endswith(": ingest of source bad works again")
 
 
 def test_a_message_that_cannot_be_delivered_costs_nothing_else(

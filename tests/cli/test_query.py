@@ -1,6 +1,7 @@
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def test_the_same_as_from_python(query: Run, published_home: Path) -> None:
         answer = knowledge.query(STATION)
         assert query()[1].strip() == answer.text
         shown = json.loads(query("--json")[1])
+        assert shown.pop("version") == version("lightrag-dagster")
         expected = json.loads(json.dumps(answer.to_dict()))
         for each in (shown, expected):
             del each["retrieval"]["steps"]

@@ -44,6 +44,23 @@ def test_it_counts_what_is_listed_and_what_was_lost(
     assert (code, output.splitlines()[-1].startswith(lost)) == (0, True)
 
 
+def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
+) -> None:
+    code, output, _ = command(capfd, monkeypatch, "status", "--check")
+    assert (code, output.splitlines()) == (1, [f"nothing is published in {load_settings().home.absolute()}"])
+    build(load_settings())
+    (notes / "new.md").write_text(FLOOD)
+    assert command(capfd, monkeypatch, "status", "--check")[:2] == (0, "")  # the next run ingests it
+    (notes / "broken.txt").write_bytes(b"\xc3\x28")
+    build(load_settings())
+    code, output, _ = command(capfd, monkeypatch, "status", "--check")
+    assert (code, output.count("\n")) == (1, 1)
+    assert output.startswith("notes is not accepted: ")
+    monkeypatch.setenv("LIGHTRAG_SOURCES", str(tmp_path / "nowhere"))
+    assert command(capfd, monkeypatch, "status", "--check")[0] == 2
+
+
 @pytest.mark.skipif(bool(_WITHOUT_RIGHTS) and not shutil.which("setpriv"), reason="root may write anywhere")
 def test_it_needs_no_right_to_write(published_home: Path, tmp_path: Path) -> None:
     (tmp_path / "sources" / "notes").mkdir(parents=True)

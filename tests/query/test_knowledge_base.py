@@ -540,3 +540,21 @@ def test_closing_ends_sql_under_way(published_home: Path) -> None:
         opened.close()
         with pytest.raises(ClosedError):
             asked.result(60)
+
+
+def test_a_service_follows_what_is_published_and_a_name_does_not(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    publish_sources(settings, {"notes": {"river.md": "Marta Lindqvist maintains Halden Weir."}})
+    with KnowledgeBase.open(settings=settings) as first:
+        assert first.refresh() is first
+        named = KnowledgeBase.open(snapshot_id=first.snapshot_id, settings=settings)
+        publish_sources(settings, {"notes": {"flood.md": "Jonas Feld closed Station 14."}})
+        with first.refresh() as newest, named:
+            assert newest.snapshot_id != first.snapshot_id
+            found = newest.retrieve("Who closed Station 14?", mode="naive").chunks
+            assert found[0].path == "flood.md"
+            assert newest.refresh() is newest
+            assert named.refresh() is named
+        assert first.retrieve("Who maintains Halden Weir?", mode="naive").chunks
+    with pytest.raises(ClosedError):
+        first.refresh()

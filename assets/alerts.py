@@ -1,0 +1,111 @@
+"""Messages to people about failures: one when something starts to fail, one a day while it does, one when it recovers.
+
+The home remembers what fails, in `alerts.json` beside `failures.jsonl`.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from textwrap import shorten
+from typing import NamedTuple
+
+from filelock import FileLock
+
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+
+WEBHOOK_VARIABLE = "LIGHTRAG_FAILURE_WEBHOOK"
+"""The address may hold a key, so it is not a setting: it is read when it is used, and never logged."""
+
+UI_VARIABLE = "LIGHTRAG_DAGSTER_URL"
+"""Address of the Dagster UI, which Dagster itself does not know, for links to runs."""
+
+ENVIRONMENT_VARIABLE = "LIGHTRAG_ENVIRONMENT"
+"""The name of the deployment, such as production."""
+
+WEBHOOK_SECONDS = 5.0
+"""Timeout of a message: the sensor that sends it must answer Dagster within a minute."""
+
+REPEATED = timedelta(days=1)
+"""A failure that lasts is told again after this time."""
+
+_LONGEST = 600
+"""Maximum length of what a message says of an error. Characters."""
+
+# It refuses a message with any other field.
+_TEXT_ALONE = "chat.googleapis.com"
+
+_log = logging.getLogger(__name__)
+
+
+class Subject(NamedTuple):
+    """The part of a knowledge base that fails or recovers: a job, of one source if it has partitions."""
+
+    namespace: str
+    job: str
+    source: str | None
+
+    def __str__(self) -> str:
+        of_source = f" of source {self.source}" if self.source else ""
+        return f"{self.job}{of_source}"
+
+
+def failed(home: Home, subject: Subject, run_id: str, error: str) -> None:
+    """Tell of a failure, unless that was done within a day."""
+    now = datetime.now(UTC)
+    with _told(home) as state:
+        told = state.get(str(subject))
+        if told is None or now - datetime.fromisoformat(told) >= REPEATED:
+            state[str(subject)] = now.isoformat(timespec="seconds")
+            post(home, subject, run_id, f"{'still fails' if told else 'failed'}: {error}")
+
+
+def recovered(home: Home, subject: Subject, run_id: str) -> None:
+    """Tell of a success, if the last that was told is a failure."""
+    with _told(home) as state:
+        if state.pop(str(subject), None):
+            post(home, subject, run_id, "works again")
+
+
+def post(home: Home, subject: Subject, run_id: str | None, what: str) -> str | None:
+    """Post a message to the webhook, if there is one; return why it was not delivered, else None.
+
+    `text` is for people, and all that Slack, Teams and Google Chat show; the other fields are for programs.
+    """
+    address = os.environ.get(WEBHOOK_VARIABLE)
+    if not address:
+        return f"{WEBHOOK_VARIABLE} is not set"
+    import httpx2
+
+    ui, environment = os.environ.get(UI_VARIABLE, "").rstrip("/"), os.environ.get(ENVIRONMENT_VARIABLE)
+    url = f"{ui}/runs/{run_id}" if ui and run_id else None
+    place = f"{subject.namespace or home.name}{f' ({environment})' if environment else ''}"
+    text = f"{place}: {subject} {shorten(what, _LONGEST, placeholder=' …')}{f' {url}' if url else ''}"
+    body = {"text": text}
+    if _TEXT_ALONE not in address:
+        about = {"run_id": run_id, "url": url, "namespace": subject.namespace, "home": home.name}
+        body |= {name: value for name, value in (about | {"environment": environment}).items() if value}
+    try:
+        httpx2.post(address, json=body, timeout=WEBHOOK_SECONDS).raise_for_status()
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        reason = f"the webhook answered with status {status}" if status else type(error).__name__
+        _log.warning("the message about %s was not delivered: %s", subject, reason)
+        return reason
+    return None
+
+
+@contextmanager
+def _told(home: Home) -> Iterator[dict[str, str]]:
+    """Give what fails, with the time when it was told last, to the block, and keep what the block makes of it."""
+    file = home.failures.with_name("alerts.json")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(file.with_suffix(".lock")):
+        state: dict[str, str] = json.loads(file.read_bytes()) if file.exists() else {}
+        before = dict(state)
+        yield state
+        if state != before:
+            atomic.write_text(file, json.dumps(state, ensure_ascii=False))

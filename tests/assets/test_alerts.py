@@ -1,0 +1,96 @@
+"""Messages about failures, to a server that takes them as a chat does."""
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.assets import alerts
+from lightrag_dagster.assets.alerts import Subject
+from lightrag_dagster.storage.home import Home
+from tests.cli.test_cli import command
+
+SUBJECT = Subject("contracts", "ingest", "notes")
+
+
+class Chat(HTTPServer):
+    """A server that refuses a message without text, as Slack does."""
+
+    messages: list[dict[str, Any]]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Chat
+
+    def do_POST(self) -> None:
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.messages.append(message)
+        self.send_response(200 if message.get("text") and self.path == "/hook" else 400)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None: ...
+
+
+@pytest.fixture
+def chat(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    with Chat(("127.0.0.1", 0), _Handler) as server:
+        server.messages = []
+        monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, f"http://127.0.0.1:{server.server_port}/hook")
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.messages
+        server.shutdown()
+        thread.join()
+
+
+def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
+    chat: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(alerts.UI_VARIABLE, "https://dagster.example/")
+    monkeypatch.setenv(alerts.ENVIRONMENT_VARIABLE, "production")
+    home = Home(tmp_path)
+    alerts.recovered(home, SUBJECT, "run-0")
+    for run in ("run-1", "run-2"):
+        alerts.failed(home, SUBJECT, run, "no such source")
+    alerts.failed(home, SUBJECT._replace(source="letters"), "run-3", "x" * 1000)
+    state = json.loads((tmp_path / "alerts.json").read_text())
+    yesterday = (datetime.now(UTC) - timedelta(days=1, minutes=1)).isoformat()
+    (tmp_path / "alerts.json").write_text(json.dumps(state | {str(SUBJECT): yesterday}))
+    alerts.failed(home, SUBJECT, "run-4", "no such source")
+    for run in ("run-5", "run-6"):
+        alerts.recovered(home, SUBJECT, run)
+    about = "contracts (production): ingest of source notes"
+    assert [message["text"] for message in chat if "letters" not in message["text"]] == [
+        f"{about} failed: no such source https://dagster.example/runs/run-1",
+        f"{about} still fails: no such source https://dagster.example/runs/run-4",
+        f"{about} works again https://dagster.example/runs/run-5",
+    ]
+    assert max(len(message["text"]) for message in chat) < 800
+    assert chat[0] | {"text": ""} == {
+        "text": "",
+        "run_id": "run-1",
+        "url": "https://dagster.example/runs/run-1",
+        "namespace": "contracts",
+        "home": str(tmp_path),
+        "environment": "production",
+    }
+
+
+def test_a_test_message_says_whether_it_arrived(
+    chat: list[dict[str, Any]], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, output, _ = command(capfd, monkeypatch, "notify", "test")
+    assert (code, output) == (0, "The message was delivered.\n")
+    assert chat[0]["text"].endswith(": test message, nothing failed")
+    monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, "http://127.0.0.1:9/secret")
+    code, _, errors = command(capfd, monkeypatch, "notify", "test")
+    assert (code, "the message was not delivered: ConnectError" in errors, "secret" in errors) == (2, True, False)
+    monkeypatch.delenv(alerts.WEBHOOK_VARIABLE)
+    code, _, errors = command(capfd, monkeypatch, "notify", "test")
+    assert (code, f"{alerts.WEBHOOK_VARIABLE} is not set" in errors) == (2, True)
