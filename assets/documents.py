@@ -4,6 +4,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.declared import asset
 from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.resources import LightRAG
 
@@ -21,6 +22,6 @@ def raw_documents(
     tables = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
     source = context.partition_key
     describer = lightrag.describing_model(account_of(context, lightrag.settings, source))
-    with stopwatch() as watch:
+    with stopwatch() as watch, logged(context, lightrag):
         report = read_source(lightrag.source(source), tables, lightrag.recipes, describer)
     return ingested(report, lightrag.recipes, watch)

@@ -6,6 +6,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.declared import LLM_POOL, asset
 from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.extractions import Waiting, extract_source
 from lightrag_dagster.resources import LightRAG
 
@@ -31,7 +32,7 @@ def extractions(
     source, backfill = context.partition_key, is_backfill(context, config, lightrag.settings)
     tables = lightrag.tables(candidate=backfill)
     account = account_of(context, lightrag.settings, source)
-    with stopwatch() as watch:
+    with stopwatch() as watch, logged(context, lightrag):
         model = lightrag.extraction_model(account, backfill=backfill)
         report = extract_source(source, tables, lightrag.recipes, model)
     if isinstance(report, Waiting):

@@ -7,6 +7,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
 from lightrag_dagster.assets.metadata import made_by, stopwatch
+from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.resources import LightRAG
 
@@ -26,9 +27,9 @@ from lightrag_dagster.resources import LightRAG
     description="Document → Chunk → Entity and Entity — Entity as arrays, which questions read; and as a database for "
     "Cypher, written once and verified, unless it has more rows than graph.before_publication_rows.",
 )
-def knowledge_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+def knowledge_graph(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""
-    with stopwatch() as watch:
+    with stopwatch() as watch, logged(context, lightrag):
         generation, counts = build_graph(lightrag.settings)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(generation.id),

@@ -17,6 +17,7 @@ from lightrag_dagster.assets.metadata import (
     table_metadata,
 )
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.pipeline.shards import FIRST_ROWS
@@ -87,7 +88,7 @@ def merged(
 ) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
     account = account_of(context, lightrag.settings)
-    with stopwatch() as watch:
+    with stopwatch() as watch, logged(context, lightrag):
         accept_pending(lightrag.settings)
         report = merge_sources(
             lightrag.recipes, lambda: lightrag.chat_model("summarise", account), backfill=config.backfill

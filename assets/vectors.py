@@ -6,6 +6,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, Declared, asset
 from lightrag_dagster.assets.metadata import account_of, made_by, stopwatch
+from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources import LightRAG
 
@@ -23,7 +24,7 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
     )
     def vectors(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         account = account_of(context, lightrag.settings)
-        with stopwatch() as watch:
+        with stopwatch() as watch, logged(context, lightrag):
             report = embed(lightrag.recipes, table, partial(lightrag.embedder, account))
         entry, usage = report.table, report.usage
         return dg.MaterializeResult(

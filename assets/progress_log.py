@@ -1,0 +1,71 @@
+"""Lines about long steps in Dagster's log, for those who look at a run in the UI."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from logging import Logger
+
+import dagster as dg
+
+from lightrag_dagster.assets.metadata import account_of
+from lightrag_dagster.core import progress
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.spending.ledger import Ledger
+
+LINE_SECONDS = 60.0
+"""Time between two lines."""
+
+
+class ProgressLog:
+    """The lines of one step: how far it is, what was spent, how fast it goes and how long it will take."""
+
+    def __init__(
+        self, about: str, spent: Callable[[], float], log: Logger, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Name the source, or the knowledge base, and return the US dollars spent so far by `spent`."""
+        self._about, self._spent, self._log, self._clock = about, spent, log, clock
+        self._stage = ""
+        self._began = self._line_at = 0.0
+        self._done_before = 0
+        self._noted_at = -LINE_SECONDS
+
+    def count(self, stage: str, done: int, total: int) -> None:
+        """Log a line, unless there was one within a minute; `done` of `total` units of a stage are finished."""
+        now = self._clock()
+        if stage != self._stage:
+            self._stage, self._began, self._line_at, self._done_before = stage, now, now, done
+        elif now - self._line_at >= LINE_SECONDS:
+            self._line_at = now
+            rate = (done - self._done_before) / (now - self._began) * 60
+            parts = [f"{done:,} of {total:,} {stage}", f"{rate:,.0f}/min"]
+            if spent := self._spent():
+                parts.insert(1, f"${spent:,.2f}")
+            if rate:
+                parts.append(f"{_time((total - done) / rate)} left")
+            self._log.info("%s: %s", self._about, ", ".join(parts))
+
+    def note(self, text: str) -> None:
+        """Log a wait, such as that for a provider, unless one was logged within a minute."""
+        now = self._clock()
+        if text and now - self._noted_at >= LINE_SECONDS:
+            self._noted_at = now
+            self._log.warning("%s: %s", self._about, text)
+
+
+def _time(minutes: float) -> str:
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.0f} h"
+
+
+@contextmanager
+def logged(context: dg.AssetExecutionContext, lightrag: LightRAG) -> Iterator[None]:
+    """Log a line a minute about the step that works in the block, and a first one when a provider does not answer."""
+    settings = lightrag.settings
+    source = context.partition_key if context.has_partition_key else ""
+    account = account_of(context, settings, source)
+
+    def spent() -> float:
+        return Ledger(lightrag.home.ledger).spent(account.run)
+
+    lines = ProgressLog(source or settings.namespace or "all sources", spent, context.log)
+    with progress.listening(lines.count, lines.note):
+        yield

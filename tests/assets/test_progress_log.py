@@ -1,0 +1,69 @@
+"""Lines about a long step."""
+
+import logging
+
+import dagster as dg
+import pytest
+
+from lightrag_dagster.assets import progress_log
+from lightrag_dagster.assets.progress_log import ProgressLog
+from lightrag_dagster.core import progress
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.settings import Settings
+from tests.loopback import Loopback, Reply
+from tests.models.models import offline_answer
+from tests.support import RIVER, write_source
+
+_log = logging.getLogger("tests.progress")
+
+
+def test_a_line_a_minute_says_how_far_and_how_long(caplog: pytest.LogCaptureFixture) -> None:
+    times = iter([0, 30, 60, 61, 120, 300, 301, 400])
+    log = ProgressLog("src001", lambda: 1.318, _log, lambda: next(times))
+    with caplog.at_level(logging.INFO):
+        for done in (0, 50, 92, 93, 184, 460):
+            log.count("chunks", done, 30_000)
+        log.count("summaries", 0, 10)
+        log.count("summaries", 0, 10)
+    assert caplog.messages == [
+        "src001: 92 of 30,000 chunks, $1.32, 92/min, 5 h left",
+        "src001: 184 of 30,000 chunks, $1.32, 92/min, 5 h left",
+        "src001: 460 of 30,000 chunks, $1.32, 92/min, 5 h left",
+        "src001: 0 of 10 summaries, $1.32, 0/min",
+    ]
+
+
+def test_a_wait_is_a_line_at_once_and_then_one_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    times = iter([0, 10, 61])
+    log = ProgressLog("src001", lambda: 0.0, _log, lambda: next(times))
+    for text in ("waiting for api, attempt 2 of 9", "", "attempt 3", "attempt 4"):
+        log.note(text) if text else None
+    assert caplog.messages == ["src001: waiting for api, attempt 2 of 9", "src001: attempt 4"]
+
+
+def test_all_listeners_hear() -> None:
+    heard: list[object] = []
+    with (
+        progress.listening(lambda *given: heard.append(("outer", *given)), lambda text: heard.append(text)),
+        progress.listening(lambda *given: heard.append(("inner", *given))),
+    ):
+        progress.report("chunks", 1, 2)
+        progress.note("waiting")
+    progress.report("chunks", 2, 2)
+    assert heard == [("outer", "chunks", 1, 2), ("inner", "chunks", 1, 2), "waiting"]
+
+
+def test_the_run_has_the_lines(
+    settings: Settings, instance: dg.DagsterInstance, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress_log, "LINE_SECONDS", 0.0)
+    loopback.chat = offline_answer
+    loopback.script.append(Reply.error(503))
+    write_source(settings, "notes", {"river.md": RIVER})
+    online = settings.changed(llm={"provider": "openai"})
+    instance.add_dynamic_partitions("source", ["notes"])
+    job = build_definitions(online).resolve_job_def("ingest")
+    result = job.execute_in_process(instance=instance, partition_key="notes")
+    said = [entry.user_message for entry in instance.all_logs(result.run_id) if entry.dagster_event is None]
+    assert any(line.startswith("notes: waiting for 127.0.0.1") for line in said)
+    assert any("notes: 1 of 1 extractions, " in line for line in said)
