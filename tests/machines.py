@@ -22,6 +22,7 @@ def serving_machines(folder: Path, number: int, environment: Mapping[str, str]) 
         for name in list(os.environ):
             if name.startswith("LIGHTRAG_"):
                 monkeypatch.delenv(name)
+        monkeypatch.delenv("SSL_CERT_DIR", raising=False)  # obstore refuses to work without any certificate
         monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         from ray.cluster_utils import Cluster
 

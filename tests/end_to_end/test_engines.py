@@ -29,7 +29,7 @@ from tests.machines import serving_machines
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
 
 QUESTIONS = {"Who maintains the gauge at Halden Weir?": "mix", "Bergen": "local", "What did the flood damage?": "naive"}
-SHARD_STEPS = {"read_shard", "chunk_shard", "extract_in_worker", "parse_shard"}
+SHARD_STEPS = {"_read_shard", "_chunk_shard", "_extract_in_worker", "_parse_shard"}
 OTHERS = {"_embed_rows", "_build"}
 STEPS = {"deal", "group_entities", "group_relations", "finish"}
 
