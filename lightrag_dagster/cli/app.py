@@ -273,6 +273,28 @@ def status(
     show_status(console(), as_json=as_json)
 
 
+class CostKey(StrEnum):
+    """A column by which `costs` sums."""
+
+    month = "month"
+    source = "source"
+    purpose = "purpose"
+    model = "model"
+
+
+@app.command()
+def costs(
+    by: Annotated[
+        list[CostKey] | None, typer.Option(help="Sum by this column (repeatable); by all unless given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Show what models cost, by month, source, purpose and model."""
+    from lightrag_dagster.cli.costs import show_costs
+
+    show_costs(console(), [one.value for one in by or CostKey], as_json=as_json)
+
+
 @app.command()
 def notify(what: Annotated[Literal["test"], typer.Argument(help="A message that says it is a test.")]) -> None:
     """Send a message to LIGHTRAG_FAILURE_WEBHOOK, as the daemon does about failures."""

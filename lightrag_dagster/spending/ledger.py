@@ -5,13 +5,14 @@ Budgets read the money spent so far from it, and plans the sizes of earlier call
 
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Double, cast, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Double, Label, case, cast, delete, func, insert, select, update
 
 from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import LEASE_SECONDS, Limit
@@ -35,6 +36,10 @@ _RESERVING = 0x11688
 
 _ROUNDING = 1e-9
 _COUNTED = {"preserve_rowcount": True}
+
+
+COSTS_BY = ("month", "source", "purpose", "model")
+"""The keys by which costs are summed."""
 
 
 class Ledger:
@@ -86,6 +91,21 @@ class Ledger:
         with self._reading() as connection:
             rows = connection.execute(statement).all() if connection else []
         return {row.purpose: Entry(run="", source="", **row._asdict()) for row in rows}
+
+    def costs(self, by: Sequence[str] = COSTS_BY) -> list[dict[str, Any]]:
+        """Return the totals of all entries for each combination of some of COSTS_BY, in their order.
+
+        A row has these; `calls`, `stored` answers, `input_tokens`, `cached_input_tokens` and `output_tokens`; and
+        `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC, and None for entries of older versions.
+        """
+        counted = [LEDGER.c[field.name] for field in fields(Entry)[4:]]
+        totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            keys = [_month(connection) if name == "month" else LEDGER.c[name] for name in by]
+            found = connection.execute(select(*keys, *totals).group_by(*keys).order_by(*keys))
+            return [dict(row._mapping) for row in found]
 
     def last_run(self) -> str | None:
         """Return the run of the newest entry."""
@@ -210,6 +230,15 @@ def _limits(connection: Connection | None, account: Account) -> list[Limit]:
 def _billed(account: Account) -> dict[str, object]:
     """Return the values of an account, by the names of the limits."""
     return {"run": account.run, "day": _today(), "source": account.source}
+
+
+def _month(connection: Connection) -> Label[str | None]:
+    seconds = LEDGER.c.day * 86_400
+    if connection.dialect.name == "postgresql":
+        month: ColumnElement[str] = func.to_char(func.timezone("UTC", func.to_timestamp(seconds)), "YYYY-MM")
+    else:
+        month = func.strftime("%Y-%m", seconds, "unixepoch")
+    return case((LEDGER.c.day == 0, None), else_=month).label("month")
 
 
 def _today() -> int:

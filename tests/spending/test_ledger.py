@@ -33,6 +33,23 @@ def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
     assert list(ledger.by_purpose()) == ["embed", "extract"]
 
 
+def test_costs_add_up_by_month_source_purpose_and_model(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger(address)
+    assert ledger.costs() == []
+    days = {"2026-10-31": 20757, "2026-11-01": 20758, "2026-11-23": 20780, "before days were kept": 0}
+    for day in days.values():
+        monkeypatch.setattr("lightrag_dagster.spending.ledger._today", lambda day=day: day)
+        ledger.add(entry("a", "extract"))
+    ledger.add(Entry("b", "embed", "letters", "e", 1, 0, 7, 0, 0, 0.25))
+    months = {row["month"]: (row["calls"], row["cost_usd"]) for row in ledger.costs(["month"])}
+    assert months == {"2026-10": (1, 0.5), "2026-11": (2, 1.0), None: (2, 0.75)}
+    assert [(row["purpose"], row["source"], row["input_tokens"]) for row in ledger.costs(["purpose", "source"])] == [
+        ("embed", "letters", 7),
+        ("extract", "notes", 400),
+    ]
+    assert len(ledger.costs()) == 4
+
+
 def test_no_table_of_the_ledger_has_empty_values() -> None:
     assert {column.nullable for table in (*KEPT, RATE_LIMITS) for column in table.columns} == {False}
 

@@ -1,0 +1,30 @@
+"""`costs`: the calls, tokens and dollars of a home, by month, source, purpose and model."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+
+_COUNTED = ("calls", "stored", "input_tokens", "output_tokens")
+
+
+def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
+    """Print the costs, summed by some columns, and their total; raises StoreError."""
+    costs = Ledger(Home.of(load_settings()).ledger).costs(by)
+    total = sum(row["cost_usd"] for row in costs)
+    if as_json:
+        print_json({"cost_usd": total, "costs": costs})
+        return
+    rows = [
+        [*(row[name] or "" for name in by), *(f"{row[name]:,}" for name in _COUNTED), f"${row['cost_usd']:,.4f}"]
+        for row in costs
+    ]
+    sums = (f"{sum(row[name] for row in costs):,}" for name in _COUNTED)
+    rows.append(["total", *([""] * (len(by) - 1)), *sums, f"${total:,.4f}"])
+    headings = [*by, "calls", "stored answers", "input tokens", "output tokens", "cost"]
+    print_table(console, headings, rows, bold_last=True)

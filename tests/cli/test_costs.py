@@ -1,0 +1,30 @@
+"""`costs` as a person meets it."""
+
+import json
+
+import pytest
+
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.account import Entry
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+from tests.cli.test_cli import command
+
+
+def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, output, _ = command(capfd, monkeypatch, "costs")
+    assert (code, output.split()[-1]) == (0, "$0.0000")
+    ledger = Ledger(Home.of(load_settings()).ledger)
+    ledger.add(Entry("run", "extract", "notes", "gpt", 3, 1, 1_000, 0, 20, 1.25))
+    ledger.add(Entry("run", "embed", "notes", "small", 2, 0, 500, 0, 0, 0.5))
+    monkeypatch.setenv("COLUMNS", "200")
+    code, output, _ = command(capfd, monkeypatch, "costs", "--by", "source")
+    (line, total) = [line for line in output.splitlines() if "notes" in line or "total" in line]
+    assert [cell.strip() for cell in line.split("│")[1:-1]] == ["notes", "5", "1", "1,500", "20", "$1.7500"]
+    assert "$1.7500" in total
+    found = json.loads(command(capfd, monkeypatch, "costs", "--json")[1])
+    assert found["cost_usd"] == 1.75
+    assert [(one["purpose"], one["model"], one["cost_usd"]) for one in found["costs"]] == [
+        ("embed", "small", 0.5),
+        ("extract", "gpt", 1.25),
+    ]
