@@ -16,7 +16,9 @@ from lightrag_dagster.assets.sensors import build_sensors, conditions
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import ExecutorName, Settings, load_settings
+from lightrag_dagster.storage.home import bucket_uri
 
 _VECTORS = ("chunk_vectors", "entity_vectors", "relation_vectors")
 _FRESH = ("raw_documents", "knowledge_base")
@@ -38,6 +40,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             automation_condition=following.get(name),
             freshness_policy=FRESHNESS.get(name) or _freshness(name, settings),
             owners=settings.dagster.owners,
+            metadata={**spec.metadata, **_place(name, settings)},
             kinds=(spec.kinds - {"openai"}) | ({providers[name]} & {"openai"} if name in providers else set()),
         )
 
@@ -50,6 +53,15 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         sensors=build_sensors(namespace, jobs),
         resources={namespace.resource: LightRAG(settings)},
     )
+
+
+def _place(name: str, settings: Settings) -> dict[str, str]:
+    """Return the metadata by which catalogues tell a table: its name for SQL, and the address of its files."""
+    if name not in SOURCE_TABLES and name not in MERGED_TABLES:
+        return {}
+    home = bucket_uri(settings.home) or settings.home.expanduser().absolute().as_uri()
+    folder = f"tables/{name}" if name in SOURCE_TABLES else "generations"
+    return {"dagster/table_name": ".".join(filter(None, (settings.namespace, name))), "dagster/uri": f"{home}/{folder}"}
 
 
 def _upstream(settings: Settings) -> list[dg.AssetDep]:

@@ -12,7 +12,7 @@ from dagster_k8s import k8s_job_executor
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +44,24 @@ def test_every_asset_is_described(settings: Settings) -> None:
         assert spec.kinds, name
         assert spec.code_version, name
         assert (spec.partitions_def is not None) == (name in PARTITIONED), name
+
+
+@pytest.mark.parametrize(
+    ("home", "namespace", "expected"),
+    [
+        ("/srv/a b", "", ("chunks", "file:///srv/a%20b/tables/chunks", "file:///srv/a%20b/generations")),
+        ("s3://kb/one", "finance", ("finance.chunks", "s3://kb/one/tables/chunks", "s3://kb/one/generations")),
+    ],
+)
+def test_catalogues_find_tables_by_name_and_address(
+    settings: Settings, home: str, namespace: str, expected: tuple[str, str, str]
+) -> None:
+    database = "postgresql://nowhere" if home.startswith("s3") else ""
+    chosen = load_settings(home=home, namespace=namespace, sources=settings.sources, database=database)
+    specs = {spec.key.path[-1]: spec.metadata for spec in build_definitions(chosen).resolve_all_asset_specs()}
+    found = specs["chunks"]
+    assert (found["dagster/table_name"], found["dagster/uri"], specs["entities"]["dagster/uri"]) == expected
+    assert "dagster/uri" not in specs["knowledge_base"]
 
 
 def test_a_prompt_setting_changes_the_code_version_of_what_it_shapes(settings: Settings) -> None:
