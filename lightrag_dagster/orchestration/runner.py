@@ -169,7 +169,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     refresh(home)
     if (manifest := current_snapshot(home)) is None:
         raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
-    with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
+    with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4()), partitions=False) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id
 

@@ -147,6 +147,15 @@ def pending(settings: Settings) -> Pending:
     return Pending(sources, publish, parts, manifest, without_graph(home) is not None, warnings)
 
 
+def published_part(settings: Settings) -> Pending:
+    """Return what can be said of a home without its sources, as when these cannot be listed; raises StoreError."""
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    refresh(home)
+    manifest = current_snapshot(home)
+    warnings = snapshot_warnings(recipes, manifest)
+    return Pending({}, None, outdated(recipes).parts, manifest, without_graph(home) is not None, warnings)
+
+
 def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[str, SourceState]:
     """Return the pending work of each source, several listed at a time; sources that take too long are left out.
 

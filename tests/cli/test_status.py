@@ -61,6 +61,19 @@ def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
     assert command(capfd, monkeypatch, "status", "--check")[0] == 2
 
 
+def test_without_the_folder_of_sources_it_shows_what_is_published(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(shutil.copytree(published_home, tmp_path / "home")))
+    code, output, errors = command(capfd, monkeypatch, "status")
+    assert code == 2
+    assert output.startswith("Published: gen-")
+    assert errors.startswith("error: the folder of sources ")
+    assert errors.count("\n") == 1
+    for option in ("--json", "--check"):
+        assert command(capfd, monkeypatch, "status", option) == (2, "", errors)
+
+
 @pytest.mark.skipif(bool(_WITHOUT_RIGHTS) and not shutil.which("setpriv"), reason="root may write anywhere")
 def test_it_needs_no_right_to_write(published_home: Path, tmp_path: Path) -> None:
     (tmp_path / "sources" / "notes").mkdir(parents=True)
