@@ -9,7 +9,7 @@ import typer
 
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, snapshots_app
-from lightrag_dagster.cli.terminal import console
+from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.modes import MODES
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def settings_from_options(
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
 ) -> None:
     """LightRAG as a batch data platform: documents in, a published knowledge base out."""
+    repeat_options({"--home": home, "--sources": sources, "--defs": defs})
     if defs is not None:
         if home is not None or sources is not None:
             raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
@@ -199,7 +200,7 @@ def query(
         "explain": explain,
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(console(soft_wrap=True), question, options, output, picture, snapshot)
+    ask(console(soft_wrap=True, quotes=True), question, options, output, picture, snapshot)
 
 
 @app.command()
@@ -229,7 +230,7 @@ def sql(
 
     _require_csv(output, escape_formulas=escape_formulas)
     run_sql(
-        console(),
+        console(quotes=True),
         statements,
         output.value,
         snapshot=snapshot,
@@ -250,7 +251,7 @@ def cypher(
     from lightrag_dagster.cli.cypher import run_cypher
 
     _require_csv(output, escape_formulas=escape_formulas)
-    run_cypher(console(), query, output.value, limit, escape_formulas=escape_formulas)
+    run_cypher(console(quotes=True), query, output.value, limit, escape_formulas=escape_formulas)
 
 
 def _require_csv(output: TableFormat, *, escape_formulas: bool) -> None:

@@ -39,6 +39,13 @@ def test_an_empty_folder_gives_one_line_and_exit_code_2(
     assert len(errors.strip().splitlines()) == 1
 
 
+def test_an_error_names_the_command_for_the_same_home(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, errors = command(capfd, monkeypatch, "--home", "other", "sql", "select 1")
+    assert "run `lightrag-dagster --home other run` first" in errors
+
+
 @pytest.mark.parametrize("name", ["run", "backfill"])
 def test_less_than_nothing_cannot_be_spent(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str

@@ -34,6 +34,10 @@ def test_it_counts_what_is_listed_and_what_was_lost(
     assert "4 documents listed, 2 chunks at 3 places" in output
     assert f'{lost}: lightrag-dagster sql "select source, path, status, error from raw_documents' in output
 
+    options = ("--home", str(load_settings().home), "--sources", str(notes.parent))
+    _, output, _ = command(capfd, monkeypatch, *options, "status")
+    assert f'{lost}: lightrag-dagster {" ".join(options)} sql "select source' in output
+
     code, output, _ = command(capfd, monkeypatch, "status", "--json")
     (loss,) = json.loads(output)["losses"]
     assert (loss["of"], loss["counts"]["failed"], loss["total"], loss["sources"]) == ("documents", 1, 4, ["notes"])
