@@ -51,12 +51,8 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
     for note in chain.from_iterable(outcome.notes.values()):
         console.print(note, soft_wrap=True)
     if outcome.published is not None:
-        console.print(f"Published {outcome.published.snapshot_id}.")
-        if outcome.manifest and outcome.manifest != outcome.published:
-            held = (
-                f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`."
-            )
-            console.print(held, soft_wrap=True)
+        done = "Built {}, which waits for release." if outcome.unreleased else "Published {}."
+        console.print(done.format(outcome.published.snapshot_id), soft_wrap=True)
     elif outcome.graph_built and outcome.manifest is not None:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
@@ -65,6 +61,11 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"{what}; {outcome.manifest.snapshot_id} stays published.")
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")
+    if outcome.unreleased and outcome.manifest is not None:
+        console.print(
+            f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`.",
+            soft_wrap=True,
+        )
     if outcome.outdated or outcome.outdated_parts:
         rows = [f"{count:,} rows of {source}" for source, count in outcome.outdated.items()]
         console.print(
@@ -74,7 +75,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         )
     if outcome.cost_usd:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
-    print_losses(console, outcome.losses, outcome.warnings)
+    print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased)
     return 1 if outcome.failed or outcome.rejected else 0
 
 

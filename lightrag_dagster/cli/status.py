@@ -66,7 +66,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
     )
     print_table(console, columns, list(counted), wrap=columns)
     _print_problems(console, states)
-    print_losses(console, states.losses, states.warnings)
+    print_losses(console, states.losses, states.warnings, states.unreleased)
 
 
 def _print_published(console: Console, home: Home, states: Pending) -> None:
@@ -78,7 +78,10 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
         rows = manifest.rows
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
         if held_snapshot(home):
-            console.print("A rollback holds it published; `lightrag-dagster release` publishes the newest again.")
+            newest = f"{states.unreleased}, which waits for release" if states.unreleased else "the newest"
+            console.print(
+                f"A rollback holds it published; `lightrag-dagster release` publishes {newest}.", soft_wrap=True
+            )
         console.print(
             f"{rows['raw_documents']:,} documents listed, {rows['extractions']:,} chunks at {rows['chunks']:,} places, "
             f"{rows['entities']:,} entities, {rows['relations']:,} relations"
