@@ -50,8 +50,12 @@ class TableFormat(StrEnum):
 @app.callback()
 def settings_from_options(
     context: typer.Context,
-    home: Annotated[Path | None, typer.Option(help="Folder of the knowledge base; default LIGHTRAG_HOME.")] = None,
-    sources: Annotated[Path | None, typer.Option(help="Folder of sources; default LIGHTRAG_SOURCES.")] = None,
+    home: Annotated[
+        Path | None, typer.Option(help="Folder of the knowledge base; else LIGHTRAG_HOME, else `data`.")
+    ] = None,
+    sources: Annotated[
+        Path | None, typer.Option(help="Folder of sources; else LIGHTRAG_SOURCES, else `sources`.")
+    ] = None,
     defs: Annotated[
         Path | None,
         typer.Option(help="A defs.yaml of a dg project, whose settings count; defs.yaml#NAMESPACE of several."),
@@ -149,7 +153,9 @@ def try_recipe(
 def query(
     question: Annotated[str, typer.Argument(help="The question.")],
     snapshot: _Snapshot = None,
-    mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(MODES)}.")] = None,
+    mode: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(MODES)}; else the setting `query.mode`, by default fusion.")
+    ] = None,
     source: Annotated[list[str] | None, typer.Option(help="Search only this source (repeatable).")] = None,
     path: Annotated[list[str] | None, typer.Option(help="Search only paths like 2024/* (repeatable).")] = None,
     media_type: Annotated[list[str] | None, typer.Option(help="Search only e.g. text/html (repeatable).")] = None,
@@ -162,8 +168,13 @@ def query(
     dated_until: Annotated[str | None, typer.Option(help="Only documents of this date or an older one.")] = None,
     low_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds entities (repeatable).")] = None,
     high_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds relations (repeatable).")] = None,
-    top_k: Annotated[int | None, typer.Option(help="Entities, and relations, found by vector search.")] = None,
-    chunk_top_k: Annotated[int | None, typer.Option(help="Chunks in the context.")] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(help="Entities, and relations, found by vector search; else the setting, by default 40."),
+    ] = None,
+    chunk_top_k: Annotated[
+        int | None, typer.Option(help="Chunks in the context; else the setting, by default 20.")
+    ] = None,
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
     user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print answer and retrieval as JSON.")] = False,
@@ -300,7 +311,9 @@ def release() -> None:
 
 @app.command()
 def gc(
-    dry_run: Annotated[bool, typer.Option(help="Only show the files to remove.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Only print the snapshots that stay, and the numbers to remove.")
+    ] = False,
 ) -> None:
     """Remove files that no retained snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
@@ -328,7 +341,7 @@ def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backu
 
 @app.command()
 def purge(
-    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]...", help="Deleted documents or sources.")],
+    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]", help="Deleted documents or sources.")],
     yes: Annotated[bool, typer.Option("--yes", help="Remove; otherwise only show the data to remove.")] = False,
 ) -> None:
     """Remove every trace of documents, or sources, that are deleted already; older snapshots go too."""
