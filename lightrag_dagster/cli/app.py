@@ -95,7 +95,7 @@ def run(
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
     verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
 ) -> None:
-    """Bring the knowledge base up to date and publish it; exit code 1 if a source failed."""
+    """Bring the knowledge base up to date and publish it; exit code 1 if a source is withheld."""
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides: dict[str, dict[str, object]] = {}

@@ -23,7 +23,7 @@ def run_pipeline(
     wait: bool,
     verify: bool,
 ) -> int:
-    """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source failed or is not accepted.
+    """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source is withheld.
 
     `overrides` are settings for this run alone, by section; `wait` stays until batches are done; `verify` reads all
     files of the current snapshot.
@@ -38,13 +38,12 @@ def run_pipeline(
 
 
 def print_outcome(console: Console, outcome: Outcome) -> int:
-    """Print the outcome and return the exit code: 0, or 1 when a source failed or is not accepted."""
+    """Print the outcome and return the exit code: 0, or 1 when a source is withheld."""
     for damage in outcome.damaged:
         console.print(f"damaged, and built again: {damage}", soft_wrap=True)
-    for state, reasons in (("failed", outcome.failed), ("is not accepted", outcome.rejected)):
-        for source, reason in reasons.items():
-            console.print(f"{source} {state}", style="red", end="")
-            console.print(f": {reason}", soft_wrap=True)
+    for source, reason in chain(outcome.failed.items(), outcome.rejected.items()):
+        console.print(f"{source} is withheld", style="red", end="")
+        console.print(f": {reason}", soft_wrap=True)
     if outcome.waiting:
         console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.")
         console.print("`batch list` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")

@@ -29,8 +29,7 @@ def check_status(console: Console) -> int:
     """
     settings = load_settings()
     states = pending(settings)
-    lines = [f"{name} is not accepted: {reason}" for name, reason in states.rejected.items()]
-    lines += [f"{name} cannot be listed: {one.problem}" for name, one in states.sources.items() if one.problem]
+    lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
     if states.manifest is None:
         lines.append(f"nothing is published in {Home.of(settings).name}")
     for line in lines:
@@ -61,7 +60,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
     _print_published(console, home, states)
     columns = ("source", "state", "documents", "chunks", "outdated rows")
     counted = (
-        (name, "not accepted" if one.rejected else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
+        (name, "withheld" if one.withheld else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
         for name, one in states.sources.items()
     )
     print_table(console, columns, list(counted), wrap=columns)
@@ -123,8 +122,8 @@ def _facts(home: Home, states: Pending) -> dict[str, object]:
 
 def _print_problems(console: Console, states: Pending) -> None:
     for name, state in states.sources.items():
-        if state.rejected:
-            console.print(f"{name} is not accepted: {state.rejected}", soft_wrap=True)
+        if state.withheld:
+            console.print(f"{name} is withheld: {state.withheld}", soft_wrap=True)
         if state.backfill and True not in state.waiting:
             console.print(
                 f"A backfill of {name} is not finished: {state.backfill}; "

@@ -70,6 +70,11 @@ class SourceState:
     warning: str | None = None
 
     @property
+    def withheld(self) -> str | None:
+        """The reason for which what is in the source now is not published; None if there is none."""
+        return self.problem or self.rejected
+
+    @property
     def busy(self) -> bool:
         """True if the next run has something to do for the source."""
         return bool(self.ingest or self.accept or self.waiting)
@@ -120,7 +125,7 @@ class Pending:
 
     @property
     def rejected(self) -> dict[str, str]:
-        """Sources that are withheld, and why."""
+        """Sources whose files were not taken, or whose tables may not be merged, and why."""
         return {name: state.rejected for name, state in self.sources.items() if state.rejected}
 
 

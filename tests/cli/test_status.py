@@ -60,9 +60,24 @@ def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
     build(load_settings())
     code, output, _ = command(capfd, monkeypatch, "status", "--check")
     assert (code, output.count("\n")) == (1, 1)
-    assert output.startswith("notes is not accepted: ")
+    assert output.startswith("notes is withheld: ")
     monkeypatch.setenv("LIGHTRAG_SOURCES", str(tmp_path / "nowhere"))
     assert command(capfd, monkeypatch, "status", "--check")[0] == 2
+
+
+def test_a_source_that_cannot_be_listed_is_withheld(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", json.dumps({"absent": {"uri": str(tmp_path / "absent")}}))
+    code, output, _ = command(capfd, monkeypatch, "status", "--check")
+    assert (code, output.splitlines()[0].startswith("absent is withheld: source 'absent'")) == (1, True)
+    _, output, _ = command(capfd, monkeypatch, "status")
+    (row,) = (line for line in output.splitlines() if line.startswith("│ absent"))
+    assert row.split("│")[2].strip() == "withheld"
+    assert "absent is withheld: source 'absent'" in output
+    _, output, _ = command(capfd, monkeypatch, "plan")
+    assert "absent would be withheld: source 'absent'" in output
 
 
 def test_without_the_folder_of_sources_it_shows_what_is_published(

@@ -270,7 +270,8 @@ def test_a_source_that_is_withheld_is_named(
     _, status, _ = command(capfd, monkeypatch, "status")
     seen = in_the_ui()
     for row in chosen:
-        assert re.search(rf"^{row.source} (failed|is not accepted): ", output, re.MULTILINE), row.fault
+        assert re.search(rf"^{row.source} is withheld: ", output, re.MULTILINE), row.fault
+        assert re.search(rf"^{row.source} is withheld: ", status, re.MULTILINE), row.fault
         assert silent(row, output, seen) == [], row.fault
         assert silent(row, status, seen) == [], row.fault
 
