@@ -87,7 +87,7 @@ def test_without_the_folder_of_sources_it_shows_what_is_published(
     code, output, errors = command(capfd, monkeypatch, "status")
     assert code == 2
     assert output.startswith("Published: gen-")
-    assert errors.startswith("error: the folder of sources ")
+    assert errors.startswith("error: the folder of sources 'sources' cannot be listed: ")
     assert errors.count("\n") == 1
     for option in ("--json", "--check"):
         assert command(capfd, monkeypatch, "status", option) == (2, "", errors)

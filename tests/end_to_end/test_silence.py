@@ -71,7 +71,7 @@ LOSSES: Mapping[str, Files] = {
     "answer cut off": files(", CUT-OFF"),
     "round failed": files(", NO-ROUND"),
     "row of an answer unusable": files(", BAD-ROW"),
-    "nothing named": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
+    "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
     "source gone": files(),
 }
