@@ -9,7 +9,7 @@ import typer
 
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, snapshots_app
-from lightrag_dagster.cli.terminal import console
+from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.modes import MODES
 
 if TYPE_CHECKING:
@@ -50,8 +50,12 @@ class TableFormat(StrEnum):
 @app.callback()
 def settings_from_options(
     context: typer.Context,
-    home: Annotated[Path | None, typer.Option(help="Folder of the knowledge base; default LIGHTRAG_HOME.")] = None,
-    sources: Annotated[Path | None, typer.Option(help="Folder of sources; default LIGHTRAG_SOURCES.")] = None,
+    home: Annotated[
+        Path | None, typer.Option(help="Folder of the knowledge base; else LIGHTRAG_HOME, else `data`.")
+    ] = None,
+    sources: Annotated[
+        Path | None, typer.Option(help="Folder of sources; else LIGHTRAG_SOURCES, else `sources`.")
+    ] = None,
     defs: Annotated[
         Path | None,
         typer.Option(help="A defs.yaml of a dg project, whose settings count; defs.yaml#NAMESPACE of several."),
@@ -59,6 +63,7 @@ def settings_from_options(
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
 ) -> None:
     """LightRAG as a batch data platform: documents in, a published knowledge base out."""
+    repeat_options({"--home": home, "--sources": sources, "--defs": defs})
     if defs is not None:
         if home is not None or sources is not None:
             raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
@@ -90,7 +95,7 @@ def run(
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
     verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
 ) -> None:
-    """Bring the knowledge base up to date and publish it; exit code 1 if a source failed."""
+    """Bring the knowledge base up to date and publish it; exit code 1 if a source is withheld."""
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides: dict[str, dict[str, object]] = {}
@@ -148,7 +153,9 @@ def try_recipe(
 def query(
     question: Annotated[str, typer.Argument(help="The question.")],
     snapshot: _Snapshot = None,
-    mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(MODES)}.")] = None,
+    mode: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(MODES)}; else the setting `query.mode`, by default fusion.")
+    ] = None,
     source: Annotated[list[str] | None, typer.Option(help="Search only this source (repeatable).")] = None,
     path: Annotated[list[str] | None, typer.Option(help="Search only paths like 2024/* (repeatable).")] = None,
     media_type: Annotated[list[str] | None, typer.Option(help="Search only e.g. text/html (repeatable).")] = None,
@@ -161,8 +168,13 @@ def query(
     dated_until: Annotated[str | None, typer.Option(help="Only documents of this date or an older one.")] = None,
     low_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds entities (repeatable).")] = None,
     high_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds relations (repeatable).")] = None,
-    top_k: Annotated[int | None, typer.Option(help="Entities, and relations, found by vector search.")] = None,
-    chunk_top_k: Annotated[int | None, typer.Option(help="Chunks in the context.")] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(help="Entities, and relations, found by vector search; else the setting, by default 40."),
+    ] = None,
+    chunk_top_k: Annotated[
+        int | None, typer.Option(help="Chunks in the context; else the setting, by default 20.")
+    ] = None,
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
     user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print answer and retrieval as JSON.")] = False,
@@ -199,7 +211,7 @@ def query(
         "explain": explain,
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(console(soft_wrap=True), question, options, output, picture, snapshot)
+    ask(console(soft_wrap=True, quotes=True), question, options, output, picture, snapshot)
 
 
 @app.command()
@@ -229,7 +241,7 @@ def sql(
 
     _require_csv(output, escape_formulas=escape_formulas)
     run_sql(
-        console(),
+        console(quotes=True),
         statements,
         output.value,
         snapshot=snapshot,
@@ -250,7 +262,7 @@ def cypher(
     from lightrag_dagster.cli.cypher import run_cypher
 
     _require_csv(output, escape_formulas=escape_formulas)
-    run_cypher(console(), query, output.value, limit, escape_formulas=escape_formulas)
+    run_cypher(console(quotes=True), query, output.value, limit, escape_formulas=escape_formulas)
 
 
 def _require_csv(output: TableFormat, *, escape_formulas: bool) -> None:
@@ -321,7 +333,9 @@ def release() -> None:
 
 @app.command()
 def gc(
-    dry_run: Annotated[bool, typer.Option(help="Only show the files to remove.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Only print the snapshots that stay, and the numbers to remove.")
+    ] = False,
 ) -> None:
     """Remove files that no retained snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
@@ -349,7 +363,7 @@ def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backu
 
 @app.command()
 def purge(
-    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]...", help="Deleted documents or sources.")],
+    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]", help="Deleted documents or sources.")],
     yes: Annotated[bool, typer.Option("--yes", help="Remove; otherwise only show the data to remove.")] = False,
 ) -> None:
     """Remove every trace of documents, or sources, that are deleted already; older snapshots go too."""

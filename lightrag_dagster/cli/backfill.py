@@ -21,7 +21,7 @@ def run_backfill(
     """Print the cost, then rebuild the outdated rows of the named sources, the knowledge base or all; publish.
 
     Without a choice, only print the cost of all. Answers are kept, so that another backfill resumes one that was
-    interrupted. Return the exit code: 0, or 1 when a source failed or is not accepted.
+    interrupted. Return the exit code: 0, or 1 when a source is withheld.
     """
     settings = load_settings()
     if names:

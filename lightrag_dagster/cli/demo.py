@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from shlex import quote
 
 from rich.console import Console
 
@@ -88,14 +89,14 @@ def _print_built(console: Console, manifest: Manifest, seconds: float) -> None:
 
 
 def _next_commands(home: Path) -> str:
-    command = f".venv/bin/lightrag-dagster --home {home}"
+    command = f".venv/bin/lightrag-dagster --home {quote(str(home))}"
     return "\n".join(
         (
             "",
             "Try next:",
             f'  {command} query "What happened at Station 14?" --mode local',
             f'  {command} sql "select name, type, degree from entities order by degree desc, name limit 10"',
-            f"  {command} evaluate --questions {_EXAMPLES / 'questions.yaml'}",
+            f"  {command} evaluate --questions {quote(str(_EXAMPLES / 'questions.yaml'))}",
             "  make ui      # lineage, runs and tables in the Dagster UI",
         )
     )

@@ -48,7 +48,7 @@ def print_plan(console: Console, plan: Plan) -> None:
         )
     for one in plan.sources:
         if one.problem:
-            console.print(f"{one.source} would fail: {one.problem}", soft_wrap=True)
+            console.print(f"{one.source} would be withheld: {one.problem}", soft_wrap=True)
 
 
 def dollars(value: float) -> str:
@@ -67,7 +67,7 @@ def _source_row(one: SourcePlan) -> tuple[str, ...]:
     if not (documents.added or documents.changed or documents.removed):
         changes = []
     chunks = (one.chunks_new, one.chunks_stored, one.chunks_failed, one.question_tokens)
-    what = "would fail" if one.problem else "\n".join(changes) or "unchanged"
+    what = "would be withheld" if one.problem else "\n".join(changes) or "unchanged"
     return (one.source, what, *map(number, chunks))
 
 

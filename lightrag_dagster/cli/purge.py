@@ -6,7 +6,7 @@ from uuid import uuid4
 from rich.console import Console
 
 from lightrag_dagster.cli.progress import display
-from lightrag_dagster.pipeline.purge.purge import copies, find_gone, holders, purge, purging
+from lightrag_dagster.pipeline.purge.purge import copies, find_gone, holders, noted, purge, purging
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
@@ -16,7 +16,7 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
     """Print the snapshots that have the documents and the data to be removed; with `yes` remove it.
 
     Raises:
-        SourceError: a document or source is still there.
+        SourceError: a document or source is still there, or never was.
         StoreError: something still needs it, or another process works in the home; the message says what to do.
     """
     settings = load_settings()
@@ -40,10 +40,12 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
 
             with open_jobs(settings, shown, str(uuid4())) as jobs:
                 jobs.refuse_others()
-                done = purge(settings, gone, snapshot)
-                runs = jobs.forget_history()
+                with noted(home, gone):
+                    done = purge(settings, gone, snapshot)
+                    runs = jobs.forget_history()
         else:
-            done = purge(settings, gone, snapshot)
+            with noted(home, gone):
+                done = purge(settings, gone, snapshot)
     console.print(
         f"Removed {done.snapshots} snapshots, {done.table_versions} table versions, {done.responses:,} responses, "
         f"{done.vectors:,} vectors and the history of {runs} runs in Dagster."

@@ -23,7 +23,7 @@ def run_pipeline(
     wait: bool,
     verify: bool,
 ) -> int:
-    """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source failed or is not accepted.
+    """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source is withheld.
 
     `overrides` are settings for this run alone, by section; `wait` stays until batches are done; `verify` reads all
     files of the current snapshot.
@@ -38,25 +38,20 @@ def run_pipeline(
 
 
 def print_outcome(console: Console, outcome: Outcome) -> int:
-    """Print the outcome and return the exit code: 0, or 1 when a source failed or is not accepted."""
+    """Print the outcome and return the exit code: 0, or 1 when a source is withheld."""
     for damage in outcome.damaged:
         console.print(f"damaged, and built again: {damage}", soft_wrap=True)
-    for state, reasons in (("failed", outcome.failed), ("is not accepted", outcome.rejected)):
-        for source, reason in reasons.items():
-            console.print(f"{source} {state}", style="red", end="")
-            console.print(f": {reason}", soft_wrap=True)
+    for source, reason in chain(outcome.failed.items(), outcome.rejected.items()):
+        console.print(f"{source} is withheld", style="red", end="")
+        console.print(f": {reason}", soft_wrap=True)
     if outcome.waiting:
         console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.")
         console.print("`batch list` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")
     for note in chain.from_iterable(outcome.notes.values()):
         console.print(note, soft_wrap=True)
     if outcome.published is not None:
-        console.print(f"Published {outcome.published.snapshot_id}.")
-        if outcome.manifest and outcome.manifest != outcome.published:
-            held = (
-                f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`."
-            )
-            console.print(held, soft_wrap=True)
+        done = "Built {}, which waits for release." if outcome.unreleased else "Published {}."
+        console.print(done.format(outcome.published.snapshot_id), soft_wrap=True)
     elif outcome.graph_built and outcome.manifest is not None:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
@@ -65,6 +60,11 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"{what}; {outcome.manifest.snapshot_id} stays published.")
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")
+    if outcome.unreleased and outcome.manifest is not None:
+        console.print(
+            f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`.",
+            soft_wrap=True,
+        )
     if outcome.outdated or outcome.outdated_parts:
         rows = [f"{count:,} rows of {source}" for source, count in outcome.outdated.items()]
         console.print(
@@ -74,7 +74,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         )
     if outcome.cost_usd:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
-    print_losses(console, outcome.losses, outcome.warnings)
+    print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased)
     return 1 if outcome.failed or outcome.rejected else 0
 
 

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -27,11 +28,13 @@ def list_snapshots(console: Console) -> None:
     names: dict[str, list[str]] = {}
     for name, snapshot_id in snapshots.snapshot_names(home).items():
         names.setdefault(snapshot_id, []).append(name)
-    rows = []
-    for one in snapshots.list_snapshots(home):
+    rows, listed = [], snapshots.list_snapshots(home)
+    for one in listed:
         marks = [one.published_at[:16].replace("T", " "), *names.get(one.snapshot_id, [])]
         if current and one.snapshot_id == current.snapshot_id:
             marks.insert(1, "held" if held else "published")
+        elif held and one == listed[-1]:
+            marks.insert(1, WAITS_FOR_RELEASE)
         counts = (f"{one.rows[name]:,}" for name in ("raw_documents", "entities", "relations"))
         rows.append(("\n  ".join([one.snapshot_id, *marks]), *counts))
     print_table(console, ("snapshot", "documents", "entities", "relations"), rows)

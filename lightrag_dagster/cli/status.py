@@ -8,9 +8,10 @@ from rich.console import Console
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
-from lightrag_dagster.pipeline.pending import Pending, pending
+from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -28,8 +29,7 @@ def check_status(console: Console) -> int:
     """
     settings = load_settings()
     states = pending(settings)
-    lines = [f"{name} is not accepted: {reason}" for name, reason in states.rejected.items()]
-    lines += [f"{name} cannot be listed: {one.problem}" for name, one in states.sources.items() if one.problem]
+    lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
     if states.manifest is None:
         lines.append(f"nothing is published in {Home.of(settings).name}")
     for line in lines:
@@ -41,15 +41,35 @@ def show_status(console: Console, *, as_json: bool) -> None:
     """Print the published snapshot and a row for each configured source, or all of it as JSON.
 
     Raises:
-        SourceError: the sources cannot be listed.
+        SourceError: the sources cannot be listed; except as JSON, the published part was printed.
         StoreError: the home is damaged.
     """
     settings = load_settings()
-    home, states = Home.of(settings), pending(settings)
+    home = Home.of(settings)
+    try:
+        states = pending(settings)
+    except SourceError:
+        if not as_json:
+            refresh_views(home)
+            _print_published(console, home, published_part(settings))
+        raise
     refresh_views(home)
     if as_json:
         print_json(_facts(home, states))
         return
+    _print_published(console, home, states)
+    columns = ("source", "state", "documents", "chunks", "outdated rows")
+    counted = (
+        (name, "withheld" if one.withheld else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
+        for name, one in states.sources.items()
+    )
+    print_table(console, columns, list(counted), wrap=columns)
+    _print_problems(console, states)
+    print_losses(console, states.losses, states.warnings, states.unreleased)
+
+
+def _print_published(console: Console, home: Home, states: Pending) -> None:
+    """Print the facts that need no sources: the published snapshot, the cost and the batches."""
     manifest = states.manifest
     if manifest is None:
         console.print(f"Nothing is published in {home.name} yet; run `lightrag-dagster run`.")
@@ -57,7 +77,10 @@ def show_status(console: Console, *, as_json: bool) -> None:
         rows = manifest.rows
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
         if held_snapshot(home):
-            console.print("A rollback holds it published; `lightrag-dagster release` publishes the newest again.")
+            newest = f"{states.unreleased}, which waits for release" if states.unreleased else "the newest"
+            console.print(
+                f"A rollback holds it published; `lightrag-dagster release` publishes {newest}.", soft_wrap=True
+            )
         console.print(
             f"{rows['raw_documents']:,} documents listed, {rows['extractions']:,} chunks at {rows['chunks']:,} places, "
             f"{rows['entities']:,} entities, {rows['relations']:,} relations"
@@ -68,14 +91,6 @@ def show_status(console: Console, *, as_json: bool) -> None:
             )
     _print_cost(console, Ledger(home.ledger))
     _print_batches(console, home)
-    columns = ("source", "state", "documents", "chunks", "outdated rows")
-    counted = (
-        (name, "not accepted" if one.rejected else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
-        for name, one in states.sources.items()
-    )
-    print_table(console, columns, list(counted), wrap=columns)
-    _print_problems(console, states)
-    print_losses(console, states.losses, states.warnings)
 
 
 def _facts(home: Home, states: Pending) -> dict[str, object]:
@@ -107,8 +122,8 @@ def _facts(home: Home, states: Pending) -> dict[str, object]:
 
 def _print_problems(console: Console, states: Pending) -> None:
     for name, state in states.sources.items():
-        if state.rejected:
-            console.print(f"{name} is not accepted: {state.rejected}", soft_wrap=True)
+        if state.withheld:
+            console.print(f"{name} is withheld: {state.withheld}", soft_wrap=True)
         if state.backfill and True not in state.waiting:
             console.print(
                 f"A backfill of {name} is not finished: {state.backfill}; "

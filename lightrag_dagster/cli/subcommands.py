@@ -27,7 +27,7 @@ def snapshots_diff(
     """Show the documents, entities and relations that two snapshots differ in."""
     from lightrag_dagster.cli.snapshots import diff
 
-    diff(console(), before, after, as_json=as_json)
+    diff(console(quotes=True), before, after, as_json=as_json)
 
 
 @snapshots_app.command("pin")

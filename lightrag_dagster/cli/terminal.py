@@ -1,15 +1,27 @@
 """The terminal that commands print on."""
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 _CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"}
+_COMMAND = re.compile(r"(?:(?<=`)|(?<=^: ))lightrag-dagster (?!--home )")
+"""The begin of a command for people to paste: in backquotes, or all that follows the name of a loss."""
+
+_given: list[str] = []
+
+
+def repeat_options(options: Mapping[str, Path | None]) -> None:
+    """Have commands that are printed from now on repeat the options that this one was given, by name."""
+    _given[:] = [f"{name} {shlex.quote(str(value))} " for name, value in options.items() if value is not None]
 
 
 def visible(text: str) -> str:
@@ -18,15 +30,25 @@ def visible(text: str) -> str:
 
 
 class _Terminal(Console):
-    """A console on which the text of a document or a model is never a command."""
+    """A console on which the text of a document or a model is never a command to the terminal."""
+
+    quotes = False
 
     def render_str(self, text: str, **options: Any) -> Text:
+        if not self.quotes:
+            text = _COMMAND.sub(lambda found: found[0] + "".join(_given), text)
         return super().render_str(visible(text), **options)
 
 
-def console(*, soft_wrap: bool = False, stderr: bool = False) -> Console:
-    """Return a console that prints every text as it is: `[note]` in a document is not markup."""
-    return _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap, stderr=stderr)
+def console(*, soft_wrap: bool = False, stderr: bool = False, quotes: bool = False) -> Console:
+    """Return a console that prints every text as it is: `[note]` in a document is not markup.
+
+    Commands for people to paste repeat the options of this one, so that they ask the same knowledge base; not where
+    the console `quotes` documents, models or tables.
+    """
+    terminal = _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap, stderr=stderr)
+    terminal.quotes = quotes
+    return terminal
 
 
 def print_json(facts: Mapping[str, object]) -> None:

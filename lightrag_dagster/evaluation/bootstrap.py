@@ -22,7 +22,7 @@ class Interval(NamedTuple):
 
 
 def estimates(values: Values) -> list[Interval]:
-    """Interval the mean of each column; rows are questions, NaN is a question without a value.
+    """Return the mean of each column with its interval; rows are questions, NaN is a question without a value.
 
     All columns are resampled alike, and the same values give the same interval in every run.
     """
@@ -31,7 +31,7 @@ def estimates(values: Values) -> list[Interval]:
 
 
 def differences(before: Values, after: Values) -> list[Interval]:
-    """Interval, for each column, the mean of `after` less that of `before`, which are different questions."""
+    """Return for each column, with its interval, the mean of `after` less that of `before`: different questions."""
     resampled = _resampled_means(after, seed=1) - _resampled_means(before)
     columns = zip(before.T, after.T, resampled.T, strict=True)
     return [_estimate(_mean(new) - _mean(old), means, new) for old, new, means in columns]

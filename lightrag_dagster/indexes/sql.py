@@ -254,5 +254,9 @@ def _problem(error: Exception) -> str:
     guarded = any(
         words in problem for words in ("disabled by configuration", "disabled through configuration", "been locked")
     )
-    reason = "; it sees the tables of the home alone; the command `sql` has --allow-external" if guarded else ""
-    return f"the SQL cannot be run: {problem}{reason}"
+    if guarded:
+        return (
+            "the SQL cannot be run: it may only read the tables of the home; `lightrag-dagster sql --allow-external` "
+            f"also lets it use files, the network, extensions and settings: {problem}"
+        )
+    return f"the SQL cannot be run: {problem}"

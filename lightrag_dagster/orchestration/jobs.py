@@ -95,8 +95,10 @@ class Jobs:
 
 
 @contextmanager
-def open_jobs(settings: Settings, display: Display, command: str) -> Iterator[Jobs]:
+def open_jobs(settings: Settings, display: Display, command: str, *, partitions: bool = True) -> Iterator[Jobs]:
     """Open the instance of a home, with a partition for each source, and without runs of killed commands.
+
+    Without `partitions`, those that are there stay: for jobs that only read a snapshot, which need no sources.
 
     Raises:
         SourceError: the folder of sources cannot be listed.
@@ -107,5 +109,6 @@ def open_jobs(settings: Settings, display: Display, command: str) -> Iterator[Jo
         end_orphans(instance, home, Namespace(settings.namespace))
         sign(instance, Namespace(settings.namespace), home)
         jobs = Jobs(settings, instance, display, command)
-        jobs.sync_partitions(list(find_sources(settings)))
+        if partitions:
+            jobs.sync_partitions(list(find_sources(settings)))
         yield jobs

@@ -48,7 +48,7 @@ class Outcome:
     source; `outdated_parts` names the outdated parts of the knowledge base: summaries, vectors. `notes` are further
     lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
     `graph_built` is set if the graph of a snapshot was built after its publication. `losses` and `warnings` are those
-    of all sources, as `Pending` has them.
+    of all sources, and `unreleased` is the newest snapshot while a rollback holds another, as `Pending` has them.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -65,6 +65,7 @@ class Outcome:
     cost_usd: float = 0.0
     losses: list[Loss] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    unreleased: str | None = None
 
     def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
         """Return the outcome of this run and a `later` one of some of its `sources`, for the same command."""
@@ -169,7 +170,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     refresh(home)
     if (manifest := current_snapshot(home)) is None:
         raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
-    with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
+    with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4()), partitions=False) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id
 
@@ -250,5 +251,5 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
                 f"`lightrag-dagster backfill --source {name}` resumes it."
             ]
     outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
-    outcome.losses, outcome.warnings = states.losses, states.warnings
+    outcome.losses, outcome.warnings, outcome.unreleased = states.losses, states.warnings, states.unreleased
     return outcome

@@ -6,7 +6,7 @@ Decided from the files of each source and from records in the home, never from D
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow.compute as pc
 
@@ -36,7 +36,7 @@ from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, lates
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accepted, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
 
-PUBLISHED = "published"
+PUBLISHED, WAITS_FOR_RELEASE = "published", "waits for release"
 
 _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket or a database
 
@@ -49,8 +49,9 @@ class SourceState:
     for the batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its
     files were not taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
-    begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted. `losses` are the rows
-    that failed, were skipped or cut; `warning` is why nothing of the source is in the graph although it was accepted.
+    begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted, `held` whether a
+    rollback keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why nothing
+    of the source is in the graph although it was accepted.
     """
 
     source: str
@@ -60,12 +61,18 @@ class SourceState:
     rejected: str | None = None
     accept: bool = False
     published: bool = False
+    held: bool = False
     documents: Mapping[str, int] = field(default_factory=dict)
     chunks: Mapping[str, int] = field(default_factory=dict)
     outdated: Mapping[str, int] = field(default_factory=dict)
     backfill: str | None = None
     losses: Sequence[Loss] = ()
     warning: str | None = None
+
+    @property
+    def withheld(self) -> str | None:
+        """The reason for which what is in the source now is not published; None if there is none."""
+        return self.problem or self.rejected
 
     @property
     def busy(self) -> bool:
@@ -84,7 +91,9 @@ class SourceState:
             return f"pending: {self.ingest}"
         if self.waiting:
             return "waits for batches of a backfill"
-        return PUBLISHED if self.published else "pending: merge"
+        if not self.published:
+            return "pending: merge"
+        return WAITS_FOR_RELEASE if self.held else PUBLISHED
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,7 @@ class Pending:
 
     `outdated` names the parts of the knowledge base (summaries, vectors) that another recipe made. `graph` says that
     the graph database of the current snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
+    `unreleased` is the id of the newest snapshot while a rollback holds an older one; `losses` are of the newest.
     """
 
     sources: Mapping[str, SourceState]
@@ -101,6 +111,7 @@ class Pending:
     manifest: Manifest | None
     graph: bool
     warnings: list[str] = field(default_factory=list)
+    unreleased: str | None = None
 
     @property
     def losses(self) -> list[Loss]:
@@ -114,7 +125,7 @@ class Pending:
 
     @property
     def rejected(self) -> dict[str, str]:
-        """Sources that are withheld, and why."""
+        """Sources whose files were not taken, or whose tables may not be merged, and why."""
         return {name: state.rejected for name, state in self.sources.items() if state.rejected}
 
 
@@ -144,7 +155,17 @@ def pending(settings: Settings) -> Pending:
     publish = next_publication(recipes)
     leaving = removed_sources(home, latest_snapshot(home), publish)
     warnings += [f"{name} is no longer a source: {rows:,} documents leave" for name, rows in leaving.items()]
-    return Pending(sources, publish, parts, manifest, without_graph(home) is not None, warnings)
+    return Pending(sources, publish, parts, manifest, without_graph(home) is not None, warnings, _unreleased(home))
+
+
+def published_part(settings: Settings) -> Pending:
+    """Return what can be said of a home without its sources, as when these cannot be listed; raises StoreError."""
+    home, recipes = Home.of(settings), Recipes.of(settings)
+    refresh(home)
+    manifest = current_snapshot(home)
+    warnings = snapshot_warnings(recipes, manifest)
+    graph = without_graph(home) is not None
+    return Pending({}, None, outdated(recipes).parts, manifest, graph, warnings, _unreleased(home))
 
 
 def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[str, SourceState]:
@@ -156,10 +177,12 @@ def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[st
         StoreError: a record is damaged.
     """
     home, recipes, sources = Home.of(settings), Recipes.of(settings), find_sources(settings)
-    newest, waiting = latest_snapshot(home), _waiting(settings, home)
+    newest, shown, waiting = latest_snapshot(home), current_snapshot(home), _waiting(settings, home)
 
     def look_at(name: str) -> SourceState:
-        return source_state(sources[name], recipes, newest, waiting.get(name, {}))
+        state = source_state(sources[name], recipes, newest, waiting.get(name, {}))
+        versions = [one.inputs.sources.get(name) for one in (newest, shown) if one]
+        return replace(state, held=len(versions) == 2 and versions[0] != versions[1])
 
     states = dict(map_in_time(look_at, list(sources), _LOOKED_AT_ONCE, seconds))
     return {name: states[name] for name in sources if name in states}
@@ -283,6 +306,12 @@ def _unreadable(tables: SourceTables, source: str) -> int:
     rows = tables.read("parsed", source, parsed.version)
     mask = (pc.field("entities") == 0) & (pc.field("relations") == 0) & (pc.field("rejected_rows") > 0)
     return int(rows.filter(mask).num_rows)
+
+
+def _unreleased(home: Home) -> str | None:
+    """Return the newest snapshot while a rollback holds another; raises StoreError."""
+    latest = latest_snapshot(home)
+    return latest.snapshot_id if latest and latest != current_snapshot(home) else None
 
 
 def _waiting(settings: Settings, home: Home) -> dict[str, dict[bool, str]]:

@@ -63,7 +63,7 @@ class Budget:
 
     Before a call its worst case is set aside: its input at the uncached price, and its maximum output. A call that does
     not fit waits until the calls in flight, of all processes, have settled at their real cost, and is refused if it
-    still does not fit. So a limit is never exceeded, and the unused rest is less than one worst case.
+    still does not fit. So a limit is never exceeded, and less of it is left than the worst case of one call.
     """
 
     def __init__(self, reservations: Reservations | None = None) -> None:

@@ -6,6 +6,7 @@ FORMAT                                number of this layout, as `storage.home_fo
 CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
 HELD, pins.json                       snapshot that a rollback holds, names of snapshots
+purging.json                          documents whose purge has begun and not ended
 responses.sqlite, vectors.sqlite      stored responses and vectors, which were paid for
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files
 ledger.sqlite                         calls and cost of every run
@@ -167,6 +168,11 @@ class Home:
     def pins(self) -> Path:
         """Names of snapshots."""
         return self.root / "pins.json"
+
+    @property
+    def purging(self) -> Path:
+        """Documents whose purge has begun and not ended; missing when there are none."""
+        return self.root / "purging.json"
 
     @property
     def failures(self) -> Path:

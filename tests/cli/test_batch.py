@@ -55,7 +55,7 @@ def test_batches_from_the_command_line(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("notes")
-def test_waiting_for_one_source_does_not_hide_that_another_is_not_accepted(
+def test_waiting_for_one_source_does_not_hide_that_another_is_withheld(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
 ) -> None:
     scans = tmp_path / "sources" / "scans"
@@ -68,5 +68,5 @@ def test_waiting_for_one_source_does_not_hide_that_another_is_not_accepted(
     code, output, errors = command(capfd, monkeypatch, "run", "--wait")
 
     assert (code, errors) == (1, "")
-    assert "scans is not accepted" in output
+    assert "scans is withheld" in output
     assert "Published" in output

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.cli import main
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings.sections import QuerySettings
 from tests.loopback import Loopback
 from tests.support import FLOOD
 
@@ -37,6 +39,34 @@ def test_an_empty_folder_gives_one_line_and_exit_code_2(
     assert says in errors
     assert errors.startswith("error: ")
     assert len(errors.strip().splitlines()) == 1
+
+
+def test_an_error_names_the_command_for_the_same_home(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, errors = command(capfd, monkeypatch, "--home", "other", "sql", "select 1")
+    assert "run `lightrag-dagster --home other run` first" in errors
+
+
+def test_help_says_the_defaults_of_the_settings(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def described(*arguments: str) -> dict[str, str]:
+        _, output, _ = command(capfd, monkeypatch, *arguments, "--help")
+        lines = (line.strip("│ ").split(maxsplit=2) for line in output.splitlines() if "--" in line)
+        return {words[0]: words[2] for words in lines if len(words) == 3}
+
+    defaults = Settings.model_construct()
+    options = described()
+    assert options["--home"].endswith(f"else `{defaults.home}`.")
+    assert options["--sources"].endswith(f"else `{defaults.sources}`.")
+    options, query = described("query"), QuerySettings()
+    for option, default in (("mode", query.mode), ("top-k", query.top_k), ("chunk-top-k", query.chunk_top_k)):
+        assert options[f"--{option}"].endswith(f"by default {default}."), option
+    _, output, _ = command(capfd, monkeypatch, "purge", "--help")
+    assert "{SOURCE[/PATH]}... " in output
 
 
 @pytest.mark.parametrize("name", ["run", "backfill"])

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,17 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
     found = json.loads(output)
     assert ("bm25", "recall") in {(one["mode"], one["metric"]) for one in found["dropped"]}
     assert {one["snapshot_id"] for one in found["modes"]} == {found["snapshot_id"]}
+
+
+def test_no_source_is_needed(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path
+) -> None:
+    home, file = shutil.copytree(published_home, tmp_path / "home"), tmp_path / "evaluation.jsonl"
+    file.write_text(json.dumps({"question": "Who repaired the sensor?", "documents": ["office/flood.txt"]}))
+    monkeypatch.setenv("LIGHTRAG_EVALUATION__MODES", '["bm25"]')
+    code, output, _ = command(capfd, monkeypatch, "--home", str(home), "evaluate", "--questions", str(file))
+    assert code == 0
+    assert "recall@5" in output
 
 
 @pytest.mark.long

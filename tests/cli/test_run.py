@@ -22,12 +22,12 @@ def test_a_withheld_source_is_never_silent(
     build(load_settings())
     code, output, _ = command(capfd, monkeypatch, "run")
     assert code == 1
-    assert "notes is not accepted: 1 of 2 documents of source 'notes' failed (50.0%)" in output
+    assert "notes is withheld: 1 of 2 documents of source 'notes' failed (50.0%)" in output
     assert "broken.txt: not valid UTF-8" in output
     assert "Nothing is published" in output
 
     code, output, _ = command(capfd, monkeypatch, "status")
-    assert "notes is not accepted: 1 of 2 documents" in output
+    assert "notes is withheld: 1 of 2 documents" in output
     assert "1 failed, 1 processed, 1 skipped" in " ".join(output.split())
 
     monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "0.5")

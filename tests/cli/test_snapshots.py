@@ -1,6 +1,7 @@
 """`snapshots`, `rollback`, `release`, `gc` and `cache` as a person uses them."""
 
 import json
+import shlex
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -8,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.cli.run import print_outcome
+from lightrag_dagster.cli.terminal import console
+from lightrag_dagster.orchestration.runner import Outcome
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.snapshots.records import Manifest
@@ -50,6 +54,7 @@ def test_back_and_forth_from_the_command_line(
     (tmp_path / "sources" / "loose.md").write_text(RIVER)
     said = ask("run")
     assert f"Published {first}" not in said
+    assert "which waits for release" in said
     assert f"A rollback holds {first}, which readers open until" in said
     assert "files beside the folders of sources are in no source: 1, first loose.md" in said
     assert second not in ask("release")
@@ -62,6 +67,47 @@ def test_back_and_forth_from_the_command_line(
     ask("snapshots", "unpin", "audit")
     (source,) = json.loads(ask("plan", "--json"))["sources"]
     assert (source["chunks_new"], source["chunks_stored"]) == (0, 1)
+
+
+def test_what_waits_for_release_is_said_to_wait(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "0.5")
+    settings = load_settings(home=tmp_path / "data", sources=tmp_path / "sources")
+    for source in ("notes", "office"):
+        write_source(settings, source, {"river.md": RIVER})
+    build(settings)
+    first = published(settings)
+    write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
+    build(settings)
+    second = published(settings)
+    assert command(capfd, monkeypatch, "rollback", first.snapshot_id)[0] == 0
+
+    _, output, _ = command(capfd, monkeypatch, "status")
+    assert f"publishes {second.snapshot_id}, which waits for release." in output
+    states = {line.split()[1]: line for line in output.splitlines() if line.startswith("│")}
+    assert "waits for release" in states["notes"]
+    assert "published" in states["office"]
+    loss = output.splitlines()[-1]
+    assert loss.startswith(f"documents: 1 failed of 3 (notes): lightrag-dagster sql --snapshot {second.snapshot_id} ")
+    _, listed, _ = command(capfd, monkeypatch, *shlex.split(loss)[shlex.split(loss).index("sql") :], "--format", "csv")
+    assert "broken.txt" in listed
+    _, listed, _ = command(capfd, monkeypatch, "snapshots")
+    marks = [line.strip("│ ") for line in listed.splitlines() if "gen-" not in line]
+    assert [mark.split("  ")[0] for mark in marks if mark.startswith(("held", "waits"))] == [
+        "held",
+        "waits for release",
+    ]
+
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert (code, "Nothing changed" in output) == (0, True)
+    assert f"A rollback holds {first.snapshot_id}, which readers open until" in output
+    print_outcome(console(), Outcome(published=second, manifest=first, unreleased=second.snapshot_id))
+    output, _ = capfd.readouterr()
+    assert output.startswith(
+        f"Built {second.snapshot_id}, which waits for release.\nA rollback holds {first.snapshot_id}"
+    )
 
 
 def test_a_narrow_terminal_cuts_nothing_off(

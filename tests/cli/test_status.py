@@ -34,6 +34,10 @@ def test_it_counts_what_is_listed_and_what_was_lost(
     assert "4 documents listed, 2 chunks at 3 places" in output
     assert f'{lost}: lightrag-dagster sql "select source, path, status, error from raw_documents' in output
 
+    options = ("--home", str(load_settings().home), "--sources", str(notes.parent))
+    _, output, _ = command(capfd, monkeypatch, *options, "status")
+    assert f'{lost}: lightrag-dagster {" ".join(options)} sql "select source' in output
+
     code, output, _ = command(capfd, monkeypatch, "status", "--json")
     (loss,) = json.loads(output)["losses"]
     assert (loss["of"], loss["counts"]["failed"], loss["total"], loss["sources"]) == ("documents", 1, 4, ["notes"])
@@ -56,9 +60,37 @@ def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
     build(load_settings())
     code, output, _ = command(capfd, monkeypatch, "status", "--check")
     assert (code, output.count("\n")) == (1, 1)
-    assert output.startswith("notes is not accepted: ")
+    assert output.startswith("notes is withheld: ")
     monkeypatch.setenv("LIGHTRAG_SOURCES", str(tmp_path / "nowhere"))
     assert command(capfd, monkeypatch, "status", "--check")[0] == 2
+
+
+def test_a_source_that_cannot_be_listed_is_withheld(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", json.dumps({"absent": {"uri": str(tmp_path / "absent")}}))
+    code, output, _ = command(capfd, monkeypatch, "status", "--check")
+    assert (code, output.splitlines()[0].startswith("absent is withheld: source 'absent'")) == (1, True)
+    _, output, _ = command(capfd, monkeypatch, "status")
+    (row,) = (line for line in output.splitlines() if line.startswith("│ absent"))
+    assert row.split("│")[2].strip() == "withheld"
+    assert "absent is withheld: source 'absent'" in output
+    _, output, _ = command(capfd, monkeypatch, "plan")
+    assert "absent would be withheld: source 'absent'" in output
+
+
+def test_without_the_folder_of_sources_it_shows_what_is_published(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(shutil.copytree(published_home, tmp_path / "home")))
+    code, output, errors = command(capfd, monkeypatch, "status")
+    assert code == 2
+    assert output.startswith("Published: gen-")
+    assert errors.startswith("error: the folder of sources 'sources' cannot be listed: ")
+    assert errors.count("\n") == 1
+    for option in ("--json", "--check"):
+        assert command(capfd, monkeypatch, "status", option) == (2, "", errors)
 
 
 @pytest.mark.skipif(bool(_WITHOUT_RIGHTS) and not shutil.which("setpriv"), reason="root may write anywhere")

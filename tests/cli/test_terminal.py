@@ -1,13 +1,45 @@
 """No text gives commands to the terminal that shows it."""
 
 import io
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.cli.terminal import console, visible
+from lightrag_dagster.cli.terminal import console, repeat_options, visible
 
 CLEARS = "before\x1b[2J\x9b31mafter\x07"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_to_repeat() -> Iterator[None]:
+    yield
+    repeat_options({})
+
+
+def printed(text: str, *, quotes: bool = False) -> str:
+    terminal = console(soft_wrap=True, quotes=quotes)
+    terminal.file = shown = io.StringIO()
+    terminal.print(text, end="")
+    return shown.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run `lightrag-dagster run` first", "run `lightrag-dagster --home 'my home' --sources in run` first"),
+        (': lightrag-dagster sql "select 1"', ": lightrag-dagster --home 'my home' --sources in sql \"select 1\""),
+        ("`lightrag-dagster --debug …`", "`lightrag-dagster --home 'my home' --sources in --debug …`"),
+        ("`lightrag-dagster --home demo demo`", "`lightrag-dagster --home demo demo`"),
+        ("upgrade lightrag-dagster here", "upgrade lightrag-dagster here"),
+    ],
+)
+def test_commands_to_paste_repeat_the_options_of_this_one(text: str, expected: str) -> None:
+    assert printed(text) == text
+    repeat_options({"--home": Path("my home"), "--sources": Path("in"), "--defs": None})
+    assert printed(text) == expected
+    assert printed(text, quotes=True) == text
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from rich.console import Console
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.purge import run_purge
 from lightrag_dagster.core.identity import document_id, embedding_fingerprint, entity_id
-from lightrag_dagster.errors import LightRAGError
+from lightrag_dagster.errors import LightRAGError, SourceError
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.models.batch.ledger import COLLECTED, Batch, BatchLedger
@@ -178,7 +178,9 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
     named = {Path(place).name.split(" ")[0] for place in places(home, ["hidden"])["hidden"]}
     assert named == {"hidden.lock", "ledger.sqlite"}
     assert [one.snapshot_id for one in list_snapshots(home)] == [published(settings).snapshot_id]
-    assert "Removed 0 snapshots, 0 table versions, 0 responses" in purge(settings, monkeypatch, *GONE)
+    for name in GONE:
+        with pytest.raises(SourceError, match="purged already"):
+            purge(settings, monkeypatch, name)
     check_nothing_else_changed(settings, contents, answer)
     entry = published(settings).vectors.tables["entity_vectors"]
     assert open_database(home).open_table(entry.table).list_indices()  # as a table of so many rows has
@@ -229,8 +231,9 @@ def test_what_is_still_used_is_refused(
     write_source(lenient, "notes", KEPT)
     refused("the tables of notes still hold secret.md; run `lightrag-dagster run`")
     refused("hidden is still a source; remove .*/sources/hidden", "hidden")
-    refused("no source 'nowhere'; if it was removed as a whole, purge nowhere", "nowhere/a.md")
+    refused("never was a source 'nowhere'", "nowhere/a.md")
     shutil.rmtree(lenient.sources / "hidden")
+    refused("no source 'hidden'; if it was removed as a whole, purge hidden", "hidden/all.txt")
     refused("not up to date; run `lightrag-dagster run` first")
     failing: dict[str, str | bytes] = {f"{number}.md": b"\xff" for number in range(5)}
     write_source(lenient, "notes", failing | KEPT)
@@ -276,7 +279,7 @@ def test_a_backfill_that_holds_it_goes_and_keeps_the_other_answers(
     assert Ledger(home.ledger).by_purpose()["extract"].calls == calls
 
 
-STEPS = ("_forget_records", "record_files", "remove_other_versions")
+STEPS = ("_forget_records", "record_files", "remove_other_versions")  # after the last one no table tells of it
 
 
 def test_a_purge_that_was_interrupted_is_completed_by_the_next(
@@ -295,6 +298,8 @@ def test_a_purge_that_was_interrupted_is_completed_by_the_next(
                 purge(settings, monkeypatch, *GONE)
         assert find_current_damage(home) == []
     assert build(settings).published is None
+    assert places(home, ["secret.md"])["secret.md"] >= {str(home.purging)}
+    assert not any(".parquet" in place for place in places(home, ["secret.md"])["secret.md"])
     purge(settings, monkeypatch, *GONE)
     assert places(home, words) == {}
     assert snapshot_contents(settings) == contents
@@ -336,7 +341,8 @@ def test_answers_and_evaluations_forget_it_and_runs_go_on(
     assert bought(settings) == asked
     write_source(settings, "notes", KEPT | {"office.txt": OFFICE})
     assert run(settings).published is not None
-    assert "history of" in purge(settings, monkeypatch, "notes/secret.md")
+    with pytest.raises(SourceError, match="purged already"):
+        purge(settings, monkeypatch, "notes/secret.md")
     assert places(home, WORDS) == {}
 
 
@@ -389,15 +395,17 @@ def test_nothing_is_left_in_a_bucket(
     check_nothing_else_changed(settings, contents, answer)
     elsewhere = settings.changed(cache={"folder": tmp_path / "elsewhere"})
     assert build(elsewhere).published is None
-    assert "Removed 0 snapshots" in purge(elsewhere, monkeypatch, *GONE)
+    with pytest.raises(SourceError, match="purged already"):
+        purge(elsewhere, monkeypatch, *GONE)
     check_nothing_else_changed(settings, contents, answer)
 
 
 _VICTIM = """
 import os, signal, sys
 from pathlib import Path
-from lightrag_dagster.pipeline import purge as purging
+from lightrag_dagster.pipeline.purge import purge as purging
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.home import Home
 from tests.end_to_end.victim import Executioner
 from tests.end_to_end.test_purge import RULES, WRITES
 
@@ -406,7 +414,7 @@ for owner, name in WRITES:
     executioner.watch(owner, name)
 settings = load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), **RULES)
 gone = purging.find_gone(settings, ["notes/secret.md", "hidden"])
-with purging.purging(settings, gone) as snapshot:
+with purging.purging(settings, gone) as snapshot, purging.noted(Home.of(settings), gone):
     purging.purge(settings, gone, snapshot)
 print(len(executioner.seen))
 """

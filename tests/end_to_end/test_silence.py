@@ -71,7 +71,7 @@ LOSSES: Mapping[str, Files] = {
     "answer cut off": files(", CUT-OFF"),
     "round failed": files(", NO-ROUND"),
     "row of an answer unusable": files(", BAD-ROW"),
-    "nothing named": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
+    "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
     "source gone": files(),
 }
@@ -270,7 +270,8 @@ def test_a_source_that_is_withheld_is_named(
     _, status, _ = command(capfd, monkeypatch, "status")
     seen = in_the_ui()
     for row in chosen:
-        assert re.search(rf"^{row.source} (failed|is not accepted): ", output, re.MULTILINE), row.fault
+        assert re.search(rf"^{row.source} is withheld: ", output, re.MULTILINE), row.fault
+        assert re.search(rf"^{row.source} is withheld: ", status, re.MULTILINE), row.fault
         assert silent(row, output, seen) == [], row.fault
         assert silent(row, status, seen) == [], row.fault
 

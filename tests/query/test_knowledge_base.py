@@ -386,7 +386,10 @@ def test_sql_returns_a_table_of_the_snapshot(knowledge: KnowledgeBase) -> None:
     assert "Halden Weir" in knowledge.sql("SELECT name FROM entities", timeout=60)["name"].to_pylist()
     for wrong, reason in (
         ("SELEC 1", "syntax error"),
-        ("FROM read_text('/etc/hostname')", "sees the tables of the home alone"),
+        (
+            "FROM read_text('/etc/hostname')",
+            "the home; `lightrag-dagster sql --allow-external` .*: Permission",
+        ),
         ("SET memory_limit = '1TB'", "locked"),
         ("-- nothing", "the SQL is empty"),
         (None, "query takes text, not None"),

@@ -5,16 +5,15 @@ the published snapshot and from the tables of its source, all that these do not 
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.errors import OlderFormatError, SourceError, StoreError
 from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.merge import next_publication
@@ -26,12 +25,14 @@ from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building, ingesting, using_batches
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.records import Manifest, Record, read_record
 from lightrag_dagster.storage.snapshots.snapshots import (
     held_snapshot,
     list_snapshots,
@@ -44,6 +45,8 @@ from lightrag_dagster.storage.tables.acceptance import Bounds, accepted, judge
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 LOCK_SECONDS = 5.0
+
+_NEAREST, _ALIKE = 3, 0.6  # paths that an error suggests, and how alike they are at least, between 0 and 1
 
 _DOCUMENTS = pa.schema({name: pa.string() for name in ("version", "path", "content_hash")})
 
@@ -58,17 +61,36 @@ class Purged:
     vectors: int
 
 
+class Unfinished(Record):
+    """`purging.json`: what a purge that was interrupted is to remove; the tables may not have it any more."""
+
+    mended_by = "delete it, and run the last `purge` again"
+
+    gone: Gone
+
+
 def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
-    """Return what `SOURCE` and `SOURCE/PATH` name; raises SourceError when one of them is still there."""
-    sources, gone = find_sources(settings), Gone()
+    """Return what `SOURCE` and `SOURCE/PATH` name.
+
+    Raises:
+        SourceError: one of them is still there, or has no trace in the home, so that it may be a slip of the pen.
+        StoreError: the home is damaged.
+    """
+    home, sources, gone = Home.of(settings), find_sources(settings), Gone()
+    with suppress(OlderFormatError):  # which the lock brings forward
+        refresh(home)
+    unfinished = _unfinished(home)
     listed = cache(lambda source: {file.path for file in list_files(sources[source])})
+    stored = cache(lambda source: set(_stored_documents(home, source)["path"].unique().to_pylist()))
     for name in names:
         source, _, path = name.partition("/")
         if source not in sources:
+            earlier = _earlier_sources(home)
+            if unfinished.get(source) != set() and source not in earlier:
+                meant = _meant(home, name, sorted({*sources, *earlier}))
+                raise SourceError(f"there never was a source {source!r}, or it is purged already{meant}")
             if path:
                 raise SourceError(f"there is no source {source!r}; if it was removed as a whole, purge {source}")
-            if meant := _meant(settings, source, sources):
-                raise SourceError(f"there never was a source {source!r}; did you mean {meant}?")
             gone[source] = set()
         elif not path:
             raise SourceError(
@@ -80,21 +102,72 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
                 f"{name} is still in its source; delete {sources[source].origin.name}/{path} and run "
                 "`lightrag-dagster run` first"
             )
+        elif path not in stored(source) and path not in unfinished.get(source, ()):
+            known = [f"{source}/{one}" for one in sorted(stored(source) | listed(source))]
+            raise SourceError(
+                f"no snapshot and no table has {name}: it never was a document, or is purged already"
+                f"{_nearest(name, known)}"
+            )
         else:
             gone.setdefault(source, set()).add(path)
     return gone
 
 
-def _meant(settings: Settings, name: str, sources: Iterable[str]) -> str | None:
-    """Return the document, or else the source, that a name without any trace in the home may stand for."""
-    home = Home.of(settings)
-    if home.source_table("raw_documents", name).exists():
-        return None
+@contextmanager
+def noted(home: Home, gone: Gone) -> Iterator[None]:
+    """Note for the block, in one of `purging`, that a purge is not finished, so that it can be run again after a kill.
+
+    By then nothing else may tell that the documents were ever there.
+
+    Raises:
+        StoreError: the disk refuses, or the record is damaged.
+    """
+    before = _unfinished(home)
+    both = {source: _united(paths, before.get(source, paths)) for source, paths in gone.items()}
+    atomic.write_text(home.purging, Unfinished(gone=before | both).model_dump_json())
+    home.files.push()
+    yield
+    left = {source: paths - gone.get(source, set()) for source, paths in before.items() if gone.get(source) != set()}
+    if left := {source: paths for source, paths in left.items() if paths or not before[source]}:
+        atomic.write_text(home.purging, Unfinished(gone=left).model_dump_json())
+    else:
+        home.purging.unlink(missing_ok=True)
+
+
+def _united(some: set[str], others: set[str]) -> set[str]:
+    """Return the paths in one of two sets, of which an empty one is the whole source."""
+    return some | others if some and others else set()
+
+
+def _unfinished(home: Home) -> Gone:
+    found = read_record(home.purging, Unfinished)
+    return found.gone if found else {}
+
+
+def _earlier_sources(home: Home) -> set[str]:
+    """Return the sources that were ever read here, even in part."""
+    # Folders are listed, since the path that a name such as `..` or an empty one gives is there in every home.
+    begun = (folder.with_suffix("") for folder in home.root.glob("ingesting/*.work"))
+    read = (Home.source_of(folder) for folder in (*home.root.glob("tables/raw_documents/*"), *begun))
+    return {*read, *(source for one in list_snapshots(home) for source in one.inputs.sources)}
+
+
+def _meant(home: Home, name: str, sources: Sequence[str]) -> str:
+    """Return the part of an error that suggests the document, or else the sources, that an unknown name may mean."""
     for source in sources:
         paths = _stored_documents(home, source)["path"].unique().to_pylist()
         if found := [path for path in sorted(paths) if path == name or path.endswith(f"/{name}")]:
-            return f"{source}/{found[0]}"
-    return next(iter(get_close_matches(name, sources, 1)), None)
+            return f"; did you mean {source}/{found[0]}?"
+    return _nearest(name.partition("/")[0], sources)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """Return the part of an error that suggests the most similar known names; empty if there are none."""
+    from rapidfuzz.distance.Indel import normalized_similarity
+    from rapidfuzz.process import extract  # both slow to import, and most names are spelt well
+
+    found = [one for one, *_ in extract(name, known, scorer=normalized_similarity, limit=_NEAREST, score_cutoff=_ALIKE)]
+    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 @contextmanager

@@ -124,8 +124,8 @@ def _entries(settings: Settings) -> list[Path]:
         return [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
     except OSError as error:
         raise SourceError(
-            f"the folder of sources {folder} cannot be listed: {error.strerror}; create it with one sub-folder a "
-            "source, or set LIGHTRAG_SOURCES"
+            f"the folder of sources {str(folder)!r} cannot be listed: {error.strerror}; create it with one sub-folder "
+            "a source, or set LIGHTRAG_SOURCES"
         ) from error
 
 

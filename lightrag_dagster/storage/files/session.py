@@ -24,9 +24,10 @@ from lightrag_dagster.storage.locks.base import Lock
 RECORDS = "records"
 """Folder of the records in the bucket."""
 
-POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "FORMAT")
+POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "purging.json", "FORMAT")
 """Records of the home itself."""
 
+_RANKS = ("generations", "tables", "accepted", "pins.json", "purging.json", "NEWEST", "HELD", "CURRENT", "FORMAT")
 _PATTERNS = ("generations/gen-*/*.json", "tables/*/*/*.json", "accepted/*.json")
 _OF_SOURCES = ("tables/", "accepted/")
 _OF_RECORDS = (*_OF_SOURCES, "generations/")
@@ -174,6 +175,4 @@ def is_record(name: str) -> bool:
 
 def rank(name: str) -> int:
     """Return when a record is written: after those that it leads to, and FORMAT when all are of that format."""
-    return ("generations", "tables", "accepted", "pins.json", "NEWEST", "HELD", "CURRENT", "FORMAT").index(
-        name.split("/")[0]
-    )
+    return _RANKS.index(name.split("/")[0])

@@ -12,7 +12,7 @@ import pytest
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.pipeline.purge.purge import _forget_records, copies, find_gone, holders
+from lightrag_dagster.pipeline.purge.purge import _forget_records, copies, find_gone, holders, noted
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files.atomic import write_text
@@ -122,6 +122,7 @@ def test_names_of_other_snapshots_are_forgotten(tmp_path: Path) -> None:
 
 def test_a_source_is_listed_once(settings: Settings) -> None:
     write_source(settings, "notes", {"kept.md": "Kept."})
+    write_documents(Home(settings.home), "notes", {f"{number}.md": "hash" for number in range(20)})
     names = [f"notes/{number}.md" for number in range(20)]
     few, many = (counted(partial(find_gone, settings, asked)) for asked in (names[:1], names))
     assert many[0] == {"notes": {f"{number}.md" for number in range(20)}}
@@ -133,7 +134,45 @@ def test_a_source_is_listed_once(settings: Settings) -> None:
 def test_a_name_that_never_was_a_source_is_asked_about(settings: Settings) -> None:
     write_source(settings, "notes", {"kept.md": "Kept."})
     write_documents(Home(settings.home), "notes", {"a/kept.md": "kept"})
-    for name, meant in (("kept.md", "notes/a/kept.md"), ("note", "notes")):
-        with pytest.raises(SourceError, match=f"never was a source '{name}'; did you mean {meant}"):
+    write_documents(Home(settings.home), "left", {"all.md": "left"})
+    for name, meant in (("kept.md", "notes/a/kept.md"), ("a/kept.md", "notes/a/kept.md"), ("note/b.md", "notes")):
+        source = name.split("/")[0]
+        with pytest.raises(SourceError, match=rf"never was a source '{source}', .*; did you mean {meant}\?"):
             find_gone(settings, [name])
-    assert find_gone(settings, ["else"]) == {"else": set()}
+    with pytest.raises(SourceError, match=r"did you mean left\?"):
+        find_gone(settings, ["lefd"])
+    for name in ("something", "", ".", ".."):
+        with pytest.raises(SourceError, match=f"never was a source '{name}', or it is purged already$"):
+            find_gone(settings, [name])
+    assert find_gone(settings, ["left"]) == {"left": set()}
+
+
+def test_a_path_that_never_was_a_document_is_asked_about(settings: Settings) -> None:
+    write_source(settings, "notes", {"kept.md": "Kept."})
+    write_documents(Home(settings.home), "notes", {"2023/january.md": "gone", "kept.md": "kept"})
+    write_documents(Home(settings.home), "notes", {"kept.md": "kept"})
+    for name, meant in (("notes/2023/januar.md", "notes/2023/january.md"), ("notes/kept.txt", "notes/kept.md")):
+        with pytest.raises(SourceError, match=rf"no table has {name}: .*; did you mean {meant}\?"):
+            find_gone(settings, [name])
+    with pytest.raises(SourceError, match=r"purged already$"):
+        find_gone(settings, ["notes/something-else-altogether.html"])
+    assert find_gone(settings, ["notes/2023/january.md"]) == {"notes": {"2023/january.md"}}
+
+
+def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Settings) -> None:
+    write_source(settings, "notes", {"kept.md": "Kept."})
+    home, whole = Home(settings.home), set[str]()
+    first, second = {"notes": {"a.md", "b.md"}}, {"notes": {"b.md"}, "hidden": whole}
+    for gone in (first, second):
+        with pytest.raises(KeyboardInterrupt), noted(home, gone):
+            raise KeyboardInterrupt
+    assert find_gone(settings, ["notes/a.md", "notes/b.md", "hidden"]) == first | {"hidden": whole}
+    with noted(home, second):
+        pass
+    assert find_gone(settings, ["notes/a.md"]) == {"notes": {"a.md"}}
+    for name in ("notes/b.md", "hidden"):
+        with pytest.raises(SourceError, match="purged already"):
+            find_gone(settings, [name])
+    with noted(home, {"notes": {"a.md"}}):
+        pass
+    assert not home.purging.exists()

@@ -110,6 +110,7 @@ def status_report() -> dict[str, Any]:
         SourceState("road", waiting={False: "run-1"}, warning="road: nothing of it is in the graph"),
         SourceState("sea", waiting={True: "run-2"}),
         SourceState("town"),
+        SourceState("weir", published=True, held=True),
     ]
     found = Pending({one.source: one for one in states}, None, ["summaries"], None, True, ["a warning"])
     nothing = Pending({}, None, [], None, False)

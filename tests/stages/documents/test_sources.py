@@ -75,9 +75,9 @@ def test_sources_with_a_method_of_their_own_are_chosen_as_others(tmp_path: Path)
 
 
 def test_a_missing_folder_is_an_error_unless_only_named_sources_are_wanted(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"missing cannot be listed: No such file.*LIGHTRAG_SOURCES"):
+    with pytest.raises(SourceError, match=r"missing' cannot be listed: No such file.*LIGHTRAG_SOURCES"):
         find_sources(settings(tmp_path / "missing", a=SourceSettings(uri="x")))
-    with pytest.raises(SourceError, match="sources cannot be listed"):
+    with pytest.raises(SourceError, match="'sources' cannot be listed"):
         find_sources(Settings())
     assert list(find_sources(Settings(named_sources={"a": SourceSettings(uri="x")}))) == ["a"]
 
