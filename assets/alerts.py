@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from textwrap import shorten
 from typing import NamedTuple
 
@@ -104,8 +105,22 @@ def _told(home: Home) -> Iterator[dict[str, str]]:
     file = home.failures.with_name("alerts.json")
     file.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(file.with_suffix(".lock")):
-        state: dict[str, str] = json.loads(file.read_bytes()) if file.exists() else {}
+        state = _read(file)
         before = dict(state)
         yield state
         if state != before:
             atomic.write_text(file, json.dumps(state, ensure_ascii=False))
+
+
+def _read(file: Path) -> dict[str, str]:
+    """Return what fails and when that was told; a damaged file costs a message too many, and no other."""
+    if not file.exists():
+        return {}
+    try:
+        found = json.loads(file.read_bytes())
+        return {
+            str(subject): datetime.fromisoformat(told).astimezone(UTC).isoformat() for subject, told in found.items()
+        }
+    except (ValueError, TypeError, AttributeError):
+        _log.warning("%s is damaged and is written again: what fails is told once more", file)
+        return {}

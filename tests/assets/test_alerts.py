@@ -82,6 +82,18 @@ def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
     }
 
 
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"ingest of source notes": 3}', '{"ingest of source notes": "then"}', '{"x": "2026-11-23"}']
+)
+def test_a_damaged_memory_costs_a_message_too_many_and_no_other(
+    chat: list[dict[str, Any]], tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "alerts.json").write_text(content)
+    for _ in range(2):
+        alerts.failed(Home(tmp_path), SUBJECT, "run-1", "no such source")
+    assert len(chat) == 1
+
+
 def test_a_test_message_says_whether_it_arrived(
     chat: list[dict[str, Any]], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
