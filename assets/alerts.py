@@ -6,6 +6,7 @@ The home remembers what fails, in `alerts.json` beside `failures.jsonl`.
 import json
 import logging
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -59,16 +60,19 @@ def failed(home: Home, subject: Subject, run_id: str, error: str) -> None:
     now = datetime.now(UTC)
     with _told(home) as state:
         told = state.get(str(subject))
-        if told is None or now - datetime.fromisoformat(told) >= REPEATED:
+        is_due = told is None or now - datetime.fromisoformat(told) >= REPEATED
+        if is_due:
             state[str(subject)] = now.isoformat(timespec="seconds")
-            post(home, subject, run_id, f"{'still fails' if told else 'failed'}: {error}")
+    if is_due:
+        post(home, subject, run_id, f"{'still fails' if told else 'failed'}: {error}")
 
 
 def recovered(home: Home, subject: Subject, run_id: str) -> None:
     """Tell of a success, if the last that was told is a failure."""
     with _told(home) as state:
-        if state.pop(str(subject), None):
-            post(home, subject, run_id, "works again")
+        told = state.pop(str(subject), None)
+    if told:
+        post(home, subject, run_id, "works again")
 
 
 def post(home: Home, subject: Subject, run_id: str | None, what: str) -> str | None:
@@ -79,8 +83,6 @@ def post(home: Home, subject: Subject, run_id: str | None, what: str) -> str | N
     address = os.environ.get(WEBHOOK_VARIABLE)
     if not address:
         return f"{WEBHOOK_VARIABLE} is not set"
-    import httpx2
-
     ui, environment = os.environ.get(UI_VARIABLE, "").rstrip("/"), os.environ.get(ENVIRONMENT_VARIABLE)
     url = f"{ui}/runs/{run_id}" if ui and run_id else None
     place = f"{subject.namespace or home.name}{f' ({environment})' if environment else ''}"
@@ -89,14 +91,32 @@ def post(home: Home, subject: Subject, run_id: str | None, what: str) -> str | N
     if _TEXT_ALONE not in address:
         about = {"run_id": run_id, "url": url, "namespace": subject.namespace, "home": home.name}
         body |= {name: value for name, value in (about | {"environment": environment}).items() if value}
-    try:
-        httpx2.post(address, json=body, timeout=WEBHOOK_SECONDS).raise_for_status()
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        status = getattr(getattr(error, "response", None), "status_code", None)
-        reason = f"the webhook answered with status {status}" if status else type(error).__name__
-        _log.warning("the message about %s was not delivered: %s", subject, reason)
-        return reason
-    return None
+    problem = _sent(address, body)
+    if problem:
+        _log.warning("the message about %s was not delivered: %s", subject, problem)
+    return problem
+
+
+def _sent(address: str, body: dict[str, str]) -> str | None:
+    """Post a body within WEBHOOK_SECONDS in all; return why it was not delivered, without the address, else None."""
+    import httpx2
+
+    problems: list[str | None] = []
+
+    def send() -> None:
+        try:
+            httpx2.post(address, json=body, timeout=WEBHOOK_SECONDS).raise_for_status()
+            problems.append(None)
+        except httpx2.HTTPStatusError as error:
+            problems.append(f"the webhook answered with status {error.response.status_code}")
+        except Exception as error:  # an address can be wrong in many ways
+            problems.append(type(error).__name__)
+
+    # A client's own timeouts are for each read, and a server may send a byte a second.
+    sending = threading.Thread(target=send, name="lightrag-alert", daemon=True)
+    sending.start()
+    sending.join(WEBHOOK_SECONDS)
+    return problems[0] if problems else f"the webhook did not answer within {WEBHOOK_SECONDS:g} s"
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from lightrag_dagster.storage.locks.locks import building
 def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None:
     """Sign the partitions of a namespace, unless another home has signed them.
 
-    Unsigned ones are adopted, and so are those of a home whose folder is gone. A home that someone builds in for the
-    first time signs when that is done.
+    Unsigned ones are adopted, and so are those of a home that is gone from its folder, or was moved from there. A home
+    that someone builds in for the first time signs when that is done.
 
     Raises:
         StoreError: another home has signed them.
@@ -30,7 +30,7 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
     signatures, signature = namespace.named("home"), f"{ours} {home.name}"
     for signed in instance.get_dynamic_partitions(signatures):
         theirs, place = signed.split(" ", 1)
-        if theirs != ours and place != home.name and ("://" in place or Path(place).exists()):
+        if place != home.name and _is_there(place, theirs, home):
             raise StoreError(
                 f"the home {place} has the partitions {namespace.partitions!r} of this Dagster instance, which "
                 f"{home.name} cannot have as well; give it another namespace, or another DAGSTER_HOME"
@@ -38,6 +38,21 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
         if signed != signature:
             instance.delete_dynamic_partition(signatures, signed)
     instance.add_dynamic_partitions(signatures, [signature])
+
+
+def _is_there(place: str, theirs: str, home: Home) -> bool:
+    """Say whether the home with an id is still at a place, and is another than this one, or its original.
+
+    A bucket is not looked into: a home there is taken for one that was moved if the id is the same.
+    """
+    if "://" in place or home.bucket:
+        return theirs != identity(home)
+    if Path(place).resolve() == home.root.resolve() or not Path(place).exists():
+        return False
+    try:
+        return identity(Home(Path(place))) == theirs
+    except StoreError:  # it is damaged, or of a newer version
+        return True
 
 
 def _begun(home: Home) -> str | None:

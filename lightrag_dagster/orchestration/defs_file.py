@@ -4,12 +4,17 @@ import sys
 from pathlib import Path
 
 import dagster as dg
+import yaml
 from dagster.components.core.defs_module import CompositeYamlComponent
 from dagster_shared.utils.config import discover_config_file
+from pydantic import ValidationError
 
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.orchestration.component import KnowledgeBaseComponent
-from lightrag_dagster.settings import Chosen
+from lightrag_dagster.settings import Chosen, yaml_mistake
+
+_LONGEST = 300
+"""Maximum length of a reason. Characters."""
 
 
 def chosen_by(file: Path) -> Chosen:
@@ -19,14 +24,28 @@ def chosen_by(file: Path) -> Chosen:
         SettingsError: it is not there, is in no project of `dg`, cannot be loaded, or has no such knowledge base.
     """
     path, _, wanted = str(file).partition("#")
-    folder = Path(path).absolute().parent if Path(path).suffix else Path(path).absolute()
+    named = Path(path).absolute()
+    folder = named.parent if named.name == "defs.yaml" else named
     if not (folder / "defs.yaml").is_file():
         raise SettingsError(f"--defs: there is no {folder / 'defs.yaml'}; `dg scaffold defs` writes one")
-    found = {one.namespace: one for one in _components(folder) if isinstance(one, KnowledgeBaseComponent)}
-    if wanted not in found and (wanted or len(found) != 1):
-        names = ", ".join(f"{folder / 'defs.yaml'}#{name}" for name in found) or "none"
-        raise SettingsError(f"--defs: name one of the knowledge bases of {folder}: {names}")
-    return (found[wanted] if wanted else next(iter(found.values()))).chosen(folder)
+    found = [one for one in _components(folder) if isinstance(one, KnowledgeBaseComponent)]
+    chosen = [one for one in found if one.namespace == wanted] if "#" in str(file) else found
+    if len(chosen) != 1:
+        names = ", ".join(f"{folder / 'defs.yaml'}#{one.namespace}" for one in found) or "none"
+        raise SettingsError(f"--defs: name one of the knowledge bases of {folder}, each with a namespace: {names}")
+    return chosen[0].chosen(folder)
+
+
+def _reason(error: BaseException) -> str:
+    """Return the reason of an error, of any file of the project, without values, which may be secret."""
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    if isinstance(error, yaml.MarkedYAMLError):
+        return yaml_mistake(error)
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{type(error).__name__}: {one_line(Exception(error))}"[:_LONGEST]
 
 
 def _components(folder: Path) -> list[dg.Component]:
@@ -40,5 +59,5 @@ def _components(folder: Path) -> list[dg.Component]:
     except SettingsError:
         raise
     except Exception as error:  # Dagster's own, those of templates, and those of the project's modules
-        raise SettingsError(f"--defs: {folder} cannot be loaded: {one_line(error)}") from error
+        raise SettingsError(f"--defs: {folder} cannot be loaded: {_reason(error)}") from None
     return list(found.components) if isinstance(found, CompositeYamlComponent) else [found]

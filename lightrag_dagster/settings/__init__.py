@@ -90,6 +90,7 @@ __all__ = [
     "SourceSettings",
     "choosing",
     "load_settings",
+    "yaml_mistake",
 ]
 
 CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
@@ -234,6 +235,14 @@ def choosing(chosen: Chosen) -> Iterator[None]:
         _chosen.reset(token)
 
 
+def yaml_mistake(error: yaml.YAMLError) -> str:
+    """Return the place of a mistake and the rule, without the line itself, which may hold a secret."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return type(error).__name__
+    mark = error.problem_mark
+    return f"line {mark.line + 1}, column {mark.column + 1} of {mark.name}: {error.problem}"
+
+
 def _over(settings: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
     """Return settings with overrides, of which a mapping changes only the named values of a section."""
     merged = dict(settings)
@@ -259,7 +268,7 @@ def load_settings(**overrides: object) -> Settings:
     try:
         return Settings(**_over(chosen.settings, overrides))  # type: ignore[arg-type]  # pydantic checks the values
     except yaml.YAMLError as error:
-        raise SettingsError(f"{file} is not valid YAML: {one_line(error)}") from error
+        raise SettingsError(f"{file} is not valid YAML: {yaml_mistake(error)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:

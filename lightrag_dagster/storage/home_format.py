@@ -7,7 +7,7 @@ refuses an older one, and everything refuses a newer one, or one that `restore` 
 from collections.abc import Callable, Mapping
 from uuid import uuid4
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from lightrag_dagster.errors import OlderFormatError, StoreError
 from lightrag_dagster.storage.files import atomic
@@ -27,7 +27,7 @@ class Format(Record):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    format: int
+    format: int = Field(ge=FIRST)
     id: str | None = None
     """The home itself, also after it was moved or restored elsewhere; one that an older package wrote has none yet."""
 

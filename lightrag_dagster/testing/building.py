@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SettingsError, SourceError, one_line
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
@@ -41,7 +41,7 @@ def build_knowledge_base(
     whatever LIGHTRAG_… variables and lightrag.yaml say.
 
     Args:
-        folder: An empty folder; the home is `home` in it, and the documents are in `sources`.
+        folder: An empty folder, or that of an earlier call; the home is `home` in it, and `sources` has the documents.
         documents: Source, "/" and path of each document → its text, or its bytes.
         settings: Other settings, as in lightrag.yaml.
 
@@ -49,9 +49,13 @@ def build_knowledge_base(
         SettingsError: a setting cannot be used.
         SourceError: a name has no source, or a source cannot be merged, as when a document cannot be read.
     """
+    if given := settings.keys() & {"home", "sources"}:
+        raise SettingsError(
+            f"setting {min(given)}: it is in the folder that build_knowledge_base is given; leave it out"
+        )
     offline = _OFFLINE | {"embedding": {"provider": "offline"}, "documents": {"accept_deletes": True}}
     chosen = load_settings(**offline | settings | {"home": folder / "home", "sources": folder / "sources"})
-    _write(chosen.sources, documents)
+    _write(chosen, documents)
     home = Home.of(chosen)
     with building(home, 0):
         for source in find_sources(chosen).values():
@@ -63,14 +67,26 @@ def build_knowledge_base(
     return KnowledgeBaseResource(home=str(chosen.home), options={**_OFFLINE, **settings})
 
 
-def _write(sources: Path, documents: Mapping[str, str | bytes]) -> None:
-    shutil.rmtree(sources, ignore_errors=True)
-    for name, content in documents.items():
-        if "/" not in name:
-            raise SourceError(f"document {name!r} is in no source; name it SOURCE/{name}")
-        path = sources / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+def _write(settings: Settings, documents: Mapping[str, str | bytes]) -> None:
+    """Have the folder of sources hold exactly these documents; one that is not of an earlier call is left alone."""
+    for name in documents:
+        source, *path = name.split("/")
+        if not path or any(part.startswith(".") or not part.isprintable() or not part for part in (source, *path)):
+            raise SourceError(f"document {name!r} is in no source; name it SOURCE/PATH, as notes/river.md")
+    if not documents:
+        raise SourceError("build_knowledge_base needs one document at least")
+    sources = settings.sources
+    if sources.is_symlink() or (sources.exists() and not Home.of(settings).format.exists()):
+        raise SourceError(f"{sources} is not of an earlier build_knowledge_base, and stays; give an empty folder")
+    try:
+        if sources.exists():
+            shutil.rmtree(sources)
+        for name, content in documents.items():
+            path_of = sources / name
+            path_of.parent.mkdir(parents=True, exist_ok=True)
+            path_of.write_bytes(content.encode() if isinstance(content, str) else content)
+    except (OSError, UnicodeError) as error:
+        raise SourceError(f"the documents cannot be written: {one_line(error)}") from error
 
 
 def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Account | None = None) -> Acceptance:

@@ -13,6 +13,7 @@ import numpy as np
 
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.core.roles import Role
+from lightrag_dagster.errors import LightRAGError, one_line
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.offline.embedder import LexicalEmbedder
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -45,11 +46,9 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        answers = {"/v1/chat/completions": _completion, "/v1/embeddings": _embeddings}
-        made = answers[self.path](body) if self.path in answers else None
-        reply = json.dumps(made or {"error": {"message": f"{self.path} is not served here"}}).encode()
-        self.send_response(200 if made else 404)
+        status, made = _reply(self.path, self.rfile.read(int(self.headers.get("content-length") or 0)))
+        reply = json.dumps(made).encode()
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(reply)))
         self.end_headers()
@@ -59,8 +58,19 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
+def _reply(path: str, sent: bytes) -> tuple[int, dict[str, Any]]:
+    """Return status and body of the reply to a request."""
+    answers = {"/v1/chat/completions": _completion, "/v1/embeddings": _embeddings}
+    if path not in answers:
+        return 404, {"error": {"message": f"{path} is not served here"}}
+    try:
+        return 200, answers[path](json.loads(sent))
+    except (AttributeError, IndexError, KeyError, LightRAGError, TypeError, ValueError) as error:
+        return 400, {"error": {"message": f"the request cannot be used: {one_line(error)}"}}
+
+
 def _completion(body: dict[str, Any]) -> dict[str, Any]:
-    messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+    messages = tuple(Message(message["role"], _text(message["content"])) for message in body["messages"])
     answer = asyncio.run(OfflineChatModel().complete(ChatRequest(_role(messages), messages))).text
     asked, answered = sum(len(message.content) for message in messages) // 4, len(answer) // 4
     return {
@@ -71,6 +81,10 @@ def _completion(body: dict[str, Any]) -> dict[str, Any]:
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}],
         "usage": {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered},
     }
+
+
+def _text(content: str | list[dict[str, str]]) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content if "text" in part)
 
 
 def _role(messages: tuple[Message, ...]) -> Role:
@@ -84,7 +98,7 @@ def _role(messages: tuple[Message, ...]) -> Role:
 
 
 def _embeddings(body: dict[str, Any]) -> dict[str, Any]:
-    texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+    texts = [body["input"]] if isinstance(body["input"], str) else list(body["input"])
     vectors = asyncio.run(LexicalEmbedder(body.get("dimensions") or _DIMENSIONS).embed_documents(texts))
 
     def encoded(vector: np.ndarray[Any, np.dtype[np.float32]]) -> object:

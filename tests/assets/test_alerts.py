@@ -1,6 +1,7 @@
 """Messages about failures, to a server that takes them as a chat does."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -94,12 +95,25 @@ def test_a_damaged_memory_costs_a_message_too_many_and_no_other(
     assert len(chat) == 1
 
 
+def test_a_webhook_that_drips_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alerts, "WEBHOOK_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, f"http://127.0.0.1:{silent.getsockname()[1]}/hook")
+        assert alerts.post(Home(tmp_path), SUBJECT, None, "failed") in (
+            "the webhook did not answer within 0.2 s",
+            "ReadTimeout",
+        )
+
+
 def test_a_test_message_says_whether_it_arrived(
     chat: list[dict[str, Any]], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, output, _ = command(capfd, monkeypatch, "notify", "test")
     assert (code, output) == (0, "The message was delivered.\n")
     assert chat[0]["text"].endswith(": test message, nothing failed")
+    monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, f"http://{'a' * 70}.x/secret")
+    code, _, errors = command(capfd, monkeypatch, "notify", "test")
+    assert (code, "secret" in errors) == (2, False)
     monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, "http://127.0.0.1:9/secret")
     code, _, errors = command(capfd, monkeypatch, "notify", "test")
     assert (code, "the message was not delivered: ConnectError" in errors, "secret" in errors) == (2, True, False)

@@ -35,6 +35,15 @@ def test_a_home_that_moved_keeps_its_partitions(instance: dg.DagsterInstance, tm
     assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(moved)} {moved.root}"]
 
 
+def test_a_copy_is_another_home_while_the_first_is_there(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    sign(instance, OURS, Home(tmp_path / "one"))
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    sign(instance, OURS, Home(tmp_path / "link"))
+    copy = Home(Path(shutil.copytree(tmp_path / "one", tmp_path / "copy")))
+    with pytest.raises(StoreError, match="cannot have as well"):
+        sign(instance, OURS, copy)
+
+
 @pytest.mark.parametrize("place", ["one", "elsewhere"])
 def test_those_of_a_home_that_is_gone_are_adopted(instance: dg.DagsterInstance, tmp_path: Path, place: str) -> None:
     sign(instance, OURS, Home(tmp_path / "one"))

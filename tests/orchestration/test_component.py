@@ -172,6 +172,8 @@ def test_one_of_several_knowledge_bases_in_a_file_is_named(importable: Path) -> 
         (None, "there is no .*defs.yaml; `dg scaffold defs` writes one"),
         (f"type: {TYPE}\nattributes: {{name: x}}\n", "cannot be loaded: .*"),
         ("type: nowhere.Component\n", "cannot be loaded: .*"),
+        (f"type: {TYPE}\n---\ntype: {TYPE}\n", "name one of the knowledge bases of .*, each with a namespace"),
+        ("type: [a\nsettings: {database: 'postgresql://u:hunter2@h'\n", "cannot be loaded: line 2, .*"),
         (f"type: {TYPE}\nattributes: {{settings: {{config: 3}}}}\n", "setting config: 3 is not the path"),
         (f"type: {TYPE}\nattributes: {{settings: {{config: no.yaml}}}}\n", "setting config: .*no.yaml is not a file"),
     ],
@@ -181,8 +183,9 @@ def test_a_file_that_cannot_be_used_says_why(importable: Path, text: str | None,
     folder.mkdir()
     if text is not None:
         (folder / "defs.yaml").write_text(text)
-    with pytest.raises(SettingsError, match=message), choosing(chosen_by(folder / "defs.yaml")):
+    with pytest.raises(SettingsError, match=message) as raised, choosing(chosen_by(folder / "defs.yaml")):
         load_settings()
+    assert "hunter2" not in str(raised.value)
 
 
 def test_a_file_outside_of_a_project_says_so(tmp_path: Path) -> None:

@@ -42,12 +42,33 @@ def test_a_small_knowledge_base_answers_whatever_the_environment_says(
 
 
 def test_a_document_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"document 'river\.md' is in no source; name it SOURCE/river\.md"):
-        build_knowledge_base(tmp_path, {"river.md": RIVER})
     with pytest.raises(SourceError, match=r"source 'notes' cannot be merged: .*not valid UTF-8"):
         build_knowledge_base(tmp_path, {"notes/river.md": b"\xc3\x28"})
     with pytest.raises(SettingsError, match="setting colour"):
         build_knowledge_base(tmp_path, {"notes/river.md": RIVER}, colour="red")
+
+
+@pytest.mark.parametrize(
+    "name", ["river.md", "../../x/y.md", "/etc/x.md", "a//b.md", "a/../../b.md", "./a.md", "n/", "", "/", "a/\0.md"]
+)
+def test_a_name_leads_nowhere_else(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SourceError, match="is in no source; name it SOURCE/PATH"):
+        build_knowledge_base(tmp_path / "folder", {"notes/river.md": RIVER, name: RIVER})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_it_did_not_make_stays(tmp_path: Path) -> None:
+    (tmp_path / "sources" / "docs").mkdir(parents=True)
+    (tmp_path / "sources" / "docs" / "precious.md").write_text(RIVER)
+    with pytest.raises(SourceError, match="is not of an earlier build_knowledge_base, and stays"):
+        build_knowledge_base(tmp_path, {"notes/river.md": RIVER})
+    assert (tmp_path / "sources" / "docs" / "precious.md").exists()
+    with pytest.raises(SourceError, match="cannot be written: "):
+        build_knowledge_base(tmp_path / "new", {"notes/a.md": RIVER, "notes/a.md/b.md": RIVER})
+    with pytest.raises(SourceError, match="one document at least"):
+        build_knowledge_base(tmp_path / "none", {})
+    with pytest.raises(SettingsError, match="setting home: it is in the folder"):
+        build_knowledge_base(tmp_path / "other", {"notes/a.md": RIVER}, home="elsewhere")
 
 
 def test_canned_answers_need_no_home() -> None:
@@ -76,6 +97,9 @@ def test_a_provider_by_rules_serves_extraction_embedding_and_answers(
             assert "Jonas Feld" in answer.text
             assert answer.retrieval.keywords.low_level
         assert httpx2.post(f"{address}/images", json={}).status_code == 404
+        for path, wrong in (("chat/completions", {"messages": []}), ("embeddings", {"input": [1, 2]})):
+            assert httpx2.post(f"{address}/{path}", json=wrong).status_code == 400
+        assert httpx2.post(f"{address}/embeddings", content=b"{").status_code == 400
     with pytest.raises(httpx2.ConnectError):
         httpx2.post(f"{address}/images", json={})
 
