@@ -7,8 +7,6 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from textwrap import shorten
@@ -56,23 +54,18 @@ class Subject(NamedTuple):
 
 
 def failed(home: Home, subject: Subject, run_id: str, error: str) -> None:
-    """Tell of a failure, unless that was done within a day."""
-    now = datetime.now(UTC)
-    with _told(home) as state:
-        told = state.get(str(subject))
-        is_due = told is None or now - datetime.fromisoformat(told) >= REPEATED
-        if is_due:
-            state[str(subject)] = now.isoformat(timespec="seconds")
-    if is_due:
-        post(home, subject, run_id, f"{'still fails' if told else 'failed'}: {error}")
+    """Tell of a failure, unless that was done within a day; a message that is not delivered is sent next time."""
+    now, told = datetime.now(UTC), _told(home).get(str(subject))
+    if told is not None and now - told < REPEATED:
+        return
+    if post(home, subject, run_id, f"{'still fails' if told else 'failed'}: {error}") is None:
+        _remember(home, subject, now)
 
 
 def recovered(home: Home, subject: Subject, run_id: str) -> None:
     """Tell of a success, if the last that was told is a failure."""
-    with _told(home) as state:
-        told = state.pop(str(subject), None)
-    if told:
-        post(home, subject, run_id, "works again")
+    if str(subject) in _told(home) and post(home, subject, run_id, "works again") is None:
+        _remember(home, subject, None)
 
 
 def post(home: Home, subject: Subject, run_id: str | None, what: str) -> str | None:
@@ -119,28 +112,30 @@ def _sent(address: str, body: dict[str, str]) -> str | None:
     return problems[0] if problems else f"the webhook did not answer within {WEBHOOK_SECONDS:g} s"
 
 
-@contextmanager
-def _told(home: Home) -> Iterator[dict[str, str]]:
-    """Give what fails, with the time when it was told last, to the block, and keep what the block makes of it."""
-    file = home.failures.with_name("alerts.json")
+def _remember(home: Home, subject: Subject, told: datetime | None) -> None:
+    """Keep the time when a failure was told, or that there is none."""
+    file = _file(home)
     file.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(file.with_suffix(".lock")):
-        state = _read(file)
-        before = dict(state)
-        yield state
-        if state != before:
-            atomic.write_text(file, json.dumps(state, ensure_ascii=False))
+        state = {name: time for name, time in _told(home).items() if name != str(subject)}
+        if told is not None:
+            state[str(subject)] = told
+        times = {name: time.isoformat(timespec="seconds") for name, time in state.items()}
+        atomic.write_text(file, json.dumps(times, ensure_ascii=False))
 
 
-def _read(file: Path) -> dict[str, str]:
-    """Return what fails and when that was told; a damaged file costs a message too many, and no other."""
+def _told(home: Home) -> dict[str, datetime]:
+    """Return what fails and when that was told last; a damaged file costs a message too many, and no other."""
+    file = _file(home)
     if not file.exists():
         return {}
     try:
         found = json.loads(file.read_bytes())
-        return {
-            str(subject): datetime.fromisoformat(told).astimezone(UTC).isoformat() for subject, told in found.items()
-        }
+        return {subject: datetime.fromisoformat(told).astimezone(UTC) for subject, told in found.items()}
     except (ValueError, TypeError, AttributeError):
         _log.warning("%s is damaged and is written again: what fails is told once more", file)
         return {}
+
+
+def _file(home: Home) -> Path:
+    return home.failures.with_name("alerts.json")

@@ -1,6 +1,7 @@
 """Messages about failures, to a server that takes them as a chat does."""
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -96,13 +97,40 @@ def test_a_damaged_memory_costs_a_message_too_many_and_no_other(
 
 
 def test_a_webhook_that_drips_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alerts, "WEBHOOK_SECONDS", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, f"http://127.0.0.1:{silent.getsockname()[1]}/hook")
-        assert alerts.post(Home(tmp_path), SUBJECT, None, "failed") in (
-            "the webhook did not answer within 0.2 s",
-            "ReadTimeout",
-        )
+    monkeypatch.setattr(alerts, "WEBHOOK_SECONDS", 0.5)
+    over = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            while not over.wait(0.05):  # well within the timeout of a read
+                connection.sendall(b"X")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        dripping = threading.Thread(target=drip, args=[server])
+        dripping.start()
+        monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, f"http://127.0.0.1:{server.getsockname()[1]}/hook")
+        try:
+            problem = alerts.post(Home(tmp_path), SUBJECT, None, "failed")
+        finally:
+            over.set()
+            dripping.join()
+    assert problem == "the webhook did not answer within 0.5 s"
+
+
+def test_what_was_not_delivered_is_sent_next_time(
+    chat: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = os.environ[alerts.WEBHOOK_VARIABLE]
+    steps = (alerts.failed, "no such source"), (alerts.recovered,)
+    for step, *given in steps:
+        for webhook in (f"{address}/elsewhere", address):
+            monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, webhook)
+            step(Home(tmp_path), SUBJECT, "run-1", *given)
+    texts = [message["text"].rpartition(" notes ")[2] for message in chat]
+    assert texts == ["failed: no such source"] * 2 + ["works again"] * 2
+    assert json.loads((tmp_path / "alerts.json").read_text()) == {}
 
 
 def test_a_test_message_says_whether_it_arrived(
