@@ -24,6 +24,7 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
     Raises:
         StoreError: another home has signed them.
     """
+    home.files.take_over([home.format])
     ours = identity(home) or _begun(home)
     if ours is None:
         return
