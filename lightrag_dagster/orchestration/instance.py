@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +86,11 @@ def warn_of_instance(pools: Iterable[str]) -> None:
     folder = os.environ.get("DAGSTER_HOME")
     if not folder:
         return
-    config: dict[str, Any] = {}
-    with suppress(OSError, yaml.YAMLError):
-        config = yaml.safe_load((Path(folder) / "dagster.yaml").read_text(encoding="utf-8")) or {}
+    file = Path(folder) / "dagster.yaml"
+    try:
+        config = (yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None) or {}
+    except (OSError, ValueError, yaml.YAMLError):
+        return  # Dagster itself refuses such a file, and says why
     if not (config.get("concurrency") or {}).get("pools", {}).get("default_limit"):
         commands = " and ".join(f"`dagster instance concurrency set {pool} 1`" for pool in pools)
         _log.warning("%s/dagster.yaml limits no pool: unless done, run %s", folder, commands)
