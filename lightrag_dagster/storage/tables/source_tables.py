@@ -159,12 +159,7 @@ class SourceTables:
             StoreError: the disk refuses.
         """
         leaves = {leaf: version for one in stored for leaf, version in one.leaves.items()}
-        counts: dict[str, Counter[str]] = {}
-        sums: Counter[str] = Counter()
-        for one in stored:
-            sums.update(one.sums)
-            for column, values in one.counts.items():
-                counts.setdefault(column, Counter()).update(values)
+        counts, sums = _totals(stored)
         version = TableVersion(
             table=table,
             source=source,
@@ -172,8 +167,8 @@ class SourceTables:
             rows=sum(one.rows for one in stored),
             inputs=dict(inputs),
             fingerprint=fingerprint,
-            counts={column: dict(sorted(values.items())) for column, values in counts.items()},
-            sums=dict(sums),
+            counts=counts,
+            sums=sums,
             new_sums=dict(sums if new_sums is None else new_sums),
             reasons=list(reasons),
             shards=len(stored),
@@ -326,6 +321,17 @@ def _leaves(table: str, rows: pa.Table) -> dict[str, str]:
     if table in UNPARTITIONED_TABLES:
         return {"": identity.table_version(rows)}
     return leaf_versions(rows, SORT_KEYS[table][0])
+
+
+def _totals(stored: Sequence[StoredShard]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """Return the counts of values and the sums of columns over all shards."""
+    counts: dict[str, Counter[str]] = {}
+    sums: Counter[str] = Counter()
+    for one in stored:
+        sums.update(one.sums)
+        for column, values in one.counts.items():
+            counts.setdefault(column, Counter()).update(values)
+    return {column: dict(sorted(values.items())) for column, values in counts.items()}, dict(sums)
 
 
 def _counts(rows: pa.Table) -> dict[str, dict[str, int]]:
