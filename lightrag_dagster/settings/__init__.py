@@ -218,11 +218,12 @@ class Chosen(NamedTuple):
     file: Path | None = None
 
 
-_chosen: ContextVar[Chosen] = ContextVar("chosen_settings", default=Chosen())  # noqa: B039 - it is not changed
+_chosen: ContextVar[Chosen | None] = ContextVar("chosen_settings", default=None)
 
 
 def _file() -> Path:
-    return _chosen.get().file or Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+    chosen = _chosen.get()
+    return (chosen and chosen.file) or Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
 
 
 @contextmanager
@@ -258,7 +259,7 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         SettingsError: the file cannot be read or a value is not allowed; the message names the setting.
     """
-    chosen, file = _chosen.get(), _file()
+    chosen, file = _chosen.get() or Chosen(), _file()
     if chosen.file and not file.is_file():
         raise SettingsError(f"setting config: {file} is not a file; name a lightrag.yaml")
     if os.environ.get(CONFIG_VARIABLE) and not file.is_file():

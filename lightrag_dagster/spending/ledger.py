@@ -38,10 +38,6 @@ _ROUNDING = 1e-9
 _COUNTED = {"preserve_rowcount": True}
 
 
-COSTS_BY = ("month", "source", "purpose", "model")
-"""The keys by which costs are summed."""
-
-
 class Ledger:
     """Entries in the order in which they were added; safe from several processes. Every method raises StoreError."""
 
@@ -92,8 +88,8 @@ class Ledger:
             rows = connection.execute(statement).all() if connection else []
         return {row.purpose: Entry(run="", source="", **row._asdict()) for row in rows}
 
-    def costs(self, by: Sequence[str] = COSTS_BY) -> list[dict[str, Any]]:
-        """Return the totals of all entries for each combination of some of COSTS_BY, in their order.
+    def costs(self, by: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the totals of all entries for each combination of some of month, source, purpose and model.
 
         A row has these; `calls`, `stored` answers, `input_tokens`, `cached_input_tokens` and `output_tokens`; and
         `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC, and None for entries of older versions.

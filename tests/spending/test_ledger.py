@@ -35,7 +35,7 @@ def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
 
 def test_costs_add_up_by_month_source_purpose_and_model(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(address)
-    assert ledger.costs() == []
+    assert ledger.costs(["month", "source"]) == []
     days = {"2026-10-31": 20757, "2026-11-01": 20758, "2026-11-23": 20780, "before days were kept": 0}
     for day in days.values():
         monkeypatch.setattr("lightrag_dagster.spending.ledger._today", lambda day=day: day)
@@ -47,7 +47,7 @@ def test_costs_add_up_by_month_source_purpose_and_model(address: Address, monkey
         ("embed", "letters", 7),
         ("extract", "notes", 400),
     ]
-    assert len(ledger.costs()) == 4
+    assert len(ledger.costs(["month", "source", "purpose", "model"])) == 4
 
 
 def test_no_table_of_the_ledger_has_empty_values() -> None:
