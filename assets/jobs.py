@@ -24,7 +24,7 @@ JOBS = (*BUILDING, "ask", "evaluate", "report")
 
 
 def build_jobs(namespace: Namespace, executor: dg.ExecutorDefinition) -> "dict[str, Job]":
-    """Return each of `JOBS` by its name without prefix; they have an executor of their own, whatever the project's."""
+    """Return each of `JOBS` by its name without prefix; they keep their executor beside one of the project."""
     steps = [namespace.named(declared.name) for declared in INGESTION]
     ingestion = [*steps, *(check.node_def.name for check in source_checks(namespace))]
 

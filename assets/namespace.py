@@ -60,8 +60,8 @@ class Namespace:
             return compute
 
         @functools.wraps(compute)
-        def bound(*given: Any, **named: Any) -> Any:
-            return compute(*given, **{RESOURCE: named.pop(self.resource)}, **named)
+        def bound(*given: Any, **by_name: Any) -> Any:
+            return compute(*given, **{RESOURCE: by_name.pop(self.resource)}, **by_name)
 
         def named(name: str) -> str:
             return self.resource if name == RESOURCE else name

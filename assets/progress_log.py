@@ -22,7 +22,7 @@ class ProgressLog:
     def __init__(
         self, about: str, spent: Callable[[], float], log: Logger, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Name the source, or the knowledge base, and return the US dollars spent so far by `spent`."""
+        """Begin the lines about a source, or a knowledge base; `spent` returns the cost so far. US dollars."""
         self._about, self._spent, self._log, self._clock = about, spent, log, clock
         self._stage = ""
         self._began = self._line_at = 0.0

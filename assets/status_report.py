@@ -46,7 +46,7 @@ def report(states: Pending, seconds: float) -> dg.MaterializeResult:
 def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Check that all sources are published, and give reasons; a rejected one is an error."""
     states = pending(lightrag.settings)
-    done = (PUBLISHED, WAITS_FOR_RELEASE)  # a rollback was a choice of somebody
+    done = (PUBLISHED, WAITS_FOR_RELEASE)  # somebody chose the rollback
     unpublished = {name: str(state) for name, state in states.sources.items() if str(state) not in done}
     severity = dg.AssetCheckSeverity.ERROR if states.rejected else dg.AssetCheckSeverity.WARN
     return dg.AssetCheckResult(

@@ -37,8 +37,8 @@ def build_knowledge_base(
         knowledge = build_knowledge_base(tmp_path, {"notes/river.md": "Marta Lindqvist maintains Halden Weir."})
         dg.materialize([briefing], resources={"knowledge": knowledge})
 
-    A second call with the same folder builds it again, with these documents and no others. Entities are found by rules,
-    whatever LIGHTRAG_… variables and lightrag.yaml say.
+    A second call with the same folder builds it again, with these documents and no others. Rules find
+    the entities and embed the texts, unless `settings` say otherwise: LIGHTRAG_… variables and lightrag.yaml cannot.
 
     Args:
         folder: An empty folder, or that of an earlier call; the home is `home` in it, and `sources` has the documents.
@@ -82,9 +82,9 @@ def _write(settings: Settings, documents: Mapping[str, str | bytes]) -> None:
         if sources.exists():
             shutil.rmtree(sources)
         for name, content in documents.items():
-            path_of = sources / name
-            path_of.parent.mkdir(parents=True, exist_ok=True)
-            path_of.write_bytes(content.encode() if isinstance(content, str) else content)
+            file = sources / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
     except (OSError, UnicodeError) as error:
         raise SourceError(f"the documents cannot be written: {one_line(error)}") from error
 
