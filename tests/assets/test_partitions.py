@@ -5,13 +5,16 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import identity
 from lightrag_dagster.storage.locks.locks import building
+from tests.buckets import S3Server
 
 OURS = Namespace("contracts")
 
@@ -61,3 +64,15 @@ def test_a_home_without_an_id_gets_one_from_its_next_builder(tmp_path: Path) -> 
         first = identity(home)
     with building(home, 0):
         assert identity(home) == first is not None
+
+
+def test_the_id_of_a_home_in_a_bucket_is_read_without_the_builders_lock(
+    instance: dg.DagsterInstance, buckets: S3Server, postgres: SecretStr, tmp_path: Path
+) -> None:
+    uri = buckets.new_bucket()
+    writer, reader = (Home(tmp_path / name / "0", postgres, uri, 1e9) for name in ("writer", "reader"))
+    with building(writer, 0):
+        atomic.write_text(writer.accepted("notes"), "{}")
+    sign(instance, OURS, reader)
+    assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(writer)} {uri}"]
+    assert not reader.accepted("notes").exists(), "a builder takes over all records"
