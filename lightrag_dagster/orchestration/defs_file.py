@@ -37,7 +37,7 @@ def chosen_by(file: Path) -> Chosen:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the reason of an error, of any file of the project, without the values in YAML and settings, which may be secret."""
+    """Return the reason of an error in any file of the project, without the values in YAML, which may be secret."""
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
     if isinstance(error, yaml.MarkedYAMLError):
@@ -52,9 +52,7 @@ def _components(folder: Path) -> list[dg.Component]:
     """Return the components of a folder, with its project importable, as `dg` has it."""
     config = discover_config_file(folder)
     if config is None:
-        raise SettingsError(
-            f"--defs: {folder} is in no project of `dg`; move it below one, or use --home and --sources"
-        )
+        raise SettingsError(f"--defs: {folder} is in no project of `dg`; move it into one, or use --home and --sources")
     sys.path[:0] = [str(config.parent / "src"), str(config.parent)]
     try:
         found = dg.ComponentTree.for_project(folder).load_structural_component_at_loc(folder)
