@@ -25,6 +25,7 @@ setup: .venv/dev
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
 		|| { echo "Python 3.11, 3.12 or 3.13 is needed; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
+	$(PIP) --upgrade pip # that of Python 3.11 takes three times as long to find what fits
 
 .venv/run: pyproject.toml constraints.txt | .venv/bin/pip
 	$(PIP) --editable .
@@ -34,9 +35,9 @@ setup: .venv/dev
 	$(PIP) --editable '.[ui]'
 	@touch $@
 
-.venv/dev: .venv/run
+.venv/dev: pyproject.toml constraints.txt | .venv/bin/pip
 	$(PIP) --editable '.[dev]'
-	@touch $@ .venv/ui
+	@touch .venv/run .venv/ui $@
 
 .venv/long: .venv/dev
 	$(PIP) --editable '.[long]'
