@@ -19,6 +19,7 @@ from lightrag_dagster.pipeline.pending import accept_pending, pending, why_inges
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings.sections import GraphSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
@@ -29,9 +30,8 @@ from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from lightrag_dagster.testing.building import ingest
+from lightrag_dagster.testing.building import ingest, publish
 from tests.graphs import graph_rows
-from tests.query.published import publish_accepted
 
 RIVER = (
     "Marta Lindqvist maintains the gauge at Halden Weir. Orrin Instruments built the gauge in 2019. "
@@ -68,11 +68,14 @@ def run(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
         return bring_up_to_date(settings, names, shown, backfill=backfill, knowledge_base=backfill and not names)
 
 
-def build(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
+def build(settings: Settings, *names: str, backfill: bool = False, graph: bool = False) -> Outcome:
     """Do the work of `run` by the functions of the build floor alone, without Dagster and its event log.
 
-    For tests whose subject is the data. Batches are not waited for, and no questions are asked of the snapshot.
+    For tests whose subject is the data. Batches are not waited for, and no questions are asked of the snapshot. Its
+    graph is built with `graph`, which takes a quarter of the time, and by `snapshot_contents`.
     """
+    if not graph:
+        settings = settings.model_copy(update={"graph": GraphSettings(before_publication_rows=0)})
     home, recipes, outcome = Home.of(settings), Recipes.of(settings), Outcome()
     account = Account(str(uuid4()))
     with building(home, LOCK_SECONDS):
@@ -91,8 +94,8 @@ def build(settings: Settings, *names: str, backfill: bool = False) -> Outcome:
         accept_pending(settings)
         whole = backfill and not names
         if next_publication(recipes, backfill=whole) is not None:
-            outcome.published = publish_accepted(settings, backfill=whole, account=account)
-        if without_graph(home):
+            outcome.published = publish(settings, backfill=whole, account=account)
+        if graph and without_graph(home):
             build_published_graph(home)
     outcome.rejected, outcome.manifest = pending(settings).rejected, current_snapshot(home)
     outcome.cost_usd = Ledger(home.ledger).spent(account.run)
@@ -108,7 +111,7 @@ def published(settings: Settings) -> Manifest:
 
 def snapshot_contents(settings: Settings) -> dict[str, Any]:
     """Return everything that the current snapshot holds, in a form that can be compared."""
-    home, manifest = Home.of(settings), published(settings)
+    home, manifest = Home.of(settings), build_published_graph(Home.of(settings))
     generation = Generation(home, manifest.snapshot_id)
     contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES}
     for source, versions in manifest.inputs.sources.items():

@@ -58,7 +58,7 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
     assert not publishes(instance, settings)
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "office", {"flood.md": FLOOD})
-    build(settings)
+    build(settings, graph=True)
     assert not publishes(instance, settings)
 
     shutil.rmtree(settings.sources / "office")
@@ -70,7 +70,7 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
 
 def test_the_graph_of_a_published_snapshot_is_asked_for_alone(instance: dg.DagsterInstance, settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
-    build(settings)
+    build(settings, graph=True)
     home = Home(settings.home)
     discard_graph(newest(home))
     asked = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))

@@ -62,7 +62,7 @@ def test_what_answers_lack_is_said(
 def test_with_nothing_to_do_one_line_is_printed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build(load_settings())
+    build(load_settings(), graph=True)
     code, output, errors = command(capfd, monkeypatch, "run")
     assert (code, errors) == (0, "")
     assert output.startswith("Nothing changed; gen-")

@@ -77,10 +77,10 @@ def test_what_waits_for_release_is_said_to_wait(
     settings = load_settings(home=tmp_path / "data", sources=tmp_path / "sources")
     for source in ("notes", "office"):
         write_source(settings, source, {"river.md": RIVER})
-    build(settings)
+    build(settings, graph=True)
     first = published(settings)
     write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
-    build(settings)
+    build(settings, graph=True)
     second = published(settings)
     assert command(capfd, monkeypatch, "rollback", first.snapshot_id)[0] == 0
 

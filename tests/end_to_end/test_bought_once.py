@@ -50,7 +50,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
         settings = _settings(monkeypatch, folder, folder / "undisturbed", _server)
         write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
         write_source(settings, "office", {"office.txt": OFFICE})
-        build(settings)
+        build(settings, graph=True)
     return Scene(folder, snapshot_contents(settings), Counter(map(_kind, _server.requests)))
 
 
@@ -74,7 +74,7 @@ def test_nothing_that_arrived_is_bought_again(
     run_and_kill(loopback, victim, number, later, lambda received: _kind(received) == kind)
     before, kept = len(loopback.requests), _stored(settings, loopback.requests)
 
-    outcome = run(settings) if way == "run" else build(settings)
+    outcome = run(settings) if way == "run" else build(settings, graph=True)
 
     assert outcome.failed == {}
     assert kept or seed % len(KINDS) == 0

@@ -72,7 +72,7 @@ def settings(buckets: S3Server, postgres: SecretStr, tmp_path: Path) -> Settings
         cache={"folder": tmp_path / "first"},
     )
     write_source(made, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    build(made)
+    build(made, graph=True)
     change(made)
     return made
 
@@ -109,7 +109,7 @@ def kill_at(settings: Settings, buckets: S3Server, folder: Path, step: int, *, s
 def assert_whole(settings: Settings, folder: Path) -> None:
     """What is published equals what a clean build on a disk publishes, and none of it is damaged."""
     clean = settings.changed(home=folder / "clean", database=None)
-    build(clean)
+    build(clean, graph=True)
     with KnowledgeBase.open(settings=elsewhere(settings, folder / "last reader")) as knowledge:
         assert knowledge.snapshot_id == published(clean).snapshot_id
         knowledge.cypher("MATCH (n) RETURN count(n)")
@@ -155,7 +155,7 @@ def test_a_builder_killed_at_a_record_leaves_nothing_to_mend(
 def test_a_build_has_as_many_writes_as_kills_assume(settings: Settings, buckets: S3Server) -> None:
     fault = AtWrite(0, lambda: None)
     buckets.failing = fault
-    build(settings)
+    build(settings, graph=True)
     assert fault.seen >= FEWEST_WRITES
 
 
@@ -180,12 +180,12 @@ def test_a_postgres_that_restarts_midway_ends_in_a_retry_or_one_line(
         buckets.failing = AtWrite(step, restart)
         said = ""
         try:
-            build(settings)
+            build(settings, graph=True)
         except StoreError as error:
             said = str(error)
         assert not said or "database" in said or "lock" in said
         buckets.failing = lambda environ: False
-        build(settings)
+        build(settings, graph=True)
         assert_whole(settings, tmp_path)
         assert settings.database is not None
         postgres_engine(settings.database.get_secret_value()).dispose()
@@ -227,7 +227,7 @@ def test_readers_see_one_snapshot_through_publications_collections_and_a_slow_se
     try:
         for number in range(4):
             write_source(settings, "notes", {"river.md": f"{RIVER} Sensor {number} was tested.", "flood.txt": FLOOD})
-            build(settings)
+            build(settings, graph=True)
             ids.add(published(settings).snapshot_id)
             collect_garbage(Home.of(settings), keeping_one.retention, dry_run=False)
     finally:

@@ -38,7 +38,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     folder = tmp_path_factory.mktemp("crashes")
     settings = load_settings(home=folder / "home", sources=folder / "sources")
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    build(settings)
+    build(settings, graph=True)
     first = published(settings).snapshot_id
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
     write_source(settings, "office", {"office.txt": OFFICE})
@@ -133,7 +133,7 @@ def _kill_and_run_again(
     assert manifest.snapshot_id in (scene.first, scene.second)
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.retrieve("Who maintains the gauge at Halden Weir?", mode="mix").entities
-    outcome = run(settings) if way == "run" else build(settings)
+    outcome = run(settings) if way == "run" else build(settings, graph=True)
     assert outcome.failed == {}
     assert published(settings).snapshot_id == scene.second
     assert snapshot_contents(settings) == scene.after

@@ -31,7 +31,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, dict[s
     settings = load_settings(home=folder / "home", sources=folder / "sources")
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
     write_source(settings, "office", {"office.txt": OFFICE})
-    build(settings)
+    build(settings, graph=True)
     return settings, snapshot_contents(settings)
 
 
@@ -40,13 +40,13 @@ def test_the_same_bytes_with_either_database_and_nothing_is_asked_twice(
     expected: tuple[Settings, dict[str, object]], tmp_path: Path, postgres: SecretStr
 ) -> None:
     settings = expected[0].changed(home=tmp_path / "home", database=postgres)
-    build(settings)
+    build(settings, graph=True)
     assert snapshot_contents(settings) == expected[1]
     assert [*settings.home.rglob("*.sqlite"), *settings.home.rglob("*.lock")] == []
     assert _stored(settings) == _stored(expected[0])
     once = Ledger(Home.of(settings).ledger).by_purpose()
     assert once == Ledger(Home.of(expected[0]).ledger).by_purpose()
-    assert build(settings).published is None
+    assert build(settings, graph=True).published is None
     assert Ledger(Home.of(settings).ledger).by_purpose() == once
 
 
@@ -64,7 +64,7 @@ def test_a_build_that_was_killed_is_completed_by_the_next_one(
         cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert build(settings).failed == {}
+    assert build(settings, graph=True).failed == {}
     assert snapshot_contents(settings) == expected[1]
     assert _stored(settings) == _stored(expected[0])
 
@@ -76,7 +76,7 @@ def test_a_plan_waits_for_no_builder(
 ) -> None:
     settings = expected[0].changed(home=tmp_path / "home", sources=tmp_path / "sources", database=postgres)
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    build(settings)
+    build(settings, graph=True)
     write_source(settings, "notes", {"river.md": RIVER})
     before = Ledger(Home.of(settings).ledger).by_purpose()
     with hold(Home.of(settings)) as holder:

@@ -41,7 +41,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     settings = load_settings(home=folder / "home", sources=folder / "sources")
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
     write_source(settings, "office", {"copy.md": FLOOD})
-    build(settings)
+    build(settings, graph=True)
     return settings
 
 
@@ -109,7 +109,7 @@ def test_processes_build_what_one_process_builds(
 
     monkeypatch.setattr(ProcessEngine, "map", counted)
     built = local.changed(home=tmp_path / "processes", engine="processes")
-    build(built)
+    build(built, graph=True)
     assert {name for name, size in sizes.items() if size > 1} >= {*OTHERS, *SHARD_STEPS, *STEPS}
     assert_same(built, local)
 
@@ -120,7 +120,7 @@ def test_ray_builds_on_a_disk_what_one_process_builds(
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", machines[0])
     ray = local.changed(home=tmp_path / "ray", engine="ray")
-    build(ray)
+    build(ray, graph=True)
     assert_same(ray, local)
 
 
@@ -155,7 +155,7 @@ def test_machines_that_share_a_bucket_alone_build_what_one_process_builds(
             away.rename(root)
 
     monkeypatch.setattr(RayEngine, "map", without_the_disk)
-    assert build(in_bucket).failed == {}
+    assert build(in_bucket, graph=True).failed == {}
     assert sizes.keys() >= {*OTHERS, *SHARD_STEPS, *STEPS}
     assert_same(in_bucket, local)
     assert list(machines[1].glob("*/cache/*/*/scratch/*/summary.parquet")), "the machines have caches of their own"
@@ -185,6 +185,6 @@ def test_a_worker_killed_midway_changes_nothing(
         return not served
 
     buckets.failing = kill
-    build(in_bucket)
+    build(in_bucket, graph=True)
     assert len(killed) == 1
     assert_same(in_bucket, local)

@@ -41,11 +41,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path: Path, room: int, way: Way) -> None:
     settings = load_settings(home=small_disk / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})
-    build(settings)
+    build(settings, graph=True)
     first = published(settings)
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
     clean = settings.model_copy(update={"home": tmp_path / "clean"})
-    build(clean)
+    build(clean, graph=True)
 
     with _filled(small_disk, room):
         message = _failure(way, settings)
@@ -63,19 +63,19 @@ def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path
 def test_a_disk_that_cannot_be_written_is_named(small_disk: Path, tmp_path: Path) -> None:
     settings = load_settings(home=small_disk / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})
-    build(settings)
+    build(settings, graph=True)
     first = published(settings)
     write_source(settings, "notes", {"river.md": FLOOD})
     _mount(small_disk, "-o", "remount,ro").check_returncode()
 
     with pytest.raises(LightRAGError, match=str(settings.home)):
-        build(settings)
+        build(settings, graph=True)
 
     assert published(settings) == first
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.retrieve(QUESTION, mode="mix").entities
     _mount(small_disk, "-o", "remount,rw").check_returncode()
-    build(settings)
+    build(settings, graph=True)
     assert published(settings) != first
 
 

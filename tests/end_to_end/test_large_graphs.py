@@ -21,7 +21,6 @@ from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.snapshots.verify import find_damage
-from lightrag_dagster.testing.building import publish
 from tests.buckets import S3Server
 from tests.cli.test_cli import command
 from tests.end_to_end.test_purge import purge
@@ -38,7 +37,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("large")
     settings = load_settings(home=folder / "home", sources=folder / "sources")
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
-    build(settings)
+    build(settings, graph=True)
     write_source(settings, "office", {"office.txt": OFFICE})
     return publish_without_graph(settings)
 
@@ -46,10 +45,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 def publish_without_graph(settings: Settings) -> Settings:
     """Publish as a run that is killed between the pointer and the graph; return the settings of large graphs."""
     settings = settings.changed(graph=LARGE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tests.support.publish_accepted", publish)
-        patch.setattr("tests.support.build_published_graph", lambda home: None)
-        assert build(settings).published is not None
+    assert build(settings).published is not None
     return settings
 
 
@@ -123,7 +119,7 @@ def test_a_rollback_to_a_snapshot_without_graph_makes_it_pending(settings: Setti
     home, without = Home(settings.home), published(settings).snapshot_id
     write_source(settings.changed(sources=settings.home / "sources"), "notes", {"river.md": RIVER})
     after = settings.changed(sources=settings.home / "sources", documents={"accept_deletes": True})
-    build(after)
+    build(after, graph=True)
     assert not pending(after).graph
     with building(home, 0) as lock:
         rollback(home, without, lock)

@@ -69,7 +69,7 @@ def killed(settings: Settings, at: str, command: str, where: str) -> None:
 
 
 def check_unpublished(settings: Settings) -> None:
-    for use in (lambda: KnowledgeBase.open(settings=settings), lambda: build(settings)):
+    for use in (lambda: KnowledgeBase.open(settings=settings), lambda: build(settings, graph=True)):
         with pytest.raises(StoreError, match=r"was not finished; run `lightrag-dagster restore .*` again"):
             use()
 
@@ -77,7 +77,7 @@ def check_unpublished(settings: Settings) -> None:
 def check_same(settings: Settings, expected: Settings) -> None:
     """Check that a home answers as another one, and that a run has nothing to do and asks nothing."""
     asked = Ledger(Home.of(settings).ledger).by_purpose()
-    assert build(settings).published is None
+    assert build(settings, graph=True).published is None
     assert find_current_damage(Home.of(settings), verify=True) == []
     assert published(settings) == published(expected)
     assert asked == Ledger(Home.of(settings).ledger).by_purpose()
@@ -135,8 +135,8 @@ def test_a_restore_that_was_killed_is_completed_by_the_same_command(
     # And it goes on from there.
     settings = settings.changed(sources=shutil.copytree(disk.sources, tmp_path / "sources"))
     write_source(settings, "more", {"flood.md": FLOOD})
-    assert build(settings).published is not None
+    assert build(settings, graph=True).published is not None
     clean = settings.changed(home=tmp_path / "clean", database=None)
-    build(clean)
+    build(clean, graph=True)
     assert published(settings).snapshot_id == published(clean).snapshot_id
     assert find_current_damage(Home.of(settings), verify=True) == []

@@ -84,7 +84,7 @@ def built_with_and_without(settings: Settings, first: Path | None = None) -> lis
     home = Home.of(settings)
     write_source(settings, "notes", KEPT | {"secret.md": SECRET})
     write_source(settings, "hidden", {"all.txt": HIDDEN})
-    build(settings)
+    build(settings, graph=True)
     chunks = SourceTables(home).read("chunks", "notes").to_pylist()
     (chunk,) = (row for row in chunks if row["path"] == "secret.md")
     vector = embedding_fingerprint(published(settings).vectors.identity, chunk["content"])
@@ -96,7 +96,7 @@ def built_with_and_without(settings: Settings, first: Path | None = None) -> lis
         shutil.copytree(home.root, first)
     write_source(settings, "notes", KEPT)
     shutil.rmtree(settings.sources / "hidden")
-    build(settings)
+    build(settings, graph=True)
     return [*WORDS, *WORDS_OF_SOURCE, chunk["chunk_id"], vector]
 
 
@@ -137,7 +137,7 @@ def check_nothing_else_changed(settings: Settings, before: dict[str, object], an
     assert snapshot_contents(settings) == before
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.query(QUESTION).text == answer
-    assert build(settings).published is None
+    assert build(settings, graph=True).published is None
     assert bought(settings) == calls
 
 
@@ -150,7 +150,7 @@ def check_all_can_be_made_again(settings: Settings) -> None:
         shutil.rmtree(home.root / folder)
     home.current.unlink()
     home.newest.unlink()
-    assert build(settings).manifest == published(settings)
+    assert build(settings, graph=True).manifest == published(settings)
     assert published(settings).snapshot_id == published_before
     assert bought(settings) == calls
 
@@ -211,7 +211,7 @@ def test_nothing_is_left_in_postgres(
     assert places(home, words) == {}
     assert [word for word in words if postgres_server.finds(word)] == []
     assert snapshot_contents(settings) == contents
-    assert build(settings).published is None
+    assert build(settings, graph=True).published is None
 
 
 @pytest.mark.long
@@ -237,10 +237,10 @@ def test_what_is_still_used_is_refused(
     refused("not up to date; run `lightrag-dagster run` first")
     failing: dict[str, str | bytes] = {f"{number}.md": b"\xff" for number in range(5)}
     write_source(lenient, "notes", failing | KEPT)
-    build(lenient)  # which is not accepted: too many documents cannot be read
+    build(lenient, graph=True)  # which is not accepted: too many documents cannot be read
     refused("the tables of notes still hold secret.md; run `lightrag-dagster run` until it accepts notes")
     write_source(lenient, "notes", KEPT | {"renamed.md": SECRET})
-    build(lenient)
+    build(lenient, graph=True)
     with building(home, 0) as lock:
         rollback(home, first, lock)
     refused(f"a rollback holds {first}; run `lightrag-dagster release` first")
@@ -264,18 +264,18 @@ def test_a_backfill_that_holds_it_goes_and_keeps_the_other_answers(
 ) -> None:
     home = Home.of(lenient)
     write_source(lenient, "notes", KEPT | {"secret.md": SECRET})
-    build(lenient)
+    build(lenient, graph=True)
     other = lenient.changed(extraction={"gleaning": 2}, documents={"max_failed_share": 0.0})
     write_source(lenient, "notes", {**KEPT, "secret.md": SECRET, "bad.md": b"\xff"})
-    build(other, "notes", backfill=True)  # which is not accepted, so that its tables wait
+    build(other, "notes", backfill=True, graph=True)  # which is not accepted, so that its tables wait
     assert SourceTables(home).has_candidate("notes")
     write_source(lenient, "notes", KEPT)
-    build(other)
+    build(other, graph=True)
     calls = Ledger(home.ledger).by_purpose()["extract"].calls
     purge(other, monkeypatch, "notes/secret.md")
     assert places(home, WORDS) == {}
     assert not SourceTables(home).has_candidate("notes")
-    build(other, "notes", backfill=True)
+    build(other, "notes", backfill=True, graph=True)
     assert Ledger(home.ledger).by_purpose()["extract"].calls == calls
 
 
@@ -297,7 +297,7 @@ def test_a_purge_that_was_interrupted_is_completed_by_the_next(
             with pytest.raises(KeyboardInterrupt):
                 purge(settings, monkeypatch, *GONE)
         assert find_current_damage(home) == []
-    assert build(settings).published is None
+    assert build(settings, graph=True).published is None
     assert places(home, ["secret.md"])["secret.md"] >= {str(home.purging)}
     assert not any(".parquet" in place for place in places(home, ["secret.md"])["secret.md"])
     purge(settings, monkeypatch, *GONE)
@@ -314,7 +314,7 @@ def test_dagster_forgets_its_runs(lenient: Settings, monkeypatch: pytest.MonkeyP
     home.batch_files.mkdir()
     (home.batch_files / "one.jsonl").write_text("quollmark")
     write_source(lenient, "notes", KEPT)
-    build(lenient)
+    build(lenient, graph=True)
     assert any("dagster/history/runs/index.db event_logs" in place for place in places(home, WORDS)["quollmark"])
     assert "history of 2 runs" in purge(lenient, monkeypatch, "notes/secret.md")
     assert places(home, WORDS) == {}
@@ -394,7 +394,7 @@ def test_nothing_is_left_in_a_bucket(
     assert everywhere(2) == {}
     check_nothing_else_changed(settings, contents, answer)
     elsewhere = settings.changed(cache={"folder": tmp_path / "elsewhere"})
-    assert build(elsewhere).published is None
+    assert build(elsewhere, graph=True).published is None
     with pytest.raises(SourceError, match="purged already"):
         purge(elsewhere, monkeypatch, *GONE)
     check_nothing_else_changed(settings, contents, answer)
@@ -438,7 +438,7 @@ def test_a_purge_that_was_killed_is_completed_by_the_next(
         assert victim.returncode in (0, -signal.SIGKILL), victim.stderr
         settings = lenient.changed(home=folder)
         if victim.returncode:
-            assert build(settings).published is None, "what is published is whole"
+            assert build(settings, graph=True).published is None, "what is published is whole"
             home = Home.of(settings)
             if home.purging.exists() or places(home, words):  # else it was killed after its last removal
                 purge(settings, monkeypatch, *GONE)

@@ -181,7 +181,7 @@ def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, mon
 
 def test_with_nothing_to_do_dagster_is_not_imported(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
-    build(settings)
+    build(settings, graph=True)
     statement = (
         "import sys; from lightrag_dagster.cli import main; sys.argv = ['lightrag-dagster', 'run']\n"
         "try: main()\n"
