@@ -4,6 +4,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.declared import LLM_POOL, asset
 from lightrag_dagster.assets.metadata import account_of, stopwatch, table_metadata
+from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
@@ -26,7 +27,12 @@ def answers(
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
     settings, stored = lightrag.settings, lightrag.tables()
-    with stopwatch() as watch, KnowledgeBase.open(settings=settings, account=account_of(context, settings)) as opened:
+    account = account_of(context, settings)
+    with (
+        stopwatch() as watch,
+        logged(context, lightrag),
+        KnowledgeBase.open(settings=settings, account=account) as opened,
+    ):
         questions = read_question_file(settings.questions)
         known = stored.current("answers", ALL_SOURCES)
         previous = stored.read("answers", ALL_SOURCES) if known else None

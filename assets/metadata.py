@@ -21,7 +21,13 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.raw_documents import Slow
 
 COMMAND_TAG = "lightrag/command"
-"""Run tag: what several runs that one command started have in common."""
+"""Run tag: the command, schedule or sensor that asked for the run, in a word or two."""
+
+COST_TAG = "lightrag/cost"
+"""Run tag: what its model calls cost, as `$0.1234`; without any there is none."""
+
+ACCOUNT_TAG = ".dagster/lightrag_account"
+"""Run tag that the UI hides: the account of the calls, which several runs of one command have in common."""
 
 MAX_RUNTIME = {"dagster/max_runtime": str(6 * 3600)}
 """Run tags: a run that takes longer than six hours hangs, on a dead mount say, and is ended so that others get their
@@ -72,7 +78,7 @@ def is_backfill(
 
 def account_of(context: dg.AssetExecutionContext, settings: Settings, source: str = "") -> Account:
     """Return on whose account a step makes its calls: the command's that started the run, else the run's own."""
-    run = context.run.tags.get(COMMAND_TAG, context.run.run_id)
+    run = context.run.tags.get(ACCOUNT_TAG, context.run.run_id)
     return Account.of(run, source, settings.llm, context.run.run_id)
 
 

@@ -7,13 +7,15 @@ from logging import Logger
 
 import dagster as dg
 
-from lightrag_dagster.assets.metadata import account_of
+from lightrag_dagster.assets.metadata import COST_TAG, account_of
 from lightrag_dagster.core import progress
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 
 LINE_SECONDS = 60.0
 """Time between two lines."""
+
+CANCELLED = "the run was cancelled; all that was answered is kept, and the next run goes on from there"
 
 
 class ProgressLog:
@@ -58,14 +60,25 @@ def _time(minutes: float) -> str:
 
 @contextmanager
 def logged(context: dg.AssetExecutionContext, lightrag: LightRAG) -> Iterator[None]:
-    """Log a line a minute about the step that works in the block, and a first one when a provider does not answer."""
+    """Log a line a minute about the step that works in the block, and a first one when a provider does not answer.
+
+    The run gets a tag with its cost. A run that is cancelled ends with a sentence, not with where it was in our code.
+    """
     settings = lightrag.settings
     source = context.partition_key if context.has_partition_key else ""
     account = account_of(context, settings, source)
 
+    ledger = Ledger(lightrag.home.ledger)
+
     def spent() -> float:
-        return Ledger(lightrag.home.ledger).spent(account.run)
+        return ledger.spent(account.run, source)
 
     lines = ProgressLog(source or settings.namespace or "all sources", spent, context.log)
-    with progress.listening(lines.count, lines.note):
-        yield
+    try:
+        with progress.listening(lines.count, lines.note):
+            yield
+    except dg.DagsterExecutionInterruptedError:
+        raise dg.DagsterExecutionInterruptedError(CANCELLED) from None
+    finally:
+        if cost := spent():
+            context.instance.add_run_tags(context.run.run_id, {COST_TAG: f"${cost:,.4f}"})

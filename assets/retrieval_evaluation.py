@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from lightrag_dagster.assets.declared import LLM_POOL, asset
 from lightrag_dagster.assets.metadata import Metadata, account_of, stopwatch, table_metadata
+from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.core.text.tables import markdown_table
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
@@ -46,7 +47,11 @@ def retrieval_evaluation(
     before = {name: stored.read(name, ALL_SOURCES) for name in (QUESTIONS, MODES) if stored.current(name, ALL_SOURCES)}
     questions = with_gold(read_question_file(settings.questions))
     account = account_of(context, settings)
-    with stopwatch() as watch, KnowledgeBase.open(settings=settings, account=account) as opened:
+    with (
+        stopwatch() as watch,
+        logged(context, lightrag),
+        KnowledgeBase.open(settings=settings, account=account) as opened,
+    ):
         rows = evaluate(opened, questions)
         snapshot_id, missing = opened.snapshot_id, missing_gold(opened, questions)
     summary, history = summarise(rows), with_history(before.get(QUESTIONS), rows)

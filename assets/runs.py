@@ -10,7 +10,7 @@ from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventL
 
 from lightrag_dagster.assets import ASSETS
 from lightrag_dagster.assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
-from lightrag_dagster.assets.metadata import COMMAND_TAG
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage.home import Home
@@ -54,13 +54,13 @@ def wipe_assets(instance: dg.DagsterInstance, namespace: Namespace) -> None:
     instance.wipe_assets(sorted(_keys(namespace)))
 
 
-def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, command: str) -> int:
-    """Delete the runs of this knowledge base with their events and logs, except a command's; return their number.
+def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, account: str) -> int:
+    """Delete the runs of this knowledge base with their events and logs, except those of an account; return how many.
 
     Dagster's SQLite files are deleted too; another database keeps deleted rows until it is vacuumed.
     """
     ended = [run for run in _runs(instance, namespace) if run.is_finished]
-    runs = [run for run in ended if run.tags.get(COMMAND_TAG) != command]
+    runs = [run for run in ended if run.tags.get(ACCOUNT_TAG) != account]
     storage, files = instance.event_log_storage, list[Path]()
     for run in runs:
         storage.delete_events(run.run_id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import dagster as dg
 
-from lightrag_dagster.assets.metadata import MAX_RUNTIME
+from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.pipeline.pending import look_at_sources
@@ -61,6 +61,7 @@ def build_schedules(settings: Settings, jobs: "Mapping[str, Job]") -> list[dg.Sc
         name=namespace.named("morning"),
         cron_schedule=MORNING,
         job=jobs["report"],
+        tags={COMMAND_TAG: "morning"},
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Reports the published, pending, rejected and outdated data of each source.",
     )
@@ -96,8 +97,9 @@ class Due(NamedTuple):
 
 def requests_of(due: Due, night: str, seconds: float) -> list[dg.RunRequest]:
     """Return a run for each source that is due, once a night; a tag marks those without a known change."""
-    slow = MAX_RUNTIME | {SLOW_TAG: f"not listed within {seconds:g} s"}
-    tags = dict.fromkeys(due.changed, MAX_RUNTIME) | dict.fromkeys(due.slow, slow)
+    ours = MAX_RUNTIME | {COMMAND_TAG: "nightly"}
+    slow = ours | {SLOW_TAG: f"not listed within {seconds:g} s"}
+    tags = dict.fromkeys(due.changed, ours) | dict.fromkeys(due.slow, slow)
     return [dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=own) for name, own in tags.items()]
 
 

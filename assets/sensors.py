@@ -16,7 +16,7 @@ import dagster as dg
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.checks import REASON
-from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
@@ -141,9 +141,9 @@ def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.Resource
     added, removed = sorted(wanted - known), sorted(known - wanted)
     requests = [namespace.sources.build_add_request(added)] if added else []
     removals = [namespace.sources.build_delete_request(removed)] if removed else []
-    at_once = added if lightrag.settings.ingest_new_sources else []
+    at_once, tags = added if lightrag.settings.ingest_new_sources else [], MAX_RUNTIME | {COMMAND_TAG: "new source"}
     return dg.SensorResult(
-        run_requests=[dg.RunRequest(partition_key=name, tags=MAX_RUNTIME) for name in at_once],
+        run_requests=[dg.RunRequest(partition_key=name, tags=tags) for name in at_once],
         dynamic_partitions_requests=[*requests, *removals],
     )
 
@@ -167,7 +167,7 @@ def batches(
             job_name=namespace.named("backfill" if waiting.backfill else "ingest"),
             partition_key=waiting.source,
             run_key=f"{waiting.source} {digest(waiting.backfill, states)} {attempt}",
-            tags={COMMAND_TAG: waiting.run},
+            tags={COMMAND_TAG: "batches", ACCOUNT_TAG: waiting.run},
         )
         for waiting, states in due.items()
         if waiting.source in partitions
@@ -185,15 +185,15 @@ def publish_accepted(
         return dg.SkipReason("waiting for unfinished runs")
     refresh(lightrag.home)
     # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
-    attempt = int(time.time() // RETRY_SECONDS)
+    attempt, tags = int(time.time() // RETRY_SECONDS), {COMMAND_TAG: "publish"}
     if acceptable := to_accept(lightrag.settings):
-        return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}")  # the merge accepts them
+        return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)  # the merge accepts them
     wanted = next_publication(lightrag.recipes)
     if wanted is not None and wanted.sources:
-        return dg.RunRequest(run_key=f"{wanted.hash} {attempt}")
+        return dg.RunRequest(run_key=f"{wanted.hash} {attempt}", tags=tags)
     if generation := without_graph(lightrag.home):
         graph = namespace.key("published_graph")
-        return dg.RunRequest(run_key=f"graph of {generation.id} {attempt}", asset_selection=[graph])
+        return dg.RunRequest(run_key=f"graph of {generation.id} {attempt}", asset_selection=[graph], tags=tags)
     return dg.SkipReason("the newest snapshot holds all accepted versions")
 
 

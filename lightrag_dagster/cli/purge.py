@@ -1,7 +1,6 @@
 """`purge`: permanent removal of documents."""
 
 from collections.abc import Sequence
-from uuid import uuid4
 
 from rich.console import Console
 
@@ -38,7 +37,7 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
         if (home.dagster / "dagster.yaml").exists():
             from lightrag_dagster.orchestration.jobs import open_jobs
 
-            with open_jobs(settings, shown, str(uuid4())) as jobs:
+            with open_jobs(settings, shown, "purge") as jobs:
                 jobs.refuse_others()
                 with noted(home, gone):
                     done = purge(settings, gone, snapshot)

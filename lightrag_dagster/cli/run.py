@@ -30,10 +30,10 @@ def run_pipeline(
     """
     settings = load_settings().changed(**overrides)
     with display(console) as shown:
-        command = str(uuid4())
-        outcome = bring_up_to_date(settings, sources, shown, command=command, verify=verify)
+        account = str(uuid4())
+        outcome = bring_up_to_date(settings, sources, shown, account=account, verify=verify)
         while wait and (due := _wait(settings, outcome, shown)):
-            outcome = outcome.followed_by(bring_up_to_date(settings, due, shown, command=command), due)
+            outcome = outcome.followed_by(bring_up_to_date(settings, due, shown, account=account), due)
     return print_outcome(console, outcome)
 
 

@@ -112,6 +112,7 @@ def _facts(home: Home, states: Pending) -> dict[str, object]:
                 "chunks": dict(one.chunks),
                 "outdated": dict(one.outdated),
                 "backfill": one.backfill,
+                "under_way": one.under_way,
             }
             for name, one in states.sources.items()
         },
@@ -124,12 +125,8 @@ def _print_problems(console: Console, states: Pending) -> None:
     for name, state in states.sources.items():
         if state.withheld:
             console.print(f"{name} is withheld: {state.withheld}", soft_wrap=True)
-        if state.backfill and True not in state.waiting:
-            console.print(
-                f"A backfill of {name} is not finished: {state.backfill}; "
-                f"`lightrag-dagster backfill --source {name}` resumes it.",
-                soft_wrap=True,
-            )
+        if state.unfinished_backfill:
+            console.print(state.unfinished_backfill, soft_wrap=True)
     if states.outdated:
         console.print(f"Outdated in the knowledge base: {' and '.join(states.outdated)}.")
     if states.outdated or any(state.outdated for state in states.sources.values()):

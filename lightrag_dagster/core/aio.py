@@ -26,7 +26,10 @@ def run_sync(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run `coroutine` to its end and return its result; in a thread of its own inside a running loop (Jupyter)."""
     try:
         asyncio.get_running_loop()
+        in_loop = True
     except RuntimeError:
+        in_loop = False
+    if not in_loop:  # outside the handler, so that a failure does not carry the missing loop as its context
         return asyncio.run(coroutine)
     context = contextvars.copy_context()
     with ThreadPoolExecutor(max_workers=1) as executor:

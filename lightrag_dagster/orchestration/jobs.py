@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import dagster as dg
 
-from lightrag_dagster.assets.metadata import COMMAND_TAG
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import end_orphans, forget_runs, under_way, wipe_assets
@@ -23,12 +23,14 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 class Jobs:
-    """The jobs of one knowledge base; `command` tags all runs that one command starts."""
+    """The jobs of one knowledge base, run by a `command` on an `account`, which are tags of all runs."""
 
-    def __init__(self, settings: Settings, instance: dg.DagsterInstance, display: Display, command: str) -> None:
+    def __init__(
+        self, settings: Settings, instance: dg.DagsterInstance, display: Display, command: str, account: str
+    ) -> None:
         self._instance = instance
         self._display = display
-        self._command = command
+        self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account}
         self._namespace = Namespace(settings.namespace)
         self._definitions = build_definitions(settings)
         self._checks = {check.node_def.name for check in self._definitions.asset_checks or ()}
@@ -62,7 +64,7 @@ class Jobs:
             asset_selection=[self._namespace.key(asset) for asset in assets] or None,
             run_config={**_QUIET, "ops": self._ops(definition, partition, config)},
             run_id=run_id,
-            tags={COMMAND_TAG: self._command},
+            tags=self._tags,
         )
 
     def refuse_others(self) -> None:
@@ -74,7 +76,7 @@ class Jobs:
         """Delete the events and logs of all runs, except of a report that is made now; return the number of runs."""
         wipe_assets(self._instance, self._namespace)
         self.execute("report")
-        return forget_runs(self._instance, self._namespace, self._command)
+        return forget_runs(self._instance, self._namespace, self._tags[ACCOUNT_TAG])
 
     def _ops(self, job: dg.JobDefinition, source: str | None, config: dict[str, Any] | None) -> dict[str, Any]:
         """Return the configuration of steps: a given one, else the job's own, which run configuration would replace."""
@@ -95,10 +97,13 @@ class Jobs:
 
 
 @contextmanager
-def open_jobs(settings: Settings, display: Display, command: str, *, partitions: bool = True) -> Iterator[Jobs]:
+def open_jobs(
+    settings: Settings, display: Display, command: str, account: str = "", *, partitions: bool = True
+) -> Iterator[Jobs]:
     """Open the instance of a home, with a partition for each source, and without runs of killed commands.
 
-    Without `partitions`, those that are there stay: for jobs that only read a snapshot, which need no sources.
+    Without an `account`, calls are made on a new one. Without `partitions`, those that are there stay: for jobs that
+    only read a snapshot, which need no sources.
 
     Raises:
         SourceError: the folder of sources cannot be listed.
@@ -108,7 +113,7 @@ def open_jobs(settings: Settings, display: Display, command: str, *, partitions:
     with open_instance(home) as instance:
         end_orphans(instance, home, Namespace(settings.namespace))
         sign(instance, Namespace(settings.namespace), home)
-        jobs = Jobs(settings, instance, display, command)
+        jobs = Jobs(settings, instance, display, command, account or str(uuid4()))
         if partitions:
             jobs.sync_partitions(list(find_sources(settings)))
         yield jobs

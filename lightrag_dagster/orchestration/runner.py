@@ -94,7 +94,7 @@ def bring_up_to_date(
     *,
     backfill: bool = False,
     knowledge_base: bool = False,
-    command: str | None = None,
+    account: str | None = None,
     verify: bool = False,
 ) -> Outcome:
     """Ingest the sources that changed, then merge and publish when the result would differ.
@@ -105,7 +105,7 @@ def bring_up_to_date(
         display: The view of the progress.
         backfill: Rebuild the rows of these sources that another recipe made.
         knowledge_base: Rebuild summaries and vectors of the knowledge base too, unless a source waits for batches.
-        command: The tag of the runs that it starts; given to continue another call's work.
+        account: The account of its calls; given to continue another call's work.
         verify: Read all files of the current snapshot; else only their existence and size are checked.
 
     Raises:
@@ -115,17 +115,18 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     sources = chosen_sources(settings, names) if names is not None else []
-    command, outcome = command or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
+    account, outcome = account or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
     refresh_views(Home.of(settings), verify=verify)
     states = pending(settings)
     busy = states.publish is not None or states.graph or any(states.sources[source.name].busy for source in sources)
     if busy or backfill or knowledge_base or questions_pending(settings):
         from lightrag_dagster.orchestration.jobs import open_jobs
 
-        with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, command) as jobs:
+        tag = "backfill" if backfill or knowledge_base else "run"
+        with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, tag, account) as jobs:
             _Pass(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
         states = pending(settings)
-    outcome.cost_usd = Ledger(Home.of(settings).ledger).spent(command)
+    outcome.cost_usd = Ledger(Home.of(settings).ledger).spent(account)
     looked_at = list(states.sources) if names is not None and not names else [source.name for source in sources]
     return _complete(outcome, states, looked_at, backfill=backfill)
 
@@ -170,7 +171,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     refresh(home)
     if (manifest := current_snapshot(home)) is None:
         raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
-    with building(home, LOCK_SECONDS), open_jobs(settings, display, str(uuid4()), partitions=False) as jobs:
+    with building(home, LOCK_SECONDS), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id
 
@@ -179,7 +180,7 @@ def make_report(settings: Settings, display: Display) -> None:
     """Materialise the report asset, as the schedule `morning` does."""
     from lightrag_dagster.orchestration.jobs import open_jobs
 
-    with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, str(uuid4())) as jobs:
+    with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, "report") as jobs:
         jobs.execute("report")
 
 
@@ -245,11 +246,8 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
             outcome.waiting.append(name)
         elif state.backfill and backfill:
             outcome.rejected.setdefault(name, f"of the backfill, {state.backfill}; the accepted tables stay")
-        elif state.backfill:
-            outcome.notes[name] = [
-                f"A backfill of {name} is not finished: {state.backfill}. "
-                f"`lightrag-dagster backfill --source {name}` resumes it."
-            ]
+        elif state.unfinished_backfill:
+            outcome.notes[name] = [state.unfinished_backfill]
     outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
     outcome.losses, outcome.warnings, outcome.unreleased = states.losses, states.warnings, states.unreleased
     return outcome

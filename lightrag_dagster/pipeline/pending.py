@@ -30,7 +30,7 @@ from lightrag_dagster.stages.documents.listing import list_files, listing_signat
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.locks.locks import ingesting, is_ingested
 from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accepted, judge
@@ -45,9 +45,10 @@ _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket
 class SourceState:
     """Pending work of one source.
 
-    `ingest` is the reason for which the next run ingests it; `problem` why it cannot; `waiting` has the run that pays
-    for the batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its
-    files were not taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
+    `under_way` is set while another process ingests it; `ingest` is the reason for which the next run does; `problem`
+    why it cannot; `waiting` has the run that pays for the batches that it waits for: under True those of a backfill,
+    under False the others. `rejected` is why its files were not taken, or its tables may not be merged; `accept`
+    whether they may although they are not accepted yet.
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
     begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted, `held` whether a
     rollback keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why nothing
@@ -55,6 +56,7 @@ class SourceState:
     """
 
     source: str
+    under_way: bool = False
     ingest: str | None = None
     problem: str | None = None
     waiting: Mapping[bool, str] = field(default_factory=dict)
@@ -79,6 +81,16 @@ class SourceState:
         """True if the next run has something to do for the source."""
         return bool(self.ingest or self.accept or self.waiting)
 
+    @property
+    def unfinished_backfill(self) -> str | None:
+        """A sentence about a backfill that was begun and is not accepted; None if there is none, or it waits."""
+        if not self.backfill or True in self.waiting:
+            return None
+        if self.under_way:
+            return f"A backfill of {self.source} runs now."
+        resume = f"`lightrag-dagster backfill --source {self.source}` resumes it."
+        return f"A backfill of {self.source} is not finished: {self.backfill}; {resume}"
+
     def __str__(self) -> str:
         """Return the state in a few words."""
         if self.problem:
@@ -87,6 +99,8 @@ class SourceState:
             return f"not accepted: {self.rejected}"
         if False in self.waiting:
             return "waits for batches"
+        if self.ingest and self.under_way:
+            return f"is being ingested: {self.ingest}"
         if self.ingest:
             return f"pending: {self.ingest}"
         if self.waiting:
@@ -207,8 +221,10 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
     if tables.has_candidate(name):
         tried = judge(candidate, name, *bounds)
         backfill = tried.reason if tried.whole and tried.reason else "it was interrupted"
+    unfinished = backfill is not None or ingest is not None
     return SourceState(
         source=name,
+        under_way=unfinished and is_ingested(home, name),
         ingest=ingest,
         problem=problem,
         waiting=waiting,

@@ -66,10 +66,12 @@ class Ledger:
             if reserved:
                 connection.execute(delete(RESERVED).where(RESERVED.c.name == reserved))
 
-    def spent(self, run: str) -> float:
-        """Return the cost of a run so far. US dollars."""
+    def spent(self, run: str, source: str | None = None) -> float:
+        """Return the cost of a run so far, of one source if given; "" is the knowledge base. US dollars."""
         with self._reading() as connection:
             statement = select(func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)).where(LEDGER.c.run == run)
+            if source is not None:
+                statement = statement.where(LEDGER.c.source == source)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
 
     def limits(self, account: Account) -> list[Limit]:

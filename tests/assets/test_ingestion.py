@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG
 from lightrag_dagster.assets.sensors import batches
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
@@ -215,7 +216,7 @@ def test_runs_submit_and_end_and_the_sensor_resumes_them(
     for _ in range(10):
         for request in requested(instance, by_batch):
             assert (request.partition_key, request.job_name) == ("notes", "ingest")
-            assert request.tags["lightrag/command"] == first.run_id
+            assert request.tags[ACCOUNT_TAG] == first.run_id
             runs.append(ingest(by_batch, instance, "notes", tags=request.tags))
     assert len(runs) == 2  # what was gleaned was a batch of its own
     assert requested(instance, by_batch) == []

@@ -1,15 +1,20 @@
 """Lines about a long step."""
 
 import logging
+from uuid import uuid4
 
 import dagster as dg
 import pytest
 
 from lightrag_dagster.assets import progress_log
+from lightrag_dagster.assets.metadata import COST_TAG
 from lightrag_dagster.assets.progress_log import ProgressLog
 from lightrag_dagster.core import progress
+from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
 from tests.support import RIVER, write_source
@@ -67,3 +72,35 @@ def test_the_run_has_the_lines(
     said = [entry.user_message for entry in instance.all_logs(result.run_id) if entry.dagster_event is None]
     assert any(line.startswith("notes: waiting for 127.0.0.1") for line in said)
     assert any("notes: 1 of 1 extractions, " in line for line in said)
+    run = instance.get_run_by_id(result.run_id)
+    assert run is not None
+    spent = Ledger(Home.of(online).ledger).spent(result.run_id, "notes")
+    assert (spent > 0, run.tags[COST_TAG]) == (True, f"${spent:.4f}")
+
+
+def test_a_run_that_is_cancelled_ends_with_a_sentence(
+    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = str(uuid4())
+
+    async def cancelled() -> None:
+        run = instance.get_run_by_id(run_id)
+        assert run is not None
+        instance.report_run_canceling(run)
+        raise dg.DagsterExecutionInterruptedError
+
+    write_source(settings, "notes", {"river.md": RIVER})
+    monkeypatch.setattr("lightrag_dagster.assets.documents.read_source", lambda *_: run_sync(cancelled()))
+    instance.add_dynamic_partitions("source", ["notes"])
+    job = build_definitions(settings).resolve_job_def("ingest")
+    with pytest.raises(dg.DagsterExecutionInterruptedError):
+        job.execute_in_process(instance=instance, partition_key="notes", run_id=run_id)
+    run = instance.get_run_by_id(run_id)
+    assert run is not None
+    assert (run.status, COST_TAG in run.tags) == (dg.DagsterRunStatus.CANCELED, False)
+    (failed,) = instance.all_logs(run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
+    error = failed.get_dagster_event().step_failure_data.error
+    assert error is not None
+    assert error.message.endswith(f"{progress_log.CANCELLED}\n")
+    assert (error.cause, error.context) == (None, None)
+    assert "test_progress_log.py" not in "".join(error.stack)

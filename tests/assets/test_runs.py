@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
-from lightrag_dagster.assets.metadata import COMMAND_TAG
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.runs import building_under_way, end_orphans, forget_runs, under_way
 from lightrag_dagster.storage.home import Home
@@ -89,7 +89,7 @@ def test_runs_of_others_are_not_forgotten(instance: dg.DagsterInstance) -> None:
     kept = {
         pretend(instance, ended, job="__ASSET_JOB", assets={"finance/extractions"}),
         pretend(instance, ended, job="ingest"),  # of another code location: it has none of our steps
-        pretend(instance, ended, {COMMAND_TAG: "one"}, job="__ASSET_JOB", assets={"status_report"}),
+        pretend(instance, ended, {ACCOUNT_TAG: "one"}, job="__ASSET_JOB", assets={"status_report"}),
     }
     assert not under_way(instance, Namespace())
     kept |= {pretend(instance, dg.DagsterRunStatus.STARTED, job="__ASSET_JOB", assets={"chunks"})}

@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +87,8 @@ def main(home: str, sources: str, step: str, moment: str, way: str) -> None:
     for owner, name in WRITES:
         executioner.watch(owner, name)
     shards.ROWS = int(os.environ.get("ROWS_A_SHARD", shards.ROWS))
-    {"build": partial(build, graph=True), "run": run}[way](load_settings(home=Path(home), sources=Path(sources)))
+    settings = load_settings(home=Path(home), sources=Path(sources))
+    build(settings, graph=True) if way == "build" else run(settings)
     print("\n".join(executioner.seen))  # noqa: T201  # the test reads it
 
 

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -196,7 +197,12 @@ def test_an_interrupted_backfill_is_resumed_and_replaces_nothing_meanwhile(make:
     loopback.fault = lambda received: None
     refused = str(loopback.requests.pop().body)
     assert (accepted(home, "notes"), contents(edited)) == (before, rows)
-    assert pending(edited).sources["notes"].backfill == "it was interrupted"
+    state = pending(edited).sources["notes"]
+    assert (state.backfill, state.under_way) == ("it was interrupted", False)
+    assert str(state.unfinished_backfill).startswith("A backfill of notes is not finished: it was interrupted; `light")
+    with ThreadPoolExecutor(1) as elsewhere, ingesting(home, "notes", 0):
+        state = elsewhere.submit(pending, edited).result().sources["notes"]
+    assert (state.under_way, state.unfinished_backfill) == (True, "A backfill of notes runs now.")
 
     # A night in between works on the accepted rows.
     write_source(edited, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "new.txt": "Ulla Berg visited Kessing."})

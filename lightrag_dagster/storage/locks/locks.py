@@ -6,6 +6,7 @@ The locks are files beside SQLite and advisory locks in Postgres. The system rel
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import MIGRATIONS, Migrations
@@ -65,6 +66,17 @@ def source_lock(home: Home, source: str, timeout: float) -> Iterator[Lock]:
     what = f"is ingesting source {source!r}"
     with home.locks.hold(home.source_lock(source), timeout, what, any_thread=False) as lock:
         yield lock
+
+
+def is_ingested(home: Home, source: str) -> bool:
+    """Say whether another process or thread ingests a source now; False where that cannot be told."""
+    try:
+        with source_lock(home, source, 0):
+            return False
+    except BuilderLockedError:
+        return True
+    except StoreError:  # a home that this process may only read
+        return False
 
 
 @contextmanager
