@@ -1,5 +1,9 @@
 """`status_report`: the published, pending, rejected and outdated rows of each source."""
 
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
 import dagster as dg
 
 from lightrag_dagster.assets.declared import asset
@@ -9,6 +13,10 @@ from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.core.text.tables import cell, markdown_table
 from lightrag_dagster.pipeline.pending import PUBLISHED, WAITS_FOR_RELEASE, Pending, pending
 from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.spending.ledger import Ledger
+
+_MOST_COSTS = 60
+"""Most rows of the table of costs."""
 
 
 @asset(
@@ -22,11 +30,12 @@ def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Report the pending work."""
     with stopwatch() as watch:
         states = pending(lightrag.settings)
-    return report(states, watch.seconds)
+        costs = Ledger(lightrag.home.ledger).costs(["month", "source"])
+    return report(states, watch.seconds, costs)
 
 
-def report(states: Pending, seconds: float) -> dg.MaterializeResult:
-    """Return what is shown of pending work, which it took some seconds to find."""
+def report(states: Pending, seconds: float, costs: Sequence[Mapping[str, Any]] = ()) -> dg.MaterializeResult:
+    """Return what is shown of pending work, which it took some seconds to find, and of `costs` by month and source."""
     shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(digest(shown, states.outdated, states.graph)),
@@ -39,8 +48,24 @@ def report(states: Pending, seconds: float) -> dg.MaterializeResult:
             "losses": [str(loss) for loss in states.losses],
             "warnings": states.warnings,
             "seconds": seconds,
+            **_spent(costs),
         },
     )
+
+
+def _spent(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the cost of this month, which Dagster draws over the mornings, and a table of the latest months."""
+    month = f"{datetime.now(UTC):%Y-%m}"
+    paid = [row for row in costs if row["cost_usd"]]
+    rows = [[row["month"] or "", row["source"], f"{row['cost_usd']:,.4f}"] for row in reversed(paid)]
+    table = markdown_table(
+        ["month", "source", "US dollars"], [[cell(one) for one in row] for row in rows[:_MOST_COSTS]]
+    )
+    return {
+        "cost_usd_this_month": float(sum(row["cost_usd"] for row in paid if row["month"] == month)),
+        "cost_usd": float(sum(row["cost_usd"] for row in paid)),
+        "costs": dg.MetadataValue.md(table if rows else "none"),
+    }
 
 
 def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:

@@ -371,6 +371,23 @@ DOCUMENT_ELEMENTS = pa.schema(
 VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | {"document_elements": DOCUMENT_ELEMENTS}
 """The tables of a snapshot, as analysts see them."""
 
+LEDGER = pa.schema(
+    [
+        _field("date", pa.date32(), "Day of the entry, UTC; null in entries of older versions.", nullable=True),
+        _field("run", pa.string(), "The command, or the run of Dagster, that pays."),
+        _field("source", pa.string(), "Source of the calls; empty for those of the knowledge base."),
+        _field("purpose", pa.string(), "extract, summarise, embed, describe, keywords, answer and others."),
+        _field("model", pa.string(), "Identity of the model."),
+        _field("calls", pa.int64(), "Calls of the provider."),
+        _field("stored", pa.int64(), "Answers that were taken from the store instead."),
+        _field("input_tokens", pa.int64(), "What the calls took in. Tokens."),
+        _field("cached_input_tokens", pa.int64(), "What of it the provider had in its cache. Tokens."),
+        _field("output_tokens", pa.int64(), "What they put out. Tokens."),
+        _field("cost_usd", pa.float64(), "What they cost. US dollars."),
+    ]
+)
+"""Entries of the ledger of a home, for SQL."""
+
 DESCRIPTIONS: dict[str, str] = {
     "raw_documents": "One row a document: text, identity, status; failures and duplicates are rows too.",
     "chunks": "One row a chunk position: text, tokens, character span, heading, page.",

@@ -22,6 +22,7 @@ from lightrag_dagster.indexes.sql import (
     unpublished_tables,
 )
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -48,7 +49,7 @@ def run_sql(
     escape_formulas: bool = False,
     allow_external: bool = False,
 ) -> None:
-    """Print the rows of every statement; `csv` and `json` go to standard output alone.
+    """Print the rows of every statement, which may read `ledger` too; `csv` and `json` go to standard output alone.
 
     Several results are separated by an empty line; as JSON each is an array on a line of its own. Rows are printed as
     they come: if a statement fails midway, the rows before that are printed.
@@ -58,9 +59,11 @@ def run_sql(
         QueryError: DuckDB refuses a statement, or it needs too much memory or time; earlier rows are printed.
         StoreError: there is no such snapshot, or a table of it is missing or damaged.
     """
-    tables = _tables(Home.of(load_settings()), snapshot)
+    home = Home.of(load_settings())
+    tables = _tables(home, snapshot)
+    more = {"ledger": Ledger(home.ledger).entries()} if "ledger" in statements.lower() else {}
     with (
-        open_tables(tables, allow_external=allow_external) as connection,
+        open_tables(tables, more=more, allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
     ):
         for number, rows in enumerate(results(connection, statements, timeout=timeout)):

@@ -9,6 +9,7 @@ import pyarrow as pa
 from lightrag_dagster.schemas import (
     DESCRIPTIONS,
     DOCUMENT_ELEMENTS,
+    LEDGER,
     MERGED_TABLES,
     SORT_KEYS,
     SOURCE_TABLES,
@@ -20,12 +21,13 @@ _INTRODUCTION = """\
 
 Made from `lightrag_dagster/schemas.py` by `make docs`; change the schemas, not this page.
 
-All tables except the last three are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
+All tables except the last four are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
 `views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its meaning
 says so in italics. No table holds a wall clock except `raw_documents.modified_at`, so a clean build has the same rows.
 """
 
-_QUESTIONS = {
+_OTHERS = {
+    "ledger": "One row a step of a run that asked a model: calls, tokens and dollars. In the order of the entries.",
     "answers": "One row a question of the file that the setting `questions` names, asked of a snapshot.",
     "evaluated_questions": "One row a snapshot, mode and question that was evaluated.",
     "retrieval_evaluation": "One row a snapshot, mode and metric: the mean over the questions.",
@@ -39,6 +41,11 @@ _GROUPS: tuple[tuple[str, str, Mapping[str, pa.Schema]], ...] = (
     ),
     ("Of the merge", "Made from all accepted sources together.", MERGED_TABLES),
     ("Tables and figures", "A view of `raw_documents.elements`.", {"document_elements": DOCUMENT_ELEMENTS}),
+    (
+        "Of the home",
+        "Not of a snapshot: what was bought so far, for `lightrag-dagster sql` alone.",
+        {"ledger": LEDGER},
+    ),
     (
         "Of questions",
         "Made by asking the published snapshot: Parquet files in the home, below `tables/NAME/all`, and no views.",
@@ -67,7 +74,7 @@ def _table(name: str, schema: pa.Schema) -> str:
 
 def _description(name: str) -> str:
     keys = ", ".join(f"`{key}`" for key in SORT_KEYS.get(name, ()))
-    return (DESCRIPTIONS | _QUESTIONS)[name] + (f" Sorted by {keys}." if keys else "")
+    return (DESCRIPTIONS | _OTHERS)[name] + (f" Sorted by {keys}." if keys else "")
 
 
 def _meaning(field: pa.Field) -> str:

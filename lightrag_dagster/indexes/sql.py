@@ -74,8 +74,10 @@ def unpublished_tables(home: Home) -> TableFiles:
 
 
 @contextmanager
-def open_tables(files: TableFiles, *, allow_external: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a DuckDB in memory with a view for each table of a home; times are UTC.
+def open_tables(
+    files: TableFiles, *, more: Mapping[str, pa.Table] | None = None, allow_external: bool = False
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a DuckDB in memory with a view for each table of a home, and for `more` tables; times are UTC.
 
     It takes a quarter of the memory of the machine or container, up to 4 GB; the rest goes to a temporary folder of its
     own, up to half of the free disk. Statements may make tables and views in memory, also in place of those of the
@@ -92,6 +94,8 @@ def open_tables(files: TableFiles, *, allow_external: bool = False) -> Iterator[
             # A table that is registered would hide a view that a statement makes under its name.
             rows = _dataset([str(path) for path in files.get(table, ())], schema)
             connection.from_arrow(rows).create_view(table)
+        for table, held in (more or {}).items():
+            connection.from_arrow(held).create_view(table)
         add_elements(connection)
         for setting in () if allow_external else _GUARD:
             connection.execute(setting)

@@ -37,7 +37,7 @@ _REVISIONS = {
     "mentions": 3,
     "merge": 5,
     "stores": 6,
-    "report": 4,
+    "report": 5,
 }
 
 

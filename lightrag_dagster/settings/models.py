@@ -83,6 +83,11 @@ class LLMSettings(EndpointSettings):
     max_cost_per_source_usd: float | None = Field(
         default=None, ge=0, description="Limit of what all runs together may spend on one source, ever. US dollars."
     )
+    max_cost_per_source_month_usd: float | None = Field(
+        default=None,
+        ge=0,
+        description="Limit of what all runs together may spend on one source in a calendar month, UTC. US dollars.",
+    )
     retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
     mode: Literal["realtime", "batch"] = Field(
         default="realtime",

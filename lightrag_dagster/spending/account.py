@@ -35,13 +35,15 @@ class Account:
     max_cost_usd: float | None = None
     max_cost_per_day_usd: float | None = None
     max_cost_per_source_usd: float | None = None
+    max_cost_per_source_month_usd: float | None = None
     dagster_run: str = ""
 
     @classmethod
     def of(cls, run: str, source: str, settings: LLMSettings, dagster_run: str = "") -> "Account":
         """Return an account with the limits of the settings."""
-        limits = (settings.max_cost_usd, settings.max_cost_per_day_usd, settings.max_cost_per_source_usd)
-        return cls(run, source, *limits, dagster_run)
+        names = ("max_cost_usd", "max_cost_per_day_usd", "max_cost_per_source_usd", "max_cost_per_source_month_usd")
+        limits = {name: getattr(settings, name) for name in names}
+        return cls(run, source, **limits, dagster_run=dagster_run)
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -51,10 +53,10 @@ class Account:
 
     @property
     def limits(self) -> dict[str, float]:
-        """The limits that apply, by scope: `run`, `day` or `source`. US dollars."""
+        """The limits that apply, by scope: `run`, `day`, `source`, `month` of the source. US dollars."""
         limits = {"run": self.max_cost_usd, "day": self.max_cost_per_day_usd}
         if self.source:
-            limits["source"] = self.max_cost_per_source_usd
+            limits |= {"source": self.max_cost_per_source_usd, "month": self.max_cost_per_source_month_usd}
         return {of: limit for of, limit in limits.items() if limit is not None}
 
     def entry(self, purpose: str, model: str, usage: Usage) -> Entry:

@@ -12,16 +12,17 @@ LEASE_SECONDS = 60.0
 
 _RENEW_SECONDS = LEASE_SECONDS / 4
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 0.5
-_PERIOD = {"run": "", "day": " a day", "source": " a source"}
+_PERIOD = {"run": "", "day": " a day", "source": " a source", "month": " a source and month"}
 _NEXT_STEP = {
     "run": "raise --max-cost or llm.max_cost_usd and run again",
     "day": "raise llm.max_cost_per_day_usd, or run again after midnight UTC",
     "source": "raise llm.max_cost_per_source_usd and run again",
+    "month": "raise llm.max_cost_per_source_month_usd, or run again next month, UTC",
 }
 
 
 class Limit(NamedTuple):
-    """A limit of a `run`, a `day` or a `source`, and the amount spent or set aside. US dollars.
+    """A limit of a `run`, a `day`, a `source` or a source in a `month`, and the amount spent or set aside. US dollars.
 
     `under_way` is set if calls are running whose money may become free.
     """

@@ -8,8 +8,9 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, Double, Label, case, cast, delete, func, insert, select, update
@@ -31,10 +32,15 @@ from lightrag_dagster.spending.tables import (
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _RESERVING = 0x11688
 """Advisory lock of Postgres that is held while a limit is compared with the money spent."""
 
 _ROUNDING = 1e-9
+_AT_ONCE = 10_000  # entries
+_EPOCH = date(1970, 1, 1)
 _COUNTED = {"preserve_rowcount": True}
 
 
@@ -105,6 +111,26 @@ class Ledger:
             found = connection.execute(select(*keys, *totals).group_by(*keys).order_by(*keys))
             return [dict(row._mapping) for row in found]
 
+    def entries(self) -> "pa.Table":
+        """Return all entries as rows of LEDGER in `schemas`, in the order in which they were added."""
+        import pyarrow as pa
+
+        from lightrag_dagster.schemas import LEDGER as SCHEMA
+
+        columns = (LEDGER.c.day, *(LEDGER.c[name] for name in SCHEMA.names[1:]))
+        batches: list[pa.RecordBatch] = []
+        with self._reading() as connection:
+            if connection is not None:
+                found = connection.execution_options(yield_per=_AT_ONCE).execute(
+                    select(*columns).order_by(LEDGER.c.number)
+                )
+                for rows in found.partitions():
+                    days, *values = zip(*rows, strict=True)
+                    dates = pa.array([day or None for day in days], pa.int32()).cast(pa.date32())
+                    arrays = map(pa.array, values, SCHEMA.types[1:])
+                    batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=SCHEMA))
+        return pa.Table.from_batches(batches, SCHEMA)
+
     def last_run(self) -> str | None:
         """Return the run of the newest entry."""
         statement = select(LEDGER.c.run).order_by(LEDGER.c.number.desc()).limit(1)
@@ -128,7 +154,7 @@ class Ledger:
             connection.execute(self._set_aside, row)
             for limit in _limits(connection, account):
                 if limit.spent > limit.usd + _ROUNDING:
-                    others = connection.execute(under_way(database, limit.of), _billed(account)).scalar_one() > 1
+                    others = connection.execute(under_way(database, limit.of), _bounded(account)).scalar_one() > 1
                     connection.rollback()
                     return limit._replace(spent=limit.spent - usd, under_way=others)
         return None
@@ -221,13 +247,19 @@ def _limits(connection: Connection | None, account: Account) -> list[Limit]:
     limits = account.limits
     if connection is None or not limits:
         return [Limit(of, usd, 0.0) for of, usd in limits.items()]
-    spent = connection.execute(spent_of(tuple(limits)), _billed(account)).one()
+    spent = connection.execute(spent_of(tuple(limits)), _bounded(account)).one()
     return [Limit(of, usd, float(spent._mapping[of])) for of, usd in limits.items()]
 
 
 def _billed(account: Account) -> dict[str, object]:
-    """Return the values of an account, by the names of the limits."""
+    """Return the values of an account, by the names of columns."""
     return {"run": account.run, "day": _today(), "source": account.source}
+
+
+def _bounded(account: Account) -> dict[str, object]:
+    """Return the values of an account by which limits choose rows; `month` is the first day of this one."""
+    today = _today()
+    return _billed(account) | {"month": today + 1 - (_EPOCH + timedelta(days=today)).day}
 
 
 def _month(connection: Connection) -> Label[str | None]:

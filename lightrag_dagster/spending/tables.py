@@ -84,7 +84,7 @@ KEPT = (RESERVED, RECEIPTS, LEDGER)
 
 @cache
 def spent_of(limited: tuple[str, ...]) -> Select[Any]:
-    """Return the statement that sums the money spent or set aside, for one `run`, `day` or `source` each."""
+    """Return the statement that sums the money spent or set aside, for one `run`, `day`, `source` or `month` each."""
     statement: Select[Any] = select()
     for of in limited:
         statement = statement.add_columns((_total("cost_usd", LEDGER, of) + _total("usd", RESERVED, of)).label(of))
@@ -93,12 +93,19 @@ def spent_of(limited: tuple[str, ...]) -> Select[Any]:
 
 def _total(amount: str, table: Table, of: str) -> ScalarSelect[float]:
     total = func.coalesce(func.sum(table.c[amount]), 0.0)
-    return select(total).where(table.c[of] == bindparam(of, type_=table.c[of].type)).scalar_subquery()
+    return select(total).where(_billed_to(table, of)).scalar_subquery()
+
+
+def _billed_to(table: Table, of: str) -> ColumnElement[bool]:
+    """Return the condition of rows that count for a limit; that of a `month` is of one source, from its first day."""
+    if of == "month":
+        return _billed_to(table, "source") & (table.c.day >= bindparam("month", type_=table.c.day.type))
+    return table.c[of] == bindparam(of, type_=table.c[of].type)
 
 
 def under_way(database: Database, of: str) -> Select[Any]:
-    """Return the statement that counts the running calls of one `run`, `day` or `source` in living processes."""
-    alive = (RESERVED.c[of] == bindparam(of)) & (RESERVED.c.alive_until > now(database))
+    """Return the statement that counts the running calls that count for a limit, in living processes."""
+    alive = _billed_to(RESERVED, of) & (RESERVED.c.alive_until > now(database))
     return select(func.coalesce(func.sum(RESERVED.c.under_way), 0)).where(alive)
 
 

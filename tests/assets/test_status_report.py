@@ -7,6 +7,9 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import status_report
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import EmbeddingSettings, Settings
+from lightrag_dagster.spending.account import Entry
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
 from tests.assets.markdown import cells
 from tests.support import FLOOD, RIVER, build, write_source
 
@@ -50,3 +53,15 @@ def test_a_rejected_source_is_an_error(settings: Settings, instance: dg.DagsterI
     assert (metadata["rejected"], check.passed, check.severity) == (1, False, dg.AssetCheckSeverity.ERROR)
     assert "broken.txt: not valid UTF-8" in str(check.metadata["notes"].value)
     assert check.description
+
+
+def test_it_shows_what_was_spent(settings: Settings, instance: dg.DagsterInstance) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    metadata, _ = report(settings, instance)
+    assert (metadata["cost_usd_this_month"], metadata["cost_usd"], metadata["costs"]) == (0.0, 0.0, "none")
+    ledger = Ledger(Home.of(settings).ledger)
+    for run, usd in (("one", 0.25), ("two", 0.5)):
+        ledger.add(Entry(run, "extract", "notes", "m", 1, 0, 7, 0, 0, usd))
+    metadata, _ = report(settings, instance)
+    assert (metadata["cost_usd_this_month"], metadata["cost_usd"]) == (0.75, 0.75)
+    assert cells(str(metadata["costs"]))[4:] == ["notes", "0.7500"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.indexes import sql as tables
+from lightrag_dagster.spending.ledger import Ledger
 from tests.cli.test_cli import command
 from tests.storage.corpus import RIVER, home_of
 
@@ -199,3 +200,17 @@ def test_a_time_that_cannot_be_shown_is_one_line(sql: Run, output: str) -> None:
     code, _, errors = sql("select 'infinity'::timestamp as until", "--format", output)
     assert (code, errors.count("\n")) == (2, 1)
     assert "column until has a date or time that cannot be shown" in errors
+
+
+def test_the_ledger_is_a_table_of_its_own(sql: Run) -> None:
+    home = Path(os.environ["LIGHTRAG_HOME"])
+    code, printed, _ = sql("select count(*) as entries, sum(cost_usd) as usd from LEDGER", "--format", "json")
+    spent = sum(row["cost_usd"] for row in Ledger(home / "ledger.sqlite").costs(["run"]))
+    assert (code, json.loads(printed)) == (
+        0,
+        [{"entries": Ledger(home / "ledger.sqlite").entries().num_rows, "usd": spent or None}],
+    )
+    assert (
+        sql("create or replace view ledger as select 1 as one; select one from ledger", "--format", "csv")[1]
+        == "one\n1\n"
+    )

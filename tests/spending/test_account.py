@@ -6,10 +6,12 @@ from lightrag_dagster.spending.account import Account, Entry
 
 
 def test_an_account_takes_the_limits_of_the_settings_and_goes_to_workers() -> None:
-    settings = LLMSettings(max_cost_usd=1, max_cost_per_day_usd=2, max_cost_per_source_usd=3)
+    settings = LLMSettings(
+        max_cost_usd=1, max_cost_per_day_usd=2, max_cost_per_source_usd=3, max_cost_per_source_month_usd=4
+    )
     account = Account.of("run", "river", settings)
-    assert account == Account("run", "river", 1, 2, 3)
-    assert account.limits == {"run": 1, "day": 2, "source": 3}
+    assert account == Account("run", "river", 1, 2, 3, 4)
+    assert account.limits == {"run": 1, "day": 2, "source": 3, "month": 4}
     assert pickle.loads(pickle.dumps(account)) == account
 
 

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.schemas import LEDGER
 from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import Limit
 from lightrag_dagster.spending.ledger import Ledger, open_ledger
@@ -35,7 +36,7 @@ def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
 
 def test_costs_add_up_by_month_source_purpose_and_model(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(address)
-    assert ledger.costs(["month", "source"]) == []
+    assert (ledger.costs(["month", "source"]), ledger.entries().num_rows) == ([], 0)
     days = {"2026-10-31": 20757, "2026-11-01": 20758, "2026-11-23": 20780, "before days were kept": 0}
     for day in days.values():
         monkeypatch.setattr("lightrag_dagster.spending.ledger._today", lambda day=day: day)
@@ -48,6 +49,18 @@ def test_costs_add_up_by_month_source_purpose_and_model(address: Address, monkey
         ("extract", "notes", 400),
     ]
     assert len(ledger.costs(["month", "source", "purpose", "model"])) == 4
+    entries = ledger.entries()
+    assert entries.schema == LEDGER
+    assert [str(day) for day in entries["date"].to_pylist()] == [
+        "2026-10-31",
+        "2026-11-01",
+        "2026-11-23",
+        "None",
+        "None",
+    ]
+    assert entries.slice(4).to_pylist()[0] == {"date": None} | vars(
+        Entry("b", "embed", "letters", "e", 1, 0, 7, 0, 0, 0.25)
+    )
 
 
 def test_no_table_of_the_ledger_has_empty_values() -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,30 @@ def test_the_limit_of_a_day_holds_over_sources_and_ends_with_the_day(
         spend(account("2", ""), ledger, 0.5)
     now[0] += DAY
     spend(account("2", ""), ledger, 0.5)
+
+
+def test_the_limit_of_a_month_is_of_one_source_and_ends_with_the_month(
+    address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [datetime(2026, 1, 31, 23, tzinfo=UTC).timestamp()]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    ledger = Ledger(address)
+
+    def one(run: str, source: str = "river") -> Account:
+        return Account(run, source, max_cost_per_source_month_usd=1.0)
+
+    enter(one("1"), ledger, 0.75, spend(one("1"), ledger, 0.75))
+    with pytest.raises(
+        BudgetExceededError,
+        match=r"\$1 a source and month is used up: \$0.75 was spent .*raise llm.max_cost_per_source_month_usd, or",
+    ):
+        spend(one("2"), ledger, 0.5)
+    spend(one("2", "office"), ledger, 1.0)
+    now[0] += 2 * 3600
+    spend(one("2"), ledger, 0.5)
+    now[0] += 27 * DAY
+    with pytest.raises(BudgetExceededError, match=r"\$0.5 was spent"):
+        spend(one("3"), ledger, 0.75)
 
 
 def test_a_refused_call_sets_nothing_aside_and_a_failed_one_costs_nothing(address: Address) -> None:
