@@ -1,6 +1,6 @@
 # `make demo` builds a knowledge base from the sample sources; `make test` runs everything CI runs.
 # Each installs only what it needs: demo what runs, ui the Dagster UI's launcher as well, test the tools too, test-long a
-# further S3 server and LightRAG, bench LightRAG.
+# further S3 server, LightRAG, dbt and dlt, bench LightRAG.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -39,9 +39,15 @@ setup: .venv/dev
 	$(PIP) --editable '.[dev]'
 	@touch .venv/run .venv/ui $@
 
-.venv/long: .venv/dev
+.venv/long: .venv/dev .venv/dbt/bin/dbt
 	$(PIP) --editable '.[long]'
 	@touch $@
+
+# An environment of their own: dbt wants other versions of what both need.
+.venv/dbt/bin/dbt: | .venv/bin/pip
+	$(PYTHON) -m venv .venv/dbt
+	.venv/dbt/bin/pip install --quiet --upgrade pip
+	.venv/dbt/bin/pip install --quiet --no-compile 'dbt-core==1.10.23' 'dbt-duckdb==1.11.1' 'dlt==1.31.0' 'duckdb==2.0.0'
 
 demo: .venv/run
 	$(BIN)/lightrag-dagster demo

@@ -252,6 +252,18 @@ def sql(
 
 
 @app.command()
+def dbt_sources(
+    name: Annotated[
+        str | None, typer.Option(help="Name of source and database in dbt; the namespace, or knowledge, unless given.")
+    ] = None,
+) -> None:
+    """Write sources.yml for a dbt project that reads the tables."""
+    from lightrag_dagster.cli.dbt_sources import print_sources
+
+    print_sources(name)
+
+
+@app.command()
 def cypher(
     query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
     output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
