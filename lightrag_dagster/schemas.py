@@ -313,6 +313,23 @@ STAMPS = pa.schema(
 """The state of documents when they were read. It goes with a version of RAW_DOCUMENTS and is not part of its rows:
 copies of a source have other stamps and the same documents."""
 
+LISTED = pa.schema(
+    [
+        ("doc_id", pa.string()),
+        ("path", pa.string()),
+        ("place", pa.string()),
+        ("size", pa.int64()),
+        ("modified_at", pa.timestamp("us", "UTC")),
+        ("stamp", pa.string()),
+        ("stamp_is_stable", pa.bool_()),
+        ("refused", pa.string()),
+        ("kind", pa.string()),
+        ("content", pa.binary()),
+    ]
+)
+"""A listing of a source: the columns of ListedFile, and the id of the document. It is kept, beside the stamps, of a
+source that can tell what changed since: with `content` only of documents that are to be read again."""
+
 MERGED_TABLES: dict[str, pa.Schema] = {
     "entities": ENTITIES,
     "relations": RELATIONS,
@@ -324,6 +341,7 @@ MERGED_TABLES: dict[str, pa.Schema] = {
 SORT_KEYS: dict[str, tuple[str, ...]] = {
     "raw_documents": ("doc_id",),
     "stamps": ("doc_id",),
+    "listed": ("doc_id",),
     "chunks": ("doc_id", "chunk_index"),
     "extractions": ("chunk_id",),
     "entity_mentions": ("chunk_id", "extraction_key", "mention_index"),

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import BuilderLockedError, OlderFormatError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
+from lightrag_dagster.pipeline.listings import signature_now
 from lightrag_dagster.pipeline.losses import (
     Loss,
     added_up,
@@ -26,7 +27,6 @@ from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -211,7 +211,7 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
     is_accepted = record is not None and record.tables == judged.tables
     ingest, problem, refused, rows = None, None, None, dict[str, int]()
     try:
-        listing = listing_signature(list_files(source))
+        listing = signature_now(source, tables, recipes)
         ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
         refused = refused if refused and refused.files == listing else None
         rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_table(table))}
@@ -249,7 +249,7 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
         SourceError: the source cannot be listed.
         StoreError: a record is damaged.
     """
-    return _why(source.name, listing_signature(list_files(source)), tables, recipes.of_source(source.name))
+    return _why(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
 
 
 def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> str | None:

@@ -1,12 +1,14 @@
 """The protocol of connectors: the list of a source's documents, and the bytes of one."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from posixpath import splitext
-from typing import ClassVar, Protocol
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
 
 from lightrag_dagster.readers import format_of
 
@@ -47,12 +49,12 @@ class ListedFile:
 
 
 class Origin(Protocol):
-    """A place with documents. It can be pickled, and finds credentials in the environment of its process.
+    """A place with documents. It can be pickled, and finds credentials in the environment of its process."""
 
-    `at_once` documents are read at the same time.
-    """
-
-    at_once: ClassVar[int]
+    @property
+    def at_once(self) -> int:
+        """The number of documents that are read at the same time."""
+        ...
 
     @property
     def name(self) -> str:
@@ -65,6 +67,32 @@ class Origin(Protocol):
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """Return the first `most` bytes of a document; raises OSError."""
+        ...
+
+
+class Since(Protocol):
+    """A listing of the documents that may have changed since an earlier one.
+
+    `state` is that of the whole listing, for the next one, when `files` has come to its end.
+    """
+
+    state: Mapping[str, str]
+
+    def files(self) -> Iterator[ListedFile]:
+        """Yield the documents that may have changed, and new ones; raises as `Origin.files`."""
+        ...
+
+    def keeps(self, paths: pa.Array) -> pa.Array:
+        """Return for each path of the earlier listing True if its document is as it was, when `files` has ended."""
+        ...
+
+
+@runtime_checkable
+class Incremental(Origin, Protocol):
+    """A place that can tell what changed since an earlier listing."""
+
+    def since(self, before: Mapping[str, str]) -> Since:
+        """Return a listing of what changed since one of a state; of everything if that is empty."""
         ...
 
 

@@ -1,0 +1,24 @@
+"""A command's look at the upstream assets of sources, in the Dagster instance of the home."""
+
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import Home
+
+
+def refresh_upstream(settings: Settings) -> None:
+    """Record the partitions of upstream assets as the home's Dagster instance has them now; see `look_upstream`.
+
+    Dagster is imported only where a source reads partitions, and an instance that was never used is not created.
+
+    Raises:
+        StoreError: the instance cannot be opened, a record is damaged, or the disk refuses.
+    """
+    if not any(source.dimensions for source in settings.named_sources.values()):
+        return
+    home = Home.of(settings)
+    if not home.dagster.exists():
+        return
+    from lightrag_dagster.assets.upstream import look_upstream
+    from lightrag_dagster.orchestration.instance import open_instance
+
+    with open_instance(home) as instance:
+        look_upstream(instance, settings)
