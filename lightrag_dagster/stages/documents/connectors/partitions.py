@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import quote, unquote
@@ -15,6 +16,8 @@ from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, ListedFile, Origin
+from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
+from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery
 
 _OF_PARTITION = "partition "
 _UNFIT_IN_PATHS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[/%]")
@@ -65,13 +68,18 @@ class Partitioned:
 
     def of_partitions(self, partitions: Iterable[str]) -> Iterator[ListedFile]:
         """Yield the documents of some partitions; raises as `files`."""
-        for partition in partitions:
-            folder = folder_of(partition)
-            try:
-                for one in self._of(partition).files():
-                    yield replace(one, path=f"{folder}/{one.path}")
-            except OSError as error:
-                raise OSError(error.errno, f"partition {partition!r}: {error.strerror or error}") from error
+        with ExitStack() as kept:
+            for partition in partitions:
+                origin, folder = self._of(partition), folder_of(partition)
+                try:
+                    if isinstance(origin, RowDocuments) and isinstance(origin.table, DuckDBQuery):
+                        connection = origin.table.open()
+                        kept.close()  # after the next is open, so that the file of several stays open
+                        kept.enter_context(connection)
+                    for one in origin.files():
+                        yield replace(one, path=f"{folder}/{one.path}")
+                except OSError as error:
+                    raise OSError(error.errno, f"partition {partition!r}: {error.strerror or error}") from error
 
     @property
     def _known(self) -> Mapping[str, str]:

@@ -116,16 +116,19 @@ class DuckDBQuery:
 
     def rows(self, part: From | None = None) -> Iterator[Row]:
         """See `Table.rows`."""
+        with self.open() as connection:
+            yield from _rows(connection, *_bound(self.query, self.values, "$"), part)
+
+    def open(self) -> "duckdb.DuckDBPyConnection":
+        """Open the file, which takes longer than most queries, except while it is open already; raises OSError."""
         import duckdb
 
         if not self.file.is_file():
             raise FileNotFoundError(errno.ENOENT, "there is no such file")
         try:
-            connection = duckdb.connect(str(self.file), read_only=True)
+            return duckdb.connect(str(self.file), read_only=True)
         except duckdb.Error as error:
             raise OSError(errno.EIO, one_line(error)) from error
-        with connection:
-            yield from _rows(connection, *_bound(self.query, self.values, "$"), part)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
-from lightrag_dagster.stages.documents.connectors.tables import From
+from lightrag_dagster.stages.documents.connectors.tables import From, Row
 
 _KINDS: dict[str, Callable[[str], Any]] = {
     "int": int,
@@ -29,7 +29,7 @@ _KINDS: dict[str, Callable[[str], Any]] = {
     "date": date.fromisoformat,
     "str": str,
 }
-_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:?00)?)?")
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class NewerRows:
         at_highest, without, kind = list[str](), list[str](), _kind(highest)
         for row in self._origin.rows.table.rows(From(column, highest) if self._before else None):
             document = self._origin.rows.document(row)
-            value = row.get(column)
+            value = _compared(row, column)
             facts = digest(document.path, document.stamp)
             if value is None:
                 without.append(facts)
@@ -100,6 +100,14 @@ class NewerRows:
         return pc.invert(read) if self._before else pc.and_(read, False)
 
 
+def _compared(row: Row, column: str) -> Any:
+    """Return the watermark of a row, None for one that compares with nothing; raises OSError without the column."""
+    if column not in row:
+        raise OSError(errno.EINVAL, f"its rows have no column {column!r}; there are {', '.join(map(str, row))}")
+    value = row[column]
+    return value if value == value else None  # NaN
+
+
 def _value(stored: str | None) -> Any:
     if stored is None:
         return None
@@ -119,7 +127,7 @@ def _kind(value: Any) -> str:
 def _same_kind(column: str, value: Any, kind: str) -> str:
     """Return the kind of a value; raises OSError if it cannot be compared, or not with values of another kind.
 
-    Text is compared as such, and `9` is more than `10`; so it has to be a time, all of them in the same form.
+    Text is compared as such, and `9` is more than `10`; so it has to be a time in UTC, all of them in the same form.
     """
     now = _kind(value)
     if type(value).__name__ not in _KINDS or (isinstance(value, str) and not _TIME.fullmatch(value)):
