@@ -6,7 +6,6 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from lightrag_dagster.errors import SourceError
@@ -99,23 +98,19 @@ def test_of_three_years_of_days_only_those_that_changed_are_opened(tmp_path: Pat
 
 
 class Lake:
-    """Rows by day in a DuckDB table, and the version of each day."""
+    """Rows by day, each day in a file, and the version of each day."""
 
     def __init__(self, folder: Path) -> None:
-        self.file, self.versions = folder / "lake.duckdb", dict[str, str]()
-        with duckdb.connect(str(self.file)) as connection:
-            connection.execute("CREATE TABLE pages (day TEXT, id TEXT, text TEXT)")
+        self.folder, self.versions = folder / "lake", dict[str, str]()
+        self.folder.mkdir()
 
     def named(self, **rows: str) -> dict[str, Any]:
-        query = "SELECT * FROM pages WHERE day = {partition}"
-        return {"uri": str(self.file), "asset": ASSET, "rows": {"query": query, **rows}}
+        return {"uri": f"{self.folder}/{{partition}}.jsonl", "asset": ASSET, "rows": rows}
 
     def write(self, day: str, **texts: str) -> None:
         """Change the rows of a day, without a materialisation."""
-        with duckdb.connect(str(self.file)) as connection:
-            connection.execute("DELETE FROM pages WHERE day = ?", [day])
-            for id, text in texts.items():
-                connection.execute("INSERT INTO pages VALUES (?, ?, ?)", [day, id, text])
+        rows = ({"day": day, "id": id, "text": text} for id, text in texts.items())
+        (self.folder / f"{day}.jsonl").write_text("\n".join(map(json.dumps, rows)))
 
     def make(self, day: str, **texts: str) -> None:
         self.write(day, **texts)
@@ -287,8 +282,7 @@ def test_older_listings_are_removed_with_their_documents(tmp_path: Path) -> None
 
 def test_a_watermark_reads_what_is_new_and_deletes_nothing(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    query = "SELECT * FROM pages"
-    settings = settings_of(tmp_path, {"uri": str(lake.file), "rows": {"query": query, "watermark": "day"}})
+    settings = settings_of(tmp_path, {"uri": str(lake.folder), "rows": {"watermark": "day"}})
     lake.write("2026-01-01", a=RIVER, b=FLOOD)
     lake.write("2026-01-02", c=OFFICE)
     assert read(settings) == {"a": RIVER, "b": FLOOD, "c": OFFICE}
