@@ -27,6 +27,7 @@ from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -243,12 +244,15 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
     """Return the first table of a source that has to be made again, and the reason; None when there is nothing to do.
 
-    For the candidate tables of a backfill, rows of another recipe are a reason too.
+    For the candidate tables of a backfill, rows of another recipe are a reason too, and so is a source of which an
+    ordinary run reads only what changed: a backfill reads all of it.
 
     Raises:
         SourceError: the source cannot be listed.
         StoreError: a record is damaged.
     """
+    if tables.candidate and isinstance(source.origin, Incremental) and not tables.has_candidate(source.name):
+        return "raw_documents, a backfill reads all of it"
     return _why(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
 
 

@@ -297,5 +297,7 @@ def test_a_watermark_reads_what_is_new_and_deletes_nothing(tmp_path: Path) -> No
     assert read(settings) == {"a": RIVER, "b": FLOOD, "c": "A later edit.", "d": "New."}
     assert "raw_documents" not in reason(settings)
 
+    assert reason(settings, backfill=True) == "raw_documents, a backfill reads all of it"
     assert set(read(settings, backfill=True)) == {"a", "c", "d"}
+    assert "raw_documents" not in reason(settings, backfill=True)
     assert set(read(settings)) == {"a", "c", "d"}  # as long as the backfill is not accepted, all is read again
