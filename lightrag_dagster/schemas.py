@@ -315,16 +315,16 @@ copies of a source have other stamps and the same documents."""
 
 LISTED = pa.schema(
     [
-        ("doc_id", pa.string()),
-        ("path", pa.string()),
-        ("place", pa.string()),
-        ("size", pa.int64()),
-        ("modified_at", pa.timestamp("us", "UTC")),
-        ("stamp", pa.string()),
-        ("stamp_is_stable", pa.bool_()),
-        ("refused", pa.string()),
-        ("kind", pa.string()),
-        ("content", pa.binary()),
+        _field("doc_id", pa.string(), "A document that is listed."),
+        _field("path", pa.string(), "Its path in the source."),
+        _field("place", pa.string(), "Its place for the connector; empty if it is refused."),
+        _field("size", pa.int64(), "Its size in bytes."),
+        _field("modified_at", pa.timestamp("us", "UTC"), "When it was last changed."),
+        _field("stamp", pa.string(), "A text that changes when the document is touched."),
+        _field("stamp_is_stable", pa.bool_(), "Every later change would change the stamp."),
+        _field("refused", pa.string(), "The reason not to read it.", nullable=True),
+        _field("kind", pa.string(), "The suffix of its format, if the path has none."),
+        _field("content", pa.binary(), "The whole document, if the listing has it.", nullable=True),
     ]
 )
 """A listing of a source: the columns of ListedFile, and the id of the document. It is kept, beside the stamps, of a

@@ -217,8 +217,8 @@ def test_the_night_finds_partitions_that_were_made(tmp_path: Path) -> None:
     with open_instance(home) as instance:
         instance.add_dynamic_partitions("source", ["tickets"])
         instance.report_runless_asset_event(dg.AssetMaterialization(KEY, partition="2026-01-01"))
-        context = dg.build_schedule_context(instance=instance, scheduled_execution_time=night)
-        requests = nightly(context, LightRAG(settings))
+        with dg.build_schedule_context(instance=instance, scheduled_execution_time=night) as context:
+            requests = nightly(context, LightRAG(settings))
         assert [one.partition_key for one in requests if isinstance(one, dg.RunRequest)] == ["tickets"]
     assert list(known_partitions(home, "tickets", "crawl/tickets") or ()) == ["2026-01-01"]
 

@@ -211,11 +211,11 @@ def test_files_that_were_written_just_before_are_opened_once_more(
 ) -> None:
     monkeypatch.setattr(folder, "STABLE_AFTER", 3600.0)
     settings = settings_of(tmp_path, {"uri": f"{tmp_path}/{{partition}}.md", "asset": ASSET})
-    tables, source = SourceTables(Home.of(settings)), lambda: find_source(settings, "pages")
+    tables = SourceTables(Home.of(settings))
     (tmp_path / "1.md").write_text(RIVER)
     for event, kept in (("1", 0), ("1", 0), ("1", 1)):
         materialised(settings, {"1": event})
-        assert read_source(source(), tables, Recipes.of(settings)).kept == kept
+        assert read_source(find_source(settings, "pages"), tables, Recipes.of(settings)).kept == kept
 
 
 def test_the_deletion_guard_holds_for_partitions_that_were_wiped(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ _DUCKDB = (".duckdb", ".db", ".ddb")
 def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, str] | None = None) -> Origin:
     """Return the place of a named source, or of a partition of it; nothing is asked of it yet.
 
-    `partition` is the key by name of the dimension, "" for all of it, and stands in the query.
+    `partition` has the key of each dimension by its name, or the whole key under "", for the query.
 
     Raises:
         SourceError: the URI cannot be used, or does not fit the patterns.

@@ -22,7 +22,7 @@ from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery
 _OF_PARTITION = "partition "
 _UNFIT_IN_PATHS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[/%]")
 _UNFIT_IN_URIS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[*?\[\]%#\\]|::|^~|(^|/)\.{{0,2}}(/|$)")
-"""What would make a key lead elsewhere: wildcards, escapes, further file systems, folders above."""
+"""Parts by which a key would lead elsewhere: wildcards, escapes, further file systems, folders above."""
 
 
 @dataclass(frozen=True)
