@@ -20,7 +20,9 @@ class Upstream(Record):
 
 def known_partitions(home: Home, source: str, asset: str) -> dict[str, str] | None:
     """Return partition → version of an asset as last recorded for a source, None if never; raises StoreError."""
-    found = read_record(_record(home, source), Upstream)
+    path = _record(home, source)
+    home.files.take_over([path])  # another machine may have asked
+    found = read_record(path, Upstream)
     return found.partitions if found and found.asset == asset else None
 
 
