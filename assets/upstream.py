@@ -9,7 +9,7 @@ import dagster as dg
 from lightrag_dagster.errors import BuilderLockedError, OlderFormatError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables.upstream import known_partitions, record_partitions
+from lightrag_dagster.storage.tables.upstream import record_partitions
 
 _log = logging.getLogger(__name__)
 _MATERIALIZATION = dg.DagsterEventType.ASSET_MATERIALIZATION
@@ -31,7 +31,7 @@ def look_upstream(
         seconds: Time to wait for another ingestion of a source.
 
     Raises:
-        StoreError: a record is damaged or the disk refuses.
+        StoreError: the disk refuses.
     """
     for name, source in settings.named_sources.items():
         if not source.asset or not source.dimensions or (names and name not in names):
@@ -40,13 +40,12 @@ def look_upstream(
         if found:
             with suppress(BuilderLockedError, OlderFormatError):  # whoever ingests has asked, or asks again
                 record_partitions(home, name, source.asset, found, seconds)
-        elif known := known_partitions(home, name, source.asset):
+        else:
             _log.warning(
-                "source %s: Dagster knows no materialised partition of %s here; the %s known before stay. Set "
+                "source %s: Dagster knows no materialised partition of %s here; those known before stay. Set "
                 "DAGSTER_HOME to the instance that makes it; if all was wiped, remove the source",
                 name,
                 source.asset,
-                f"{len(known):,}",
             )
 
 

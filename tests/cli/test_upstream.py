@@ -5,8 +5,12 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from rich.console import Console
 
+from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.pipeline.listings import PartitionChanges
+from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
@@ -45,6 +49,15 @@ def make(lake: Path, day: str, text: str) -> None:
         instance.report_runless_asset_event(dg.AssetMaterialization(["crawl", "tickets"], partition=day))
 
 
+def test_a_plan_counts_partitions_and_names_watermarks(capsys: pytest.CaptureFixture[str]) -> None:
+    changes = PartitionChanges(new=1, gone=2, unchanged=1094)
+    plans = [SourcePlan("tickets", partitions=changes), SourcePlan("orders", watermark="changed"), SourcePlan("notes")]
+    print_plan(Console(width=200), Plan(plans, history=False, known_price=True, steps={}))
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("tickets", "orders", "notes"))]
+    assert lines == ["tickets reads partitions: 1 new, 2 gone, 1,094 unchanged.", _WATERMARK]
+
+
+@pytest.mark.long
 def test_plan_and_status_tell_of_partitions_and_of_a_watermark(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lake: Path
 ) -> None:

@@ -1,8 +1,10 @@
 """The partitions of a source's upstream asset, as Dagster last had them."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
@@ -27,15 +29,16 @@ def known_partitions(home: Home, source: str, asset: str) -> dict[str, str] | No
 
 
 def record_partitions(home: Home, source: str, asset: str, partitions: Mapping[str, str], seconds: float) -> None:
-    """Record partition → version of the asset that a source reads, unless that is known.
+    """Record partition → version of the asset that a source reads, unless that is known; a damaged record is replaced.
 
     Raises:
         BuilderLockedError: another process still ingested the source after some `seconds`.
         OlderFormatError: a builder must bring the home forward first.
-        StoreError: the record is damaged or the disk refuses.
+        StoreError: the disk refuses.
     """
-    if known_partitions(home, source, asset) == partitions:
-        return
+    with suppress(StoreError):
+        if known_partitions(home, source, asset) == partitions:
+            return
     record = Upstream(asset=asset, partitions=dict(partitions))
     with ingesting(home, source, seconds):
         atomic.write_text(_record(home, source), record.model_dump_json(indent=2))

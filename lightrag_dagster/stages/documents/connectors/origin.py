@@ -1,12 +1,13 @@
 """The protocol of connectors: the list of a source's documents, and the bytes of one."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from posixpath import splitext
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -71,12 +72,12 @@ class Origin(Protocol):
 
 
 class Since(Protocol):
-    """A listing of the documents that may have changed since an earlier one.
+    """A listing of the documents that may have changed since an earlier one."""
 
-    `state` is that of the whole listing, for the next one, when `files` has come to its end.
-    """
-
-    state: Mapping[str, str]
+    @property
+    def state(self) -> Mapping[str, str]:
+        """The state of the whole listing, for the next one, when `files` has come to its end."""
+        ...
 
     def files(self) -> Iterator[ListedFile]:
         """Yield the documents that may have changed, and new ones; raises as `Origin.files`."""
@@ -87,13 +88,12 @@ class Since(Protocol):
         ...
 
 
-@runtime_checkable
-class Incremental(Origin, Protocol):
+class Incremental(ABC):
     """A place that can tell what changed since an earlier listing."""
 
+    @abstractmethod
     def since(self, before: Mapping[str, str]) -> Since:
         """Return a listing of what changed since one of a state; of everything if that is empty."""
-        ...
 
 
 def shown(path: str) -> str:

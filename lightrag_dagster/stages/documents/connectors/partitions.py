@@ -15,7 +15,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
-from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, ListedFile, Origin
+from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, Incremental, ListedFile, Origin
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
 from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery
 
@@ -26,7 +26,7 @@ _UNFIT_IN_URIS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[*?\[\]%#\\]|::|^~|(^|
 
 
 @dataclass(frozen=True)
-class Partitioned:
+class Partitioned(Incremental):
     """The documents of all partitions of an upstream asset; the path of each begins with its partition.
 
     `versions` is partition → version, as Dagster last had them; None if it was never asked.
@@ -54,7 +54,12 @@ class Partitioned:
         """See `Origin.read`."""
         if listed.content is not None:
             return listed.content[:most]
-        return self._of(unquote(listed.path.partition("/")[0], errors="surrogatepass")).read(listed, most)
+        partition = unquote(listed.path.partition("/")[0], errors="surrogatepass")
+        last = self.__dict__.get("_last")  # with its connection, since documents are read partition by partition
+        if last is None or last[0] != partition:
+            last = self.__dict__["_last"] = partition, self._of(partition)
+        origin: Origin = last[1]
+        return origin.read(listed, most)
 
     def since(self, before: Mapping[str, str]) -> "ChangedPartitions":
         """See `Incremental.since`."""

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import SourceSettings
-from lightrag_dagster.stages.documents.connectors.origin import ListedFile
+from lightrag_dagster.stages.documents.connectors.origin import Incremental, ListedFile
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
 from lightrag_dagster.stages.documents.connectors.tables import From, Row
 
@@ -33,7 +33,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:?00)?)
 
 
 @dataclass(frozen=True)
-class Watermarked:
+class Watermarked(Incremental):
     """The rows of a table whose column `watermark` grows with every change."""
 
     rows: RowDocuments
