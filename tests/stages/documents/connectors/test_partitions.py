@@ -5,6 +5,7 @@ import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import duckdb
 import pytest
@@ -27,6 +28,15 @@ def files(folder: Path) -> dict[str, Any]:
         for id in ids:
             (folder / day / f"{id}.md").write_text(f"{id} of {day}")
     return {"uri": f"{folder}/{{partition}}/**/*.md"}
+
+
+def archives(folder: Path) -> dict[str, Any]:
+    for day, ids in DAYS.items():
+        with ZipFile(folder / f"{day}.zip", "w") as archive:
+            archive.writestr(".hidden", "")  # one without entries counts as missing
+            for id in ids:
+                archive.writestr(f"{id}.md", f"{id} of {day}")
+    return {"uri": f"zip::{folder}/{{partition}}.zip"}
 
 
 def file_of_rows(folder: Path) -> dict[str, Any]:
@@ -58,7 +68,7 @@ def source_of(named: dict[str, Any], partitions: list[str] | None) -> Source:
     return Source("pages", Partitioned("pages", SourceSettings(asset="crawl/pages", **named), versions))
 
 
-@pytest.mark.parametrize("write", [files, file_of_rows, duckdb_query, sqlite_query])
+@pytest.mark.parametrize("write", [files, archives, file_of_rows, duckdb_query, sqlite_query])
 def test_paths_begin_with_the_partition_in_every_kind_of_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], dict[str, Any]]
 ) -> None:
